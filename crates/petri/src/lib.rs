@@ -1,0 +1,51 @@
+//! Petri nets: tokens, markings, firing, and what can be known about them before anything runs.
+//!
+//! A [`Net`] is built once and never changes; a [`Marking`] says where its tokens lie. Firing a
+//! transition takes tokens from its input places and puts tokens into its output places, or changes
+//! nothing and says why. [`Firing::Structural`] transitions fire by themselves in [`Net::advance`],
+//! [`Firing::Called`] ones wait to be fired.
+//!
+//! ```
+//! use lockgate_petri::{Firing, Net};
+//!
+//! let net = Net::builder()
+//!     .place("idle", 1)
+//!     .place("ready", 0)
+//!     .place("budget", 1)
+//!     .transition("start", Firing::Structural, &["idle"], &["ready"])
+//!     .transition("send", Firing::Called, &["ready", "budget"], &["ready"])
+//!     .build()
+//!     .unwrap();
+//! let send = net.transition("send").unwrap();
+//!
+//! let mut marking = net.initial().clone();
+//! net.advance(&mut marking);
+//! assert!(net.fire(&mut marking, send).is_ok());
+//! assert!(net.fire(&mut marking, send).is_err(), "the budget is spent");
+//! ```
+//!
+//! [`explore`] walks all markings a net can reach, within limits; [`invariants`] finds sums of tokens
+//! that never change.
+//!
+//! A [`Picture`] shows a net as SVG, DOT or Mermaid.
+//!
+//! Nothing in here knows of tools, policies, sessions, files or clocks.
+
+mod marking;
+mod net;
+
+mod builder;
+mod rest;
+
+mod invariant;
+mod space;
+
+mod picture;
+
+pub use builder::{NetBuilder, NetError, PLACES_MAX, TRANSITIONS_MAX};
+pub use invariant::{INVARIANT_PAIRS_MAX, INVARIANT_ROWS_MAX, Invariant, Invariants, invariants};
+pub use marking::Marking;
+pub use net::{CannotFire, Firing, Net, PlaceId, TransitionId};
+pub use picture::{Note, Picture, Style};
+pub use rest::ADVANCE_FIRINGS_MAX;
+pub use space::{Limits, Reach, StateSpace, explore, explore_from};
