@@ -1,0 +1,173 @@
+//! Where a path leads, as far as its text can tell.
+//!
+//! [`normalise`] folds `.`, `..` and doubled slashes away; [`is_under`] says yes only when the text leaves
+//! no doubt. Symbolic links are missing on purpose: this room does no I/O, so whoever runs on the same
+//! machine as the tool has to ask about the real path as well.
+
+/// A path whose meaning its text does not settle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PathDoubt {
+    /// Nothing was named.
+    #[error("the path is empty")]
+    Empty,
+    /// A NUL ends the path early for some programs and not for others; control characters hide it from people.
+    #[error("the path contains a control character")]
+    ControlCharacter,
+    /// A shell would replace a leading `~` by a folder we do not know.
+    #[error("the path starts at a home folder, which is not known here")]
+    Home,
+}
+
+/// The path without `.`, `..`, doubled and trailing slashes, started at `cwd` where it is relative.
+///
+/// Without a `cwd` a relative path stays relative, and what climbs out of it stays visible as leading `..`.
+///
+/// # Errors
+/// A [`PathDoubt`] when the path, or the `cwd` it needs, is empty, holds a control character or starts with `~`.
+pub fn normalise(path: &str, cwd: Option<&str>) -> Result<String, PathDoubt> {
+    check(path)?;
+    let mut parts = Vec::new();
+    let mut absolute = path.starts_with('/');
+    if !absolute && let Some(cwd) = cwd {
+        check(cwd)?;
+        absolute = cwd.starts_with('/');
+        walk(&mut parts, cwd, absolute);
+    }
+    walk(&mut parts, path, absolute);
+    let joined = parts.join("/");
+    Ok(match (absolute, joined.is_empty()) {
+        (true, _) => format!("/{joined}"),
+        (false, true) => ".".into(),
+        // A file that is really called `~` must not turn into the home folder.
+        (false, false) if joined.starts_with('~') => format!("./{joined}"),
+        (false, false) => joined,
+    })
+}
+
+/// Whether the path certainly is the folder or lies in it, by its text. Any doubt is a no.
+#[must_use]
+pub fn is_under(path: &str, folder: &str, cwd: Option<&str>) -> bool {
+    let (Ok(path), Ok(folder)) = (normalise(path, cwd), normalise(folder, cwd)) else {
+        return false;
+    };
+    // From `..` on, a relative path is outside of anything we can compare it with.
+    if climbs(&path) || climbs(&folder) || path.starts_with('/') != folder.starts_with('/') {
+        return false;
+    }
+    match folder.as_str() {
+        "/" | "." => true,
+        folder => path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')),
+    }
+}
+
+fn check(path: &str) -> Result<(), PathDoubt> {
+    if path.is_empty() {
+        Err(PathDoubt::Empty)
+    } else if path.chars().any(char::is_control) {
+        Err(PathDoubt::ControlCharacter)
+    } else if path.starts_with('~') {
+        Err(PathDoubt::Home)
+    } else {
+        Ok(())
+    }
+}
+
+fn walk<'a>(parts: &mut Vec<&'a str>, path: &'a str, absolute: bool) {
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => match parts.last() {
+                Some(&"..") | None if !absolute => parts.push(".."),
+                _ => drop(parts.pop()),
+            },
+            name => parts.push(name),
+        }
+    }
+}
+
+fn climbs(path: &str) -> bool {
+    path == ".." || path.starts_with("../")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_folded_without_looking_it_up() {
+        let rows = [
+            ("a/b", None, "a/b"),
+            ("./a//b/./c/", None, "a/b/c"),
+            ("a/../b", None, "b"),
+            ("a/..", None, "."),
+            ("../x", None, "../x"),
+            ("a/../../x", None, "../x"),
+            ("../../x/..", None, "../.."),
+            ("/..", None, "/"),
+            ("//etc//passwd", None, "/etc/passwd"),
+            ("x", Some("/work"), "/work/x"),
+            ("../x", Some("/work/a"), "/work/x"),
+            ("../../../etc", Some("/work"), "/etc"),
+            ("/etc", Some("/work"), "/etc"),
+            ("../x", Some("a"), "x"),
+            ("...", None, "..."),
+            ("./~/x", None, "./~/x"),
+            ("a\\..\\b", None, "a\\..\\b"),
+        ];
+        for (path, cwd, folded) in rows {
+            assert_eq!(normalise(path, cwd).as_deref(), Ok(folded), "{path} in {cwd:?}");
+        }
+    }
+
+    #[test]
+    fn a_path_that_cannot_be_trusted_is_a_doubt() {
+        let rows = [
+            ("", None, PathDoubt::Empty),
+            ("a\0b", None, PathDoubt::ControlCharacter),
+            ("a\nb", None, PathDoubt::ControlCharacter),
+            ("a\u{85}b", None, PathDoubt::ControlCharacter),
+            ("~/x", None, PathDoubt::Home),
+            ("~root/x", Some("/work"), PathDoubt::Home),
+            ("x", Some(""), PathDoubt::Empty),
+            ("x", Some("/wo\0rk"), PathDoubt::ControlCharacter),
+        ];
+        for (path, cwd, doubt) in rows {
+            assert_eq!(normalise(path, cwd), Err(doubt), "{path:?} in {cwd:?}");
+        }
+    }
+
+    #[test]
+    fn only_what_is_certainly_inside_is_under_a_folder() {
+        let rows = [
+            ("/work/a", "/work", None, true),
+            ("/work", "/work/", None, true),
+            ("/workshop", "/work", None, false),
+            ("/work/../etc", "/work", None, false),
+            ("/work/a/../b", "/work", None, true),
+            ("a", "/work", Some("/work"), true),
+            ("../a", "/work", Some("/work"), false),
+            ("a", "/work", None, false),
+            ("a/b", "a", None, true),
+            ("a/../../a/b", "a", None, false),
+            ("../a", "..", None, false),
+            ("a", ".", None, true),
+            ("..", ".", None, false),
+            ("/etc", ".", None, false),
+            ("/anything", "/", None, true),
+            ("/work/a\0", "/work", None, false),
+            ("~/work", "/", None, false),
+        ];
+        for (path, folder, cwd, under) in rows {
+            assert_eq!(is_under(path, folder, cwd), under, "{path:?} under {folder} in {cwd:?}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn folding_twice_changes_nothing(path in "[a-c./~\\\\]{0,12}", cwd in proptest::option::of("/[a-c./]{0,6}")) {
+            if let Ok(once) = normalise(&path, cwd.as_deref()) {
+                assert_eq!(normalise(&once, cwd.as_deref()), Ok(once.clone()));
+            }
+        }
+    }
+}

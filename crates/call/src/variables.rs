@@ -1,0 +1,99 @@
+//! Variables whose value is certain within a script.
+//!
+//! Only plain assignments on a straight line count: whatever might change a value behind our back makes
+//! [`Variables`] forget, and a forgotten variable is unknown. Names without a small letter are never kept:
+//! they belong to the shell or the environment, and some of them change by themselves.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// The longest value kept; doubling a variable a few times must not fill the memory.
+const VALUE_BYTES_MAX: usize = 1024;
+
+/// The most variables kept.
+const VARIABLES_MAX: usize = 64;
+
+/// The most text that variables may add to the words of one script.
+const EXPANDED_BYTES_MAX: usize = 256 * 1024;
+
+/// Builtins that set variables, give them other meanings, or run code that does.
+const SETTERS: &[&str] = &[
+    ".",
+    "alias",
+    "declare",
+    "eval",
+    "export",
+    "getopts",
+    "let",
+    "local",
+    "mapfile",
+    "printf",
+    "read",
+    "readarray",
+    "readonly",
+    "set",
+    "shopt",
+    "source",
+    "trap",
+    "typeset",
+    "unset",
+];
+
+/// What the script has assigned so far.
+#[derive(Clone, Default)]
+pub(crate) struct Variables {
+    /// Shared, because every subshell starts with a copy and few of them write to it.
+    known: Rc<HashMap<String, String>>,
+    /// Something may change variables at any time: nothing is kept any more.
+    frozen: bool,
+    expanded_bytes: usize,
+}
+
+impl Variables {
+    /// The value, if it is certain and the script has not expanded too much already.
+    pub(crate) fn expand(&mut self, name: &str) -> Option<String> {
+        let value = self.known.get(name)?;
+        self.expanded_bytes = self.expanded_bytes.saturating_add(value.len());
+        (self.expanded_bytes <= EXPANDED_BYTES_MAX).then(|| value.clone())
+    }
+
+    /// Takes in `name=value`; no value when it is not certain.
+    pub(crate) fn assign(&mut self, name: &str, value: Option<String>) {
+        if name == "IFS" {
+            // Words are now cut elsewhere than we would.
+            self.freeze();
+        }
+        let is_plain = name.chars().any(|c| c.is_ascii_lowercase())
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        let fits = |value: &String| value.len() <= VALUE_BYTES_MAX && self.known.len() < VARIABLES_MAX;
+        match value.filter(|value| is_plain && !self.frozen && fits(value)) {
+            Some(value) => drop(Rc::make_mut(&mut self.known).insert(name.into(), value)),
+            None if self.known.contains_key(name) => drop(Rc::make_mut(&mut self.known).remove(name)),
+            None => {}
+        }
+    }
+
+    /// Takes in that a program runs: some builtins may set any variable.
+    pub(crate) fn after_running(&mut self, program: &str) {
+        if SETTERS.contains(&program) {
+            self.freeze();
+        }
+    }
+
+    /// Forgets all values, because they may have changed.
+    pub(crate) fn forget(&mut self) {
+        self.known = Rc::default();
+    }
+
+    /// Forgets all values and keeps none from now on.
+    pub(crate) fn freeze(&mut self) {
+        self.forget();
+        self.frozen = true;
+    }
+
+    /// Runs with what a subshell did: it changed its own variables, not ours, but what it expanded counts.
+    pub(crate) fn back_from_subshell(&mut self, before: Self) {
+        let expanded_bytes = self.expanded_bytes;
+        *self = Self { expanded_bytes, ..before };
+    }
+}

@@ -1,0 +1,377 @@
+//! The words of a command as they would reach a program.
+//!
+//! [`resolve`] takes quotes off, puts in what is certain and leaves the rest as it is written, marked as
+//! uncertain. What a word would run while it is expanded is handed back as [`Inside`], to be read by the
+//! caller. Globs are not matched against files: a word with one is uncertain.
+
+use rable::{Node, NodeKind};
+
+use crate::scan::{Place, substitutions};
+use crate::variables::Variables;
+
+/// The most words that braces may make of one word.
+const BRACE_WORDS_MAX: usize = 64;
+
+/// Characters that make a glob, or end one begun before.
+const GLOB: [char; 5] = ['*', '?', '[', ']', '('];
+
+/// Characters that keep the choices of braces from being plain text.
+const SYNTAX: [char; 6] = ['{', '$', '`', '\\', '\'', '"'];
+
+/// One word as a program would get it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Field {
+    /// Its text without quotes; what is not known stands as written.
+    pub(crate) text: String,
+    /// Whether the program really gets this text.
+    pub(crate) certain: bool,
+    /// Whether it may turn out to be no word or several.
+    pub(crate) splits: bool,
+}
+
+impl Field {
+    pub(crate) fn certain(text: impl Into<String>) -> Self {
+        Self { text: text.into(), certain: true, splits: false }
+    }
+
+    pub(crate) fn uncertain(text: impl Into<String>) -> Self {
+        Self { text: text.into(), certain: false, splits: true }
+    }
+}
+
+/// What a word runs while it is expanded.
+pub(crate) enum Inside<'a> {
+    /// A script the grammar has read.
+    Node(&'a Node),
+    /// A script still to be read.
+    Text(String),
+    /// Something that cannot be told.
+    Unknown,
+}
+
+/// The fields one word becomes: none, one or several.
+pub(crate) fn resolve<'a>(
+    word: &'a Node,
+    variables: &mut Variables,
+    inside: &mut Vec<Inside<'a>>,
+) -> Vec<Field> {
+    let NodeKind::Word { value, parts, .. } = &word.kind else {
+        inside.push(Inside::Unknown);
+        return vec![Field::uncertain("")];
+    };
+    if !is_well_read(value, parts) {
+        look_into(value, Place::Word, inside);
+        // It may assign.
+        variables.forget();
+        return vec![Field::uncertain(value)];
+    }
+    let mut resolver = Resolver::new(variables);
+    let mut rest = value.as_str();
+    for (i, part) in parts.iter().enumerate() {
+        let (source, after) = split_source(parts.get(i..).unwrap_or_default(), rest);
+        resolver.part(part, source, inside);
+        rest = after;
+    }
+    resolver.finish()
+}
+
+/// Whether the grammar's parts of a word say all that it would run.
+fn is_well_read(value: &str, parts: &[Node]) -> bool {
+    // In backticks a backslash goes away before the script is read; the grammar keeps it.
+    if value.contains('`') && value.contains('\\') {
+        return false;
+    }
+    let mut quotes = Quotes::default();
+    parts.iter().all(|part| match &part.kind {
+        NodeKind::WordLiteral { value } => {
+            let mut before = None;
+            value.chars().all(|c| {
+                let escaped = quotes.escaped;
+                let active = quotes.step(c) != Meaning::Single && !escaped;
+                let opens = match before {
+                    Some('$') => matches!(c, '(' | '[' | '{' | '`'),
+                    Some('<' | '>') => matches!(c, '(' | '`'),
+                    _ => c == '`',
+                };
+                before = active.then_some(c);
+                !(active && opens)
+            })
+        }
+        // What runs within a sum is left as text, and `$((a) )` is taken for a sum though it runs `a`.
+        NodeKind::ArithmeticExpansion { .. } => false,
+        _ => true,
+    })
+}
+
+/// Hands back every script that the text would run while it is expanded.
+pub(crate) fn look_into(text: &str, place: Place, inside: &mut Vec<Inside<'_>>) {
+    match substitutions(text, place) {
+        Some(scripts) => inside.extend(scripts.into_iter().map(Inside::Text)),
+        None => inside.push(Inside::Unknown),
+    }
+}
+
+/// Follows the quotes of a word from character to character.
+#[derive(Default)]
+struct Quotes {
+    single: bool,
+    double: bool,
+    escaped: bool,
+}
+
+/// What a character of a word means.
+#[derive(PartialEq, Eq)]
+enum Meaning {
+    /// A quote or a backslash that goes away.
+    Syntax,
+    /// Itself, and it may be a glob or a tilde.
+    Bare,
+    /// Itself, in double quotes or after a backslash.
+    Quoted,
+    /// Itself, in single quotes.
+    Single,
+    /// Itself, and so is the backslash before it: within double quotes it escapes only a few characters.
+    WithBackslash,
+}
+
+impl Quotes {
+    fn step(&mut self, c: char) -> Meaning {
+        if self.single {
+            self.single = c != '\'';
+            return if self.single { Meaning::Single } else { Meaning::Syntax };
+        }
+        if self.escaped {
+            self.escaped = false;
+            let plain = self.double && !matches!(c, '$' | '`' | '"' | '\\' | '\n');
+            return if plain { Meaning::WithBackslash } else { Meaning::Quoted };
+        }
+        match c {
+            '\\' => self.escaped = true,
+            '"' => self.double = !self.double,
+            '\'' if !self.double => self.single = true,
+            _ if self.double => return Meaning::Quoted,
+            _ => return Meaning::Bare,
+        }
+        Meaning::Syntax
+    }
+}
+
+/// Builds the fields of one word.
+struct Resolver<'v> {
+    variables: &'v mut Variables,
+    quotes: Quotes,
+    done: Vec<Field>,
+    /// The field being built, once for each choice of braces so far.
+    open: Vec<Field>,
+    /// Whether the open field exists even if it is empty, as `''` does.
+    started: bool,
+    /// Whether a `[` is waiting for its partner. Alone it is a program, together they are a glob.
+    bracket: bool,
+}
+
+impl<'v> Resolver<'v> {
+    fn new(variables: &'v mut Variables) -> Self {
+        let open = vec![Field::certain("")];
+        Self { variables, quotes: Quotes::default(), done: vec![], open, started: false, bracket: false }
+    }
+
+    /// Takes in one part and how it is written.
+    fn part<'a>(&mut self, part: &'a Node, source: &str, inside: &mut Vec<Inside<'a>>) {
+        match &part.kind {
+            NodeKind::WordLiteral { value } => self.literal(value),
+            NodeKind::AnsiCQuote { decoded, .. } => {
+                // Bash cuts at NUL, wraps large octal numbers and knows `\x{72}`; the decoder does not.
+                if decoded.chars().all(|c| c.is_ascii() && c != '\0' && c != '\\') {
+                    self.started = true;
+                    self.push(decoded);
+                } else {
+                    self.unknown(source);
+                }
+            }
+            NodeKind::LocaleString { inner, .. } => {
+                look_into(inner, Place::Quoted, inside);
+                if inner.contains(['$', '`', '\\']) {
+                    self.variables.forget();
+                    self.unknown(source);
+                } else {
+                    self.started = true;
+                    self.push(inner);
+                }
+            }
+            NodeKind::ParamExpansion { param, op: None, arg: None } => self.variable(param, source, inside),
+            NodeKind::ParamExpansion { param, op, arg } | NodeKind::ParamIndirect { param, op, arg } => {
+                // `${x:=value}` assigns, here or further inside.
+                if [op, arg].into_iter().flatten().any(|text| text.contains('=')) {
+                    self.variables.forget();
+                }
+                // `${x@P}` expands the value like a prompt, and runs what stands in it.
+                if op.as_deref() == Some("@") && arg.as_deref() == Some("P") {
+                    inside.push(Inside::Unknown);
+                }
+                for text in [Some(param), op.as_ref(), arg.as_ref()].into_iter().flatten() {
+                    look_into(text, Place::Quoted, inside);
+                }
+                self.unknown(source);
+            }
+            NodeKind::BraceExpansion { content } => self.braces(content, inside),
+            NodeKind::CommandSubstitution { command, .. } | NodeKind::ProcessSubstitution { command, .. } => {
+                inside.push(Inside::Node(command));
+                self.unknown(source);
+            }
+            NodeKind::ParamLength { param } => {
+                look_into(param, Place::Quoted, inside);
+                self.unknown(source);
+            }
+            _ => {
+                inside.push(Inside::Unknown);
+                self.unknown(source);
+            }
+        }
+    }
+
+    fn literal(&mut self, text: &str) {
+        for c in text.chars() {
+            let meaning = self.quotes.step(c);
+            self.started = true;
+            match meaning {
+                Meaning::Syntax => continue,
+                Meaning::WithBackslash => self.push("\\"),
+                Meaning::Bare => {
+                    // A bracket follows `@`, `+` or `!` of an extended glob.
+                    if matches!(c, '*' | '?' | '(') || self.bracket && c == ']' {
+                        self.doubt(true);
+                    }
+                    self.bracket |= c == '[';
+                }
+                Meaning::Quoted | Meaning::Single => {}
+            }
+            self.push(c.encode_utf8(&mut [0; 4]));
+        }
+    }
+
+    fn variable(&mut self, name: &str, source: &str, inside: &mut Vec<Inside<'_>>) {
+        if name.starts_with([' ', '\t', '\n', '|']) {
+            // `${ list; }` runs a list of commands.
+            inside.push(Inside::Text(name.trim_start_matches('|').to_owned()));
+            return self.unknown(source);
+        }
+        look_into(name, Place::Quoted, inside);
+        let Some(value) = self.variables.expand(name) else {
+            return self.unknown(source);
+        };
+        if self.quotes.double {
+            self.push(&value);
+        } else if value.contains(GLOB) || self.open.len() > 1 {
+            self.unknown(source);
+        } else {
+            self.split(&value);
+        }
+    }
+
+    /// Puts in the value of a bare variable, which white space cuts into fields.
+    fn split(&mut self, value: &str) {
+        for c in value.chars() {
+            if matches!(c, ' ' | '\t' | '\n') {
+                self.close();
+            } else {
+                self.started = true;
+                self.push(c.encode_utf8(&mut [0; 4]));
+            }
+        }
+    }
+
+    fn braces(&mut self, content: &str, inside: &mut Vec<Inside<'_>>) {
+        look_into(content, Place::Quoted, inside);
+        self.started = true;
+        let choices: Option<Vec<&str>> = content
+            .strip_prefix('{')
+            .and_then(|rest| rest.strip_suffix('}'))
+            .filter(|inner| inner.contains(',') && !inner.contains(GLOB) && !inner.contains(SYNTAX))
+            .map(|inner| inner.split(',').collect());
+        match choices {
+            Some(choices) if choices.len().saturating_mul(self.open.len()) <= BRACE_WORDS_MAX => {
+                let with = |field: &Field, choice: &&str| Field {
+                    text: format!("{}{choice}", field.text),
+                    ..*field
+                };
+                self.open = self
+                    .open
+                    .iter()
+                    .flat_map(|field| choices.iter().map(move |choice| with(field, choice)))
+                    .collect();
+            }
+            _ => self.unknown(content),
+        }
+    }
+
+    fn unknown(&mut self, source: &str) {
+        self.started = true;
+        self.push(source);
+        // `"$@"` and its kin become several words even in quotes.
+        self.doubt(!self.quotes.double || source.contains('@'));
+    }
+
+    fn doubt(&mut self, splits: bool) {
+        for field in &mut self.open {
+            field.certain = false;
+            field.splits |= splits;
+        }
+    }
+
+    fn push(&mut self, text: &str) {
+        self.open.iter_mut().for_each(|field| field.text.push_str(text));
+    }
+
+    fn close(&mut self) {
+        let open = std::mem::replace(&mut self.open, vec![Field::certain("")]);
+        if std::mem::take(&mut self.started) {
+            // `{,rm}` is one word: an empty choice leaves none.
+            let choices = open.len() > 1;
+            self.done.extend(open.into_iter().filter(|field| !(choices && field.text.is_empty())));
+        }
+    }
+
+    fn finish(mut self) -> Vec<Field> {
+        self.close();
+        self.done
+    }
+}
+
+/// Cuts the source of the first part off the rest of its word. The grammar gives no places for parts: where
+/// no length follows from them, a part ends where the next literal starts. Only wording hangs on it.
+fn split_source<'s>(parts: &[Node], rest: &'s str) -> (&'s str, &'s str) {
+    let Some((first, following)) = parts.split_first() else {
+        return (rest, "");
+    };
+    let braces = rest.starts_with("${");
+    let before_following = || {
+        let after: usize = following.iter().map(source_bytes).sum::<Option<usize>>()?;
+        rest.len().checked_sub(after)
+    };
+    let before_literal = || match &following.first()?.kind {
+        NodeKind::WordLiteral { value } => rest.find(value.as_str()),
+        _ => None,
+    };
+    let end = match &first.kind {
+        NodeKind::ParamExpansion { param, op: None, .. } => {
+            param.len().checked_add(if braces { 3 } else { 1 })
+        }
+        _ => source_bytes(first),
+    };
+    end.or_else(before_following)
+        .or_else(before_literal)
+        .and_then(|end| rest.split_at_checked(end))
+        .unwrap_or((rest, rest))
+}
+
+/// How long a part is in the source, where the part alone says so.
+fn source_bytes(part: &Node) -> Option<usize> {
+    match &part.kind {
+        NodeKind::WordLiteral { value: text } | NodeKind::BraceExpansion { content: text } => {
+            Some(text.len())
+        }
+        NodeKind::AnsiCQuote { content, .. } => content.len().checked_add("$''".len()),
+        NodeKind::LocaleString { content, .. } => content.len().checked_add("$".len()),
+        _ => None,
+    }
+}
