@@ -1,0 +1,240 @@
+//! What one file says, before the files are joined: the common form all front ends write.
+//!
+//! A front end is `parse(&Source) -> (Draft, Vec<Diagnostic>)` and never fails. A [`Draft`] holds
+//! statements with their spans; names are as written. Nothing is compiled here.
+
+use std::num::NonZeroU64;
+
+use crate::{
+    condition::Condition,
+    pattern::Pattern,
+    source::{Source, Span},
+};
+
+/// Whether a rule acts or only records what it would have done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Mode {
+    /// The rule only records what it would have done.
+    Observe,
+    /// The rule acts.
+    #[default]
+    Enforce,
+}
+
+/// Everything one file says.
+#[derive(Clone, Debug)]
+pub struct Draft {
+    /// The file.
+    pub source: Source,
+    /// Its rules, in file order.
+    pub rules: Vec<DraftRule>,
+    /// Its maps, in file order. They rename calls for the rules of this file only.
+    pub maps: Vec<Map>,
+}
+
+/// One rule as written.
+#[derive(Clone, Debug)]
+pub struct DraftRule {
+    /// What it says.
+    pub statement: Statement,
+    /// Where it says so: the whole statement without its comment.
+    pub span: Span,
+    /// Whether it acts.
+    pub mode: Mode,
+}
+
+/// What a rule can say.
+#[derive(Clone, Debug)]
+pub enum Statement {
+    /// `require A before B`: each B spends one success of A.
+    Sequence {
+        /// The A.
+        prerequisite: String,
+        /// The B.
+        dependent: String,
+    },
+    /// `require human-approval before B`.
+    Approval {
+        /// The B.
+        tool: String,
+    },
+    /// `block A`.
+    Block {
+        /// The A.
+        tool: String,
+    },
+    /// `limit A to N per session` or `limit A to N per R`.
+    Limit {
+        /// The A.
+        tool: String,
+        /// The N, at most [`LIMIT_MAX`].
+        count: NonZeroU64,
+        /// What brings budget back.
+        scope: Scope,
+    },
+    /// A hand-written net.
+    Net(DraftNet),
+}
+
+/// The largest count a `limit` takes: 2^63.
+pub const LIMIT_MAX: u64 = 1 << 63;
+
+/// What brings a limit's budget back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// Nothing: the budget is for the whole session.
+    Session,
+    /// Each call of this name gives one back.
+    Action(String),
+}
+
+/// `map TOOL.FIELD PATTERN as NAME`: calls of a tool whose field matches are known by another name.
+#[derive(Clone, Debug)]
+pub struct Map {
+    /// The tool as the agent calls it.
+    pub tool: String,
+    /// The key in the input; dots are part of the key.
+    pub field: String,
+    /// What the field must match.
+    pub pattern: Pattern,
+    /// The name rules use.
+    pub name: String,
+    /// Where it is written.
+    pub span: Span,
+}
+
+/// A hand-written net as written: names instead of numbers, nothing checked but its shape.
+#[derive(Clone, Debug, Default)]
+pub struct DraftNet {
+    /// The net's name.
+    pub name: String,
+    /// Place names in order.
+    pub places: Vec<String>,
+    /// Tokens at the start, by place.
+    pub marking: Vec<(String, u64)>,
+    /// Its transitions, in order.
+    pub transitions: Vec<DraftTransition>,
+    /// Tools it always lets pass.
+    pub free_tools: Vec<String>,
+    /// Places in which a session may well end.
+    pub terminal_places: Vec<String>,
+}
+
+/// A transition of a hand-written net as written.
+#[derive(Clone, Debug, Default)]
+pub struct DraftTransition {
+    /// Its name.
+    pub name: String,
+    /// Whether a human has to agree.
+    pub manual: bool,
+    /// Whether it fires only when the tool's result says success.
+    pub deferred: bool,
+    /// Places it takes from; a place named twice is taken from twice.
+    pub inputs: Vec<String>,
+    /// Places it gives to; a place named twice is given two.
+    pub outputs: Vec<String>,
+    /// The tools that fire it; none means it fires by itself (`auto`) or never (`manual`).
+    pub tools: Vec<String>,
+    /// What the input must satisfy, all of it.
+    pub checks: Vec<Check>,
+    /// Where it is written.
+    pub span: Span,
+}
+
+/// A declarative validator: a condition on the input and what to say when it does not hold.
+#[derive(Clone, Debug)]
+pub struct Check {
+    /// What must hold.
+    pub condition: Condition,
+    /// The sentence for the agent.
+    pub message: String,
+}
+
+impl Draft {
+    /// A hand-written net that comes from code instead of a file.
+    pub fn of_net(net: DraftNet) -> Self {
+        let source = Source::new(net.name.clone(), "");
+        let rule = DraftRule { statement: Statement::Net(net), span: Span::default(), mode: Mode::Enforce };
+        Self { source, rules: vec![rule], maps: Vec::new() }
+    }
+
+    /// The same with one more map for its rules.
+    #[must_use]
+    pub fn map(mut self, tool: &str, field: &str, pattern: Pattern, name: &str) -> Self {
+        let (tool, field, name) = (tool.to_owned(), field.to_owned(), name.to_owned());
+        self.maps.push(Map { tool, field, pattern, name, span: Span::default() });
+        self
+    }
+}
+
+impl DraftNet {
+    /// A net without places yet.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self { name: name.into(), ..Self::default() }
+    }
+
+    /// The same with one more place, and the tokens it holds at the start.
+    #[must_use]
+    pub fn place(mut self, name: &str, tokens: u64) -> Self {
+        self.places.push(name.to_owned());
+        self.marking.push((name.to_owned(), tokens));
+        self
+    }
+
+    /// The same with one more transition.
+    #[must_use]
+    pub fn transition(mut self, transition: DraftTransition) -> Self {
+        self.transitions.push(transition);
+        self
+    }
+
+    /// The same with places in which a session may well end.
+    #[must_use]
+    pub fn terminal(mut self, places: &[&str]) -> Self {
+        self.terminal_places.extend(places.iter().map(|place| (*place).to_owned()));
+        self
+    }
+
+    /// The same with tools that always pass.
+    #[must_use]
+    pub fn free(mut self, tools: &[&str]) -> Self {
+        self.free_tools.extend(tools.iter().map(|tool| (*tool).to_owned()));
+        self
+    }
+}
+
+impl DraftTransition {
+    /// A transition that takes from `inputs` and gives to `outputs`.
+    pub fn new(name: impl Into<String>, inputs: &[&str], outputs: &[&str]) -> Self {
+        let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        Self { name: name.into(), inputs: owned(inputs), outputs: owned(outputs), ..Self::default() }
+    }
+
+    /// The same, fired by calls of these tools.
+    #[must_use]
+    pub fn tools(mut self, tools: &[&str]) -> Self {
+        self.tools.extend(tools.iter().map(|tool| (*tool).to_owned()));
+        self
+    }
+
+    /// The same, for calls whose input satisfies a condition; others hear the message.
+    #[must_use]
+    pub fn check(mut self, condition: Condition, message: impl Into<String>) -> Self {
+        self.checks.push(Check { condition, message: message.into() });
+        self
+    }
+
+    /// The same, with a human who has to agree.
+    #[must_use]
+    pub fn manual(mut self) -> Self {
+        self.manual = true;
+        self
+    }
+
+    /// The same, firing only when the result says success.
+    #[must_use]
+    pub fn deferred(mut self) -> Self {
+        self.deferred = true;
+        self
+    }
+}

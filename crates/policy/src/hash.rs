@@ -1,0 +1,4 @@
+//! Hash tables over names the author wrote: fast, and seeded per process.
+
+/// A map keyed by names of a policy.
+pub(crate) type HashMap<K, V> = hashbrown::HashMap<K, V, foldhash::fast::RandomState>;

@@ -1,0 +1,434 @@
+//! Findings about a file that loads: rules that do nothing, names that look misspelt, maps that hide.
+//!
+//! [`lint`] looks at one [`Draft`] and says what its author probably does not mean. It wants a draft that
+//! parsed without an error: what a broken line would have said is not there to be counted. It reads names
+//! and statements alone; what only shows when rules act together is the prover's to find.
+
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
+use smallvec::{SmallVec, smallvec};
+
+use crate::{
+    diagnostic::{Diagnostic, closest},
+    draft::{Draft, DraftRule, Map, Mode, Scope, Statement},
+    source::Span,
+};
+
+/// How many different names of a file are compared with each other; a file with more goes without
+/// proposals for its names, because the work grows with the square.
+const NAMES_COMPARED_MAX: usize = 2_000;
+
+/// The longest name, in bytes, that is compared with others.
+const NAME_COMPARED_BYTES_MAX: usize = 64;
+
+/// How many earlier maps of the same field a map's pattern is compared with.
+const MAPS_COMPARED_MAX: usize = 256;
+
+/// Everything worth telling about a file that its parser accepted, in file order.
+pub fn lint(draft: &Draft) -> Vec<Diagnostic> {
+    let file = File::read(draft);
+    let mut findings = Vec::new();
+    let mut firsts = HashMap::with_hasher(RandomState::default());
+    for rule in &draft.rules {
+        findings.extend(file.idle_rule(rule));
+        findings.extend(file.misread_word(rule));
+        findings.extend(file.hidden_tools(rule));
+        if let Some(key) = key_of(rule) {
+            let first = *firsts.entry(key).or_insert(rule.span);
+            findings.extend((first != rule.span).then(|| file.duplicate(rule, first)));
+        }
+    }
+    let mut earlier: HashMap<_, SmallVec<[&Map; 4]>, _> = HashMap::with_hasher(RandomState::default());
+    for map in &draft.maps {
+        findings.extend(file.unused_map(map));
+        findings.extend(file.doubtful_pattern(map));
+        let rivals = earlier.entry((map.tool.as_str(), map.field.as_str())).or_default();
+        let winner = rivals.iter().find(|rival| rival.pattern == map.pattern);
+        findings.extend(winner.map(|winner| file.hidden_map(map, winner)));
+        if rivals.len() < MAPS_COMPARED_MAX {
+            rivals.push(map);
+        }
+    }
+    for name in &file.names {
+        findings.extend(file.literal_name(name));
+        findings.extend(file.misspelt(name));
+    }
+    findings.sort_by_key(|finding| finding.span.start);
+    findings
+}
+
+/// A file's names, looked up rather than searched for.
+struct File<'d> {
+    draft: &'d Draft,
+    /// Each name once, in the order of first use: rules first, then maps.
+    names: Vec<Name<'d>>,
+    /// Where in `names` a name stands.
+    by_name: Table<'d, usize>,
+    /// The first map of each tool that gives it another name.
+    renamed: Table<'d, &'d Map>,
+    /// The byte at which each line but the first starts.
+    line_starts: Vec<usize>,
+}
+
+type Table<'d, V> = HashMap<&'d str, V, RandomState>;
+
+struct Name<'d> {
+    text: &'d str,
+    uses: usize,
+    is_in_rule: bool,
+    /// The statement that uses it first.
+    statement: Span,
+    /// One bit for each letter it has: two names that differ in more bits are too far apart to measure.
+    letters: u64,
+}
+
+impl Name<'_> {
+    /// Whether measuring how far apart two names are is worth its time: two slips change at most four letters.
+    fn is_near(&self, other: &Self) -> bool {
+        (self.letters ^ other.letters).count_ones() <= 4
+            && self.text.len().max(other.text.len()) <= NAME_COMPARED_BYTES_MAX
+            && self.text != other.text
+    }
+}
+
+impl<'d> File<'d> {
+    fn read(draft: &'d Draft) -> Self {
+        let newlines = draft.source.text().bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+        let mut file = Self {
+            draft,
+            names: Vec::new(),
+            by_name: Table::default(),
+            renamed: Table::default(),
+            line_starts: newlines.map(|(at, _)| at + 1).collect(),
+        };
+        for rule in &draft.rules {
+            for name in names_of(&rule.statement) {
+                file.count(name, rule.span, true);
+            }
+        }
+        for map in &draft.maps {
+            file.count(&map.tool, map.span, false);
+            file.count(&map.name, map.span, false);
+            if map.name != map.tool {
+                file.renamed.entry(&map.tool).or_insert(map);
+            }
+        }
+        file
+    }
+
+    fn count(&mut self, text: &'d str, statement: Span, is_in_rule: bool) {
+        let at = *self.by_name.entry(text).or_insert(self.names.len());
+        match self.names.get_mut(at) {
+            Some(name) => name.uses += 1,
+            None => self.names.push(Name { text, uses: 1, is_in_rule, statement, letters: letters(text) }),
+        }
+    }
+
+    fn name(&self, text: &str) -> Option<&Name<'d>> {
+        self.names.get(*self.by_name.get(text)?)
+    }
+
+    fn is_in_rule(&self, text: &str) -> bool {
+        self.name(text).is_some_and(|name| name.is_in_rule)
+    }
+
+    fn line(&self, span: Span) -> usize {
+        self.line_starts.partition_point(|start| *start <= span.start) + 1
+    }
+
+    /// The names that others are compared with.
+    fn compared(&self) -> &[Name<'d>] {
+        if self.names.len() <= NAMES_COMPARED_MAX { &self.names } else { &[] }
+    }
+
+    /// Where a statement writes a name, or the whole statement: other languages write it in other ways.
+    fn span_in(&self, statement: Span, name: &str) -> Span {
+        let text = self.draft.source.slice(statement);
+        let mut start = statement.start;
+        // The first word is a keyword, even where it is also the name.
+        for (position, chunk) in text.split_inclusive(char::is_whitespace).enumerate() {
+            let word = chunk.trim_end();
+            if position > 0
+                && word.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+            {
+                return Span::new(start, start + name.len());
+            }
+            start += chunk.len();
+        }
+        statement
+    }
+
+    fn warning(&self, code: &'static str, span: Span, message: String) -> Diagnostic {
+        Diagnostic::warning(code, &self.draft.source, span, message)
+    }
+
+    fn note(&self, code: &'static str, span: Span, message: String) -> Diagnostic {
+        Diagnostic::note(code, &self.draft.source, span, message)
+    }
+
+    /// A rule that lifts its own restriction.
+    fn idle_rule(&self, rule: &DraftRule) -> Option<Diagnostic> {
+        match &rule.statement {
+            Statement::Limit { tool, count, scope: Scope::Action(action) } if action == tool => Some(
+                self.warning(
+                    "self-limit",
+                    rule.span,
+                    format!("a limit of `{tool}` per `{tool}` never refuses a call"),
+                )
+                .label("each call gives back what it spends")
+                .remedy(format!(
+                    "write `limit {tool} to {count} per session`, or name another tool after `per`"
+                )),
+            ),
+            Statement::Sequence { prerequisite, dependent } if prerequisite == dependent => Some(
+                self.warning(
+                    "self-requirement",
+                    rule.span,
+                    format!("`{dependent}` is required before itself"),
+                )
+                .label("never refuses a call")
+                .remedy("name the tool that has to come first, or leave the rule out"),
+            ),
+            _ => None,
+        }
+    }
+
+    /// A word with a meaning of its own, but for a slip: it is taken as a tool's name.
+    fn misread_word(&self, rule: &DraftRule) -> Option<Diagnostic> {
+        let (word, meant) = match &rule.statement {
+            Statement::Limit { scope: Scope::Action(action), .. }
+                if strsim::osa_distance(&shortened(action).to_lowercase(), "session") <= 1 =>
+            {
+                (action, "session")
+            }
+            Statement::Sequence { prerequisite, .. } => {
+                (prerequisite, closest(prerequisite, ["human-approval"])?)
+            }
+            _ => return None,
+        };
+        Some(
+            self.warning(
+                "looks-like-keyword",
+                self.span_in(rule.span, word),
+                format!("`{word}` is taken as the name of a tool"),
+            )
+            .label(format!("did you mean `{meant}`?"))
+            .remedy(format!("write `{meant}`, unless a tool is really called `{word}`")),
+        )
+    }
+
+    fn duplicate(&self, rule: &DraftRule, first: Span) -> Diagnostic {
+        let text = self.draft.source.slice(first);
+        self.warning("duplicate-rule", rule.span, format!("`{text}` is written twice"))
+            .label(format!("the same rule as in line {}", self.line(first)))
+            .remedy("leave one of them out")
+    }
+
+    /// Rules on a tool do not see its calls that a map gives another name. Only a note: together with
+    /// `block` this is how an allow-list is written.
+    fn hidden_tools(&self, rule: &DraftRule) -> Option<Diagnostic> {
+        let names = names_of(&rule.statement);
+        let (tool, map) = names.iter().find_map(|name| {
+            let tool = name.split('.').next()?;
+            let map = self.renamed.get(name).or_else(|| self.renamed.get(tool))?;
+            (map.name != *name).then_some((map.tool.as_str(), *map))
+        })?;
+        Some(
+            self.note(
+                "hidden-tool",
+                self.span_in(rule.span, tool),
+                format!("this rule does not see the calls of `{tool}` that a map renames"),
+            )
+            .label(format!("line {} renames some to `{}`", self.line(map.span), map.name))
+            .remedy(format!("write a rule for `{}` too, unless those calls are meant to pass", map.name)),
+        )
+    }
+
+    fn unused_map(&self, map: &Map) -> Option<Diagnostic> {
+        let name = self.name(&map.name).filter(|name| !name.is_in_rule)?;
+        let message = format!("no rule of this file names `{}`", map.name);
+        let end = map.span.end;
+        let name_span = Span::new(end.saturating_sub(map.name.len()), end);
+        // Other languages may not write the name last.
+        let span = if self.draft.source.slice(name_span) == map.name { name_span } else { map.span };
+        if self.is_in_rule(&map.tool) {
+            let label = format!("only keeps these calls from the rules on `{}`", map.tool);
+            return Some(self.note("unused-map", span, message).label(label));
+        }
+        let finding = self.warning("unused-map", span, message);
+        let in_rules = self.compared().iter().filter(|other| other.is_in_rule && other.is_near(name));
+        Some(match closest(name.text, in_rules.map(|other| other.text)) {
+            Some(meant) => finding
+                .label(format!("did you mean `{meant}`?"))
+                .remedy(format!(
+                "write `as {meant}`, or the rule into this file: maps rename calls only for the rules of their own file"
+            )),
+            None => finding.label("renames calls for nobody").remedy(
+                "write the rule into this file: maps rename calls only for the rules of their own file",
+            ),
+        })
+    }
+
+    fn hidden_map(&self, map: &Map, winner: &Map) -> Diagnostic {
+        self.warning("hidden-map", map.span, "this map is never used: an earlier one takes its calls".into())
+            .label(format!("line {} has the same pattern and comes first", self.line(winner.span)))
+            .remedy(format!("leave one of them out, or name `{}` in the rules", winner.name))
+    }
+
+    fn doubtful_pattern(&self, map: &Map) -> Option<Diagnostic> {
+        if map.pattern.is_impossible() {
+            return Some(
+                self.warning(
+                    "impossible-pattern",
+                    map.span,
+                    "the pattern of this map matches no text at all".into(),
+                )
+                .label("renames nothing")
+                .remedy("write what the field contains, as a plain word or between slashes"),
+            );
+        }
+        (!map.pattern.is_linear()).then(|| {
+            self.note(
+                "not-linear",
+                map.span,
+                "the pattern of this map has look-around or back-references".into(),
+            )
+            .label("runs on an engine that may give up")
+            .remedy(
+                "do without them if you can: a text the engine gives up on is restricted and earns nothing",
+            )
+        })
+    }
+
+    /// A name that only makes sense in a language with quotes, wildcards or lists.
+    fn literal_name(&self, name: &Name<'d>) -> Option<Diagnostic> {
+        let text = name.text;
+        let is_invisible =
+            |c: char| c.is_control() || matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}');
+        let label = if text.contains(is_invisible) {
+            &format!("`{}` has an invisible character", text.escape_debug())
+        } else if text.contains('*') {
+            "there are no wildcards"
+        } else if text.contains(['"', '\'', '`']) {
+            "quotes are part of the name"
+        } else if text.ends_with([',', ';']) {
+            "the last character is part of the name"
+        } else {
+            return None;
+        };
+        Some(
+            self.warning(
+                "literal-name",
+                self.span_in(name.statement, text),
+                "this name is taken letter by letter".into(),
+            )
+            .label(label)
+            .remedy("write the name as the tool spells it"),
+        )
+    }
+
+    /// A name that another one, used more often, is probably meant by.
+    fn misspelt(&self, name: &Name<'d>) -> Option<Diagnostic> {
+        let more_often = self.compared().iter().filter(|other| other.uses > name.uses);
+        let alike = more_often.filter(|other| other.is_near(name) && is_slip(name.text, other.text));
+        let meant = alike.max_by_key(|other| other.uses)?;
+        Some(
+            self.warning(
+                "misspelt",
+                self.span_in(name.statement, name.text),
+                format!("`{}` looks like a misspelt `{}`", name.text, meant.text),
+            )
+            .label(format!("used {}, `{}` {}", times(name.uses), meant.text, times(meant.uses)))
+            .remedy(format!("write `{}`, unless both are tools", meant.text)),
+        )
+    }
+}
+
+/// The names of tools that a statement is about.
+fn names_of(statement: &Statement) -> SmallVec<[&str; 2]> {
+    match statement {
+        Statement::Sequence { prerequisite, dependent } => {
+            smallvec![prerequisite.as_str(), dependent.as_str()]
+        }
+        Statement::Approval { tool }
+        | Statement::Block { tool }
+        | Statement::Limit { tool, scope: Scope::Session, .. } => smallvec![tool.as_str()],
+        Statement::Limit { tool, scope: Scope::Action(action), .. } => {
+            smallvec![tool.as_str(), action.as_str()]
+        }
+        Statement::Net(net) => {
+            let tools = net.transitions.iter().flat_map(|transition| &transition.tools);
+            tools.chain(&net.free_tools).map(String::as_str).collect()
+        }
+    }
+}
+
+/// What makes two rules the same. Nets are not compared: their names are, where files are joined.
+fn key_of(rule: &DraftRule) -> Option<(&'static str, SmallVec<[&str; 2]>, u64, Mode)> {
+    let (kind, count) = match &rule.statement {
+        Statement::Sequence { .. } => ("sequence", 0),
+        Statement::Approval { .. } => ("approval", 0),
+        Statement::Block { .. } => ("block", 0),
+        Statement::Limit { count, .. } => ("limit", count.get()),
+        Statement::Net(_) => return None,
+    };
+    Some((kind, names_of(&rule.statement), count, rule.mode))
+}
+
+fn letters(text: &str) -> u64 {
+    text.chars().flat_map(char::to_lowercase).fold(0, |letters, c| letters | 1 << (u32::from(c) % 64))
+}
+
+/// Whether one name is likely the other with a slip. Names are compared part by part, and only long parts
+/// can have slips: `chat.send` and `chat.read`, `getUser` and `setUser` are neighbours, not misspellings.
+/// So are `stage1` and `stage2`.
+fn is_slip(name: &str, other: &str) -> bool {
+    let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
+    if name.eq_ignore_ascii_case(other) {
+        return true;
+    }
+    if digits(name) != digits(other) {
+        return false;
+    }
+    let (name, other) = (parts(name), parts(other));
+    if name.concat() == other.concat() {
+        return true;
+    }
+    let mut differing = name.iter().zip(&other).filter(|(a, b)| a != b);
+    let (Some((a, b)), None) = (differing.next(), differing.next()) else {
+        return false;
+    };
+    let slips_max = match a.chars().count().min(b.chars().count()) {
+        0..5 => 0,
+        5..8 => 1,
+        _ => 2,
+    };
+    name.len() == other.len() && strsim::osa_distance(a, b) <= slips_max
+}
+
+/// The words a name is made of, in lower case: `read_file`, `read.file` and `readFile` have the same.
+fn parts(name: &str) -> Vec<String> {
+    let mut parts = vec![String::new()];
+    for c in name.chars() {
+        if !c.is_alphanumeric() || c.is_uppercase() {
+            parts.push(String::new());
+        }
+        if let Some(part) = parts.last_mut() {
+            part.extend(c.to_lowercase().filter(|c| c.is_alphanumeric()));
+        }
+    }
+    parts.retain(|part| !part.is_empty());
+    parts
+}
+
+/// Enough of a text to tell whether it is `session`.
+fn shortened(text: &str) -> &str {
+    text.get(..text.floor_char_boundary(NAME_COMPARED_BYTES_MAX)).unwrap_or(text)
+}
+
+fn times(count: usize) -> String {
+    if count == 1 { "once".into() } else { format!("{count} times") }
+}
+
+#[cfg(test)]
+mod tests;

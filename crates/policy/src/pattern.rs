@@ -1,0 +1,450 @@
+//! What a field of a call's input is compared with: a bare word or a JavaScript regular expression.
+//!
+//! [`Pattern::find`] says where a text matches, as JavaScript would, and never takes long about it: a plain
+//! expression runs on a linear engine; look-around, back-references and line anchors run on a backtracking
+//! one that gives up at a bound and answers [`Match::Unsure`]. What JavaScript reads as something its author
+//! cannot have meant (`\u{61}` is 61 times `u`) is refused. Missing on purpose: UTF-16 (a character outside
+//! the basic plane counts as one here and as two in JavaScript, which shows in `/^.$/` and the like), groups that
+//! forget what they held when an outer group repeats, and look-around inside a look-behind.
+
+use std::{collections::BTreeSet, fmt, ops::Range};
+
+use regex_automata::{
+    Input,
+    dfa::{Automaton, StartKind, dense},
+    nfa::thompson,
+};
+
+use crate::javascript::{Dialect, Flags, translate};
+
+/// The longest regular expression, in bytes.
+const REGEX_BYTES_MAX: usize = 4 * 1024;
+/// The most memory a compiled regular expression may take, in bytes.
+const PROGRAM_BYTES_MAX: usize = 1 << 20;
+/// How often the backtracking engine may turn back before it gives up on a text.
+const BACKTRACKS_MAX: usize = 100_000;
+/// The longest text the backtracking engine looks at, in bytes: between two steps back it may read all of it,
+/// so the time grows with the square of this, to a third of a second for the slowest expression tried.
+const BACKTRACKING_TEXT_BYTES_MAX: usize = 8 * 1024;
+/// The most memory spent on finding out that a pattern can never match, in bytes.
+const IMPOSSIBLE_BYTES_MAX: usize = 1 << 18;
+
+/// A bare word or a JavaScript regular expression.
+#[derive(Clone, Debug)]
+pub struct Pattern {
+    text: String,
+    /// The flags of a regular expression; none for a bare word.
+    flags: Option<String>,
+    engine: Engine,
+}
+
+#[derive(Clone, Debug)]
+enum Engine {
+    Word,
+    Linear(regex::Regex),
+    Backtracking(fancy_regex::Regex),
+}
+
+/// What a pattern says about a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Match {
+    /// The text does not match.
+    No,
+    /// The leftmost match begins at this byte.
+    At(usize),
+    /// The engine gave up: a restriction takes this as a match, a credit as none.
+    Unsure,
+}
+
+/// Why a regular expression cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct PatternError {
+    /// What is wrong, in one sentence without a full stop.
+    pub message: String,
+    /// The bytes of the expression it is about; none if all of it.
+    pub at: Option<Range<usize>>,
+}
+
+impl PatternError {
+    pub(crate) fn whole(message: String) -> Self {
+        Self { message, at: None }
+    }
+}
+
+impl Pattern {
+    /// A bare word: it matches where the text has it whole. A side of the word that ends in a letter, digit or
+    /// underscore (ASCII) must not have another one beside it; a side that does not, such as the left one of
+    /// `--force` and `.env`, may have anything beside it.
+    pub fn word(text: &str) -> Self {
+        Self { text: text.into(), flags: None, engine: Engine::Word }
+    }
+
+    /// A JavaScript regular expression with any of the flags `i`, `m` and `s`.
+    pub fn regex(body: &str, flags: &str) -> Result<Self, PatternError> {
+        if body.len() > REGEX_BYTES_MAX {
+            return Err(PatternError::whole(format!(
+                "the expression is longer than {REGEX_BYTES_MAX} bytes: split it in two"
+            )));
+        }
+        let engine = compile(body, Flags::parse(flags)?)?;
+        Ok(Self { text: body.into(), flags: Some(flags.into()), engine })
+    }
+
+    /// Where the leftmost match begins.
+    pub fn find(&self, text: &str) -> Match {
+        let found = match &self.engine {
+            Engine::Word => find_word(&self.text, text),
+            Engine::Linear(regex) => regex.find(text).map(|found| found.start()),
+            Engine::Backtracking(_) if text.len() > BACKTRACKING_TEXT_BYTES_MAX => return Match::Unsure,
+            Engine::Backtracking(regex) => match regex.find(text) {
+                Ok(found) => found.map(|found| found.start()),
+                Err(_) => return Match::Unsure,
+            },
+        };
+        found.map_or(Match::No, Match::At)
+    }
+
+    /// Whether a match certainly begins with the first character of the text.
+    pub fn matches_at_start(&self, text: &str) -> bool {
+        self.find(text) == Match::At(0)
+    }
+
+    /// Whether certainly no text at all can match. Patterns that would take long to decide count as possible.
+    pub fn is_impossible(&self) -> bool {
+        match &self.engine {
+            Engine::Linear(regex) => accepts_nothing(regex.as_str()),
+            Engine::Word | Engine::Backtracking(_) => false,
+        }
+    }
+
+    /// Whether the time it takes grows only with the length of the text, so that it is never unsure.
+    pub fn is_linear(&self) -> bool {
+        !matches!(self.engine, Engine::Backtracking(_))
+    }
+}
+
+impl PartialEq for Pattern {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text && self.flags == other.flags
+    }
+}
+
+impl Eq for Pattern {}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.flags {
+            None => out.write_str(&self.text),
+            Some(flags) => write!(out, "/{}/{flags}", self.text),
+        }
+    }
+}
+
+fn find_word(word: &str, text: &str) -> Option<usize> {
+    let is_word = |byte: Option<u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    let before = |end: usize| text.get(..end).and_then(|text| text.bytes().next_back());
+    let after = |start: usize| text.get(start..).and_then(|text| text.bytes().next());
+    let (first, last) = (is_word(word.bytes().next()), is_word(word.bytes().next_back()));
+
+    let mut from = 0;
+    loop {
+        let start = from + text.get(from..)?.find(word)?;
+        let continues = first && is_word(before(start)) || last && is_word(after(start + word.len()));
+        if !continues {
+            return Some(start);
+        }
+        from = text.ceil_char_boundary(start + 1);
+    }
+}
+
+fn compile(body: &str, flags: Flags) -> Result<Engine, PatternError> {
+    let linear = translate(body, flags, Dialect::Linear)?;
+    if !linear.needs_backtracking {
+        let built = regex::RegexBuilder::new(&linear.text).size_limit(PROGRAM_BYTES_MAX).build();
+        return built.map(Engine::Linear).map_err(|_| {
+            let remedy = "use smaller repetitions";
+            PatternError::whole(format!(
+                "the expression takes more than {PROGRAM_BYTES_MAX} bytes when compiled: {remedy}"
+            ))
+        });
+    }
+    let backtracking = translate(body, flags, Dialect::Backtracking)?;
+    fancy_regex::RegexBuilder::new(&backtracking.text)
+        .backtrack_limit(BACKTRACKS_MAX)
+        .delegate_size_limit(PROGRAM_BYTES_MAX)
+        .delegate_dfa_size_limit(PROGRAM_BYTES_MAX)
+        .delegate_dfa_skip_cache_capacity_check(false)
+        .max_prog_size(PROGRAM_BYTES_MAX / size_of::<usize>())
+        .build()
+        .map(Engine::Backtracking)
+        .map_err(|_| {
+            let remedy = "use smaller repetitions, and do not repeat look-around";
+            PatternError::whole(format!("the expression is too large or too entangled to be run: {remedy}"))
+        })
+}
+
+/// Whether an automaton for the expression, too small to be slow, has no way into a matching state.
+fn accepts_nothing(expression: &str) -> bool {
+    let built = dense::Builder::new()
+        .configure(
+            dense::Config::new()
+                .start_kind(StartKind::Unanchored)
+                .accelerate(false)
+                .dfa_size_limit(Some(IMPOSSIBLE_BYTES_MAX))
+                .determinize_size_limit(Some(IMPOSSIBLE_BYTES_MAX)),
+        )
+        .thompson(thompson::Config::new().nfa_size_limit(Some(IMPOSSIBLE_BYTES_MAX)))
+        .build(expression);
+    let Ok(automaton) = built else { return false };
+    let Ok(start) = automaton.start_state_forward(&Input::new("")) else {
+        return false;
+    };
+
+    let (mut seen, mut open) = (BTreeSet::from([start]), vec![start]);
+    while let Some(state) = open.pop() {
+        if automaton.is_match_state(state) || automaton.is_match_state(automaton.next_eoi_state(state)) {
+            return false;
+        }
+        let next = (0..=u8::MAX).map(|byte| automaton.next_state(state, byte));
+        open.extend(next.filter(|state| seen.insert(*state)));
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::javascript::GROUPS_DEPTH_MAX;
+
+    #[test]
+    fn a_bare_word_has_edges_only_beside_its_word_characters() {
+        let cases = [
+            ("rm", "rm rm; (rm) `rm` $(rm) /bin/rm ./rm -rm- rm.txt rm/x a/rm x=rm --rm érm rmé", true),
+            ("rm", "format _rm rm_ rm1 RM Rm", false),
+            ("--force", "--force x--force ---force --force=yes", true),
+            ("--force", "--forced -force", false),
+            (".env", ".env /app/.env prod.env .env.local", true),
+            (".env", "x.environment .envs", false),
+            ("a-a", "xa-a-a", true),
+            ("é", "caféx", true),
+            ("/", "a/b", true),
+        ];
+        for (word, texts, expected) in cases {
+            for text in texts.split(' ') {
+                let found = Pattern::word(word).find(text) != Match::No;
+                assert_eq!(found, expected, "`{word}` in `{text}`");
+            }
+        }
+        assert_eq!(Pattern::word("rm").find("\nrm x"), Match::At(1));
+        assert_eq!(Pattern::word("rm").find("format; sudo rm"), Match::At(13));
+    }
+
+    /// Rows were compared with a JavaScript engine; the texts of a row are separated by `␣`.
+    #[test]
+    fn a_regular_expression_means_what_javascript_means() {
+        let cases = [
+            (r"rm", "", "rm␣format", "RM"),
+            (r"^rm", "", "rm x", "x rm␣\nrm"),
+            (r"rm$", "", "rm", "rm\n"),
+            (r"\brm\b", "", "rm␣érm␣rmé", "_rm␣rm1"),
+            (r"\Bé", "", "é", "aé"),
+            (r"^\w+$", "", "az_09", "é␣"),
+            (r"\d", "", "1", "١␣²"),
+            (r"\s", "", "\u{feff}␣\u{a0}␣\u{2028}␣\u{b}", "\u{200b}␣\u{85}␣\u{180e}"),
+            (r"a.b", "", "a-b", "a\nb␣a\rb␣a\u{2028}b"),
+            (r"a.b", "s", "a\nb␣a\u{2029}b", "ab"),
+            (r"^b", "m", "b␣a\nb␣a\rb␣a\u{2028}b", "ab"),
+            (r"a$", "m", "a␣a\r\nb", "ab"),
+            (r"[^]", "", "\n", ""),
+            (r"[]", "", "", "a␣[]"),
+            (r"a{,2}", "", "a{,2}", "aa"),
+            (r"a{2}?", "", "aa", "a"),
+            (r"{", "", "{", "a"),
+            (r"]}", "", "]}", "]"),
+            (r"\cA", "", "\u{1}", "A"),
+            (r"\x41\u0042", "", "AB", "ab"),
+            (r"\x4\u41", "", "x4u41", "A"),
+            (r"\uD83D\uDE00", "", "😀", "😁"),
+            (r"\0", "", "\0", "0"),
+            (r"\141\8", "", "a8", "141"),
+            (r"\/\-\a\<", "", "/-a<", "/"),
+            (r"[\b]", "", "\u{8}", "b"),
+            (r"[\d-x]", "", "-␣x␣5", "b"),
+            (r"[a-]", "", "-", "b"),
+            (r"[a&&b]", "", "&␣a", "c"),
+            (r"x#y z", "", "x#y z", "x"),
+            (r"k", "i", "k␣K", "\u{212a}"),
+            (r"\u017f", "i", "ſ", "s␣S"),
+            (r"ß", "i", "ß", "ẞ␣ss"),
+            (r"σ", "i", "Σ␣ς", "s"),
+            (r"[^é]", "i", "e", "É"),
+            (r"ω", "i", "Ω", "\u{2126}"),
+            (r"\w", "i", "K", "\u{212a}"),
+            (r"(?<=^|;)\s*rm", "", "rm␣a; rm", "farm"),
+            (r"^(?!.*safe).*rm", "", "rm", "safe rm"),
+            (r"\brm\b(?!.*--dry)", "", "érm x", "rm --dry␣arm"),
+            (r"(?<=\bgit )push", "", "git push", "legit push"),
+            (r"(a)\1", "", "aa", "ab"),
+            (r"(?:(a)|b)\1c", "", "bc␣aac", "ac"),
+            (r"(é)\1", "i", "éÉ", "ée"),
+            (r"(?<q>['\x22])x\k<q>", "", "'x'", "'x\""),
+            (r"\k<q>", "", "k<q>", "q"),
+        ];
+        for (body, flags, matching, others) in cases {
+            let pattern = Pattern::regex(body, flags).unwrap();
+            for text in matching.split('␣').filter(|text| !text.is_empty()) {
+                assert!(matches!(pattern.find(text), Match::At(_)), "{pattern} should match {text:?}");
+            }
+            for text in others.split('␣') {
+                assert_eq!(pattern.find(text), Match::No, "{pattern} should not match {text:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_broken_expression_is_refused_with_its_place() {
+        let broken = [
+            "*a",
+            "a**",
+            "^+",
+            "(a",
+            "a)",
+            "[a",
+            "[z-a]",
+            r"a\",
+            "a{2,1}",
+            "x{99999999999}",
+            r"\u{61}",
+            r"\p{L}",
+            r"\c1",
+            r"\uD83D",
+            "(?i)a",
+            "(?<1>a)",
+            "(?<a>x)(?<a>y)",
+            r"(?<a>x)\k<b>",
+            "(?=a)*",
+            r"(?<=(?=a))",
+            r"(?<=\b.*)x",
+            r"\1(a)",
+        ];
+        let told: Vec<String> = broken
+            .iter()
+            .map(|body| {
+                let error = Pattern::regex(body, "").unwrap_err();
+                format!("{body}  {}  {error}", body.get(error.at.clone().unwrap()).unwrap())
+            })
+            .collect();
+        insta::assert_snapshot!(told.join("\n"), @r"
+        *a  *  nothing to repeat before `*`: write `\*` for the character
+        a**  *  nothing to repeat before `*`: write `\*` for the character
+        ^+  +  nothing to repeat before `+`: write `\+` for the character
+        (a  (a  `(` is never closed: write `\(` for the character
+        a)  )  `)` closes no group: write `\)` for the character
+        [a  [a  `[` is never closed: write `\[` for the character
+        [z-a]  z-a  the range is out of order: the smaller end comes first
+        a\  \  `\` at the end escapes nothing: write `\\` for the character
+        a{2,1}  {2,1}  the counts are out of order: the smaller one comes first
+        x{99999999999}  {99999999999}  the count is too large
+        \u{61}  \u  `\u{…}` has no meaning without the flag `u`: write `\uXXXX`
+        \p{L}  \p  `\p{…}` has no meaning without the flag `u`: list the characters in `[…]`
+        \c1  \c  `\c` needs a letter: `\cA` is the first control character
+        \uD83D  \uD83D  half of a UTF-16 pair matches no text: write the whole character
+        (?i)a  (  unknown kind of group after `(?`: known are `(?:`, `(?=`, `(?!`, `(?<=`, `(?<!` and `(?<name>`
+        (?<1>a)  (?<1>  a group's name is letters, digits and `_`, begins with no digit, and ends with `>`
+        (?<a>x)(?<a>y)  (?<a>  two groups are called `a`: rename one
+        (?<a>x)\k<b>  \k  `\k` must name a group of this expression: `\k<name>`
+        (?=a)*  *  nothing to repeat before `*`: write `\*` for the character
+        (?<=(?=a))  (?=  a look-behind cannot hold look-around or back-references: move it outside
+        (?<=\b.*)x  *  a look-behind with an edge such as `\b` must be of one length: no `|`, no repetition
+        \1(a)  \1  a back-reference matches nothing before its group is closed: move it behind the group
+        ");
+        for (flags, message) in [
+            ("g", "unknown flag `g`: the flags are `i`, `m` and `s`"),
+            ("ii", "the flag `i` is given twice: leave one out"),
+        ] {
+            assert_eq!(Pattern::regex("a", flags).unwrap_err().message, message);
+        }
+    }
+
+    #[test]
+    fn a_pattern_that_no_text_can_match_is_found_out() {
+        for (body, impossible) in [
+            ("[]", true),
+            ("x[]y", true),
+            ("a^b", true),
+            ("a$b", true),
+            (r"\w\b\w", true),
+            ("$.", true),
+            ("[]|a", false),
+            ("$^", false),
+            ("(?!)", false),
+            ("[01]*1[01]{12}$a", false), // Too large to decide.
+        ] {
+            assert_eq!(Pattern::regex(body, "").unwrap().is_impossible(), impossible, "{body}");
+        }
+        assert!(!Pattern::word("--force").is_impossible());
+    }
+
+    #[test]
+    fn a_match_at_the_start_begins_with_the_first_character() {
+        for (body, text, expected) in
+            [("cp", "cp a", true), ("cp", "echo cp", false), ("", "x", true), ("(?=c)c", "c", true)]
+        {
+            assert_eq!(
+                Pattern::regex(body, "").unwrap().matches_at_start(text),
+                expected,
+                "{body} in {text}"
+            );
+        }
+    }
+
+    #[test]
+    fn every_bound_holds_one_past_it() {
+        assert!(Pattern::regex(&"a".repeat(REGEX_BYTES_MAX), "").is_ok());
+        assert!(Pattern::regex(&"a".repeat(REGEX_BYTES_MAX + 1), "").is_err());
+
+        let nested = |depth: usize| format!("{}a{}", "(".repeat(depth), ")".repeat(depth));
+        assert!(Pattern::regex(&nested(GROUPS_DEPTH_MAX), "").is_ok());
+        assert!(Pattern::regex(&nested(GROUPS_DEPTH_MAX + 1), "").is_err());
+        assert!(Pattern::regex(&format!("(?=a){}", nested(GROUPS_DEPTH_MAX + 1)), "").is_err());
+
+        assert!(Pattern::regex("(?:a{1000}){1000}", "").is_err());
+        assert!(Pattern::regex("(?=a)(?:a{1000}){1000}", "").is_err());
+
+        let looking = Pattern::regex("(?=a)b", "").unwrap();
+        assert_eq!(looking.find(&"a".repeat(BACKTRACKING_TEXT_BYTES_MAX)), Match::No);
+        assert_eq!(looking.find(&"a".repeat(BACKTRACKING_TEXT_BYTES_MAX + 1)), Match::Unsure);
+
+        let slow = Pattern::regex(r"(.*)(.*)(.*)\1x", "").unwrap();
+        assert_eq!(slow.find(&"a".repeat(10)), Match::No);
+        assert_eq!(slow.find(&"a".repeat(1000)), Match::Unsure);
+        assert!(!slow.is_linear());
+        assert!(Pattern::regex("^(a+)+$", "").unwrap().is_linear());
+    }
+
+    #[test]
+    fn patterns_are_equal_when_written_alike() {
+        let regex = |flags| Pattern::regex("rm", flags).unwrap();
+        assert_eq!(regex(""), regex(""));
+        assert_ne!(regex(""), regex("i"));
+        assert_ne!(regex(""), Pattern::word("rm"));
+        assert_eq!(format!("{} {} {}", Pattern::word("rm"), regex(""), regex("i")), "rm /rm/ /rm/i");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_expression_and_no_text_makes_it_panic(body in r"[a(){}\[\]?*+<=!|\\^$.,:k0-9uxcbBdwé-]{0,24}", flags in "[ims]?", text in ".{0,40}") {
+            if let Ok(pattern) = Pattern::regex(&body, &flags) {
+                pattern.find(&text);
+                pattern.is_impossible();
+            }
+            Pattern::word(&body).find(&text);
+        }
+
+        #[test]
+        fn a_word_is_found_where_it_was_put(before in "[ ;/(]{0,9}", word in "[a-z.-]{1,9}", after in "[ ;/)]{0,9}") {
+            proptest::prop_assert_ne!(Pattern::word(&word).find(&format!("{before}{word}{after}")), Match::No);
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! The text of a policy file and places in it.
+//!
+//! A [`Source`] is a name and its text; a [`Span`] is a range of bytes in that text. Nothing here reads
+//! files: a door does that and hands the text in, so that the same policy can come from a disk, a test
+//! or a socket.
+
+use std::{fmt, sync::Arc};
+
+/// One policy file: the name people know it by, and what it says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    name: Arc<str>,
+    text: Arc<str>,
+}
+
+impl Source {
+    /// Takes a file's text under the name that messages shall call it.
+    pub fn new(name: impl Into<Arc<str>>, text: impl Into<Arc<str>>) -> Self {
+        Self { name: name.into(), text: text.into() }
+    }
+
+    /// The name messages call this file by.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Everything the file says.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The place of a span, counted the way editors count: lines and columns from 1, columns in characters.
+    pub fn place(&self, span: Span) -> Place {
+        let before = self.text.get(..span.start).unwrap_or(&self.text);
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        let column = before.get(line_start..).map_or(0, |line| line.chars().count()) + 1;
+        let line = before.bytes().filter(|byte| *byte == b'\n').count() + 1;
+        Place { file: self.name.clone(), line, column }
+    }
+
+    /// The text a span covers; empty where the span does not fit this file.
+    pub fn slice(&self, span: Span) -> &str {
+        self.text.get(span.start..span.end).unwrap_or_default()
+    }
+}
+
+/// A range of bytes in a [`Source`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Span {
+    /// The first byte.
+    pub start: usize,
+    /// One past the last byte.
+    pub end: usize,
+}
+
+impl Span {
+    /// The bytes from `start` up to, not including, `end`.
+    pub fn new(start: usize, end: usize) -> Self {
+        Self { start, end }
+    }
+}
+
+/// Where a rule stands, for messages and the audit trail.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Place {
+    /// The file's name.
+    pub file: Arc<str>,
+    /// The line, from 1.
+    pub line: usize,
+    /// The column in characters, from 1.
+    pub column: usize,
+}
+
+/// The way compilers and editors write it: `file:line:column`.
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.file, self.line, self.column)
+    }
+}

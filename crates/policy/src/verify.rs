@@ -1,0 +1,111 @@
+//! What each rule's net can do by itself.
+//!
+//! [`verify`] counts the states of every net and reports what the author of a hand-written net should know.
+//! It looks at one net at a time: what all rules together can let happen is a different question.
+
+use lockgate_petri::{Limits, StateSpace, explore};
+
+use crate::{
+    diagnostic::{Diagnostic, Severity},
+    draft::{Scope, Statement},
+    net::GuardNet,
+    policy::{Policy, Rule},
+};
+
+/// How many states of one hand-written net are looked at.
+const STATES_MAX: usize = 100_000;
+
+/// What a rule's net can do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NetReport {
+    /// The net's name.
+    pub name: String,
+    /// How many markings it can reach.
+    pub states: u64,
+    /// Whether that is all of them; otherwise there are at least so many.
+    pub is_exact: bool,
+}
+
+/// Looks at every net of a policy by itself.
+pub fn verify(policy: &Policy) -> (Vec<NetReport>, Vec<Diagnostic>) {
+    let mut findings = Vec::new();
+    let reports = policy.rules().iter().map(|rule| report(rule, &mut findings)).collect();
+    (reports, findings)
+}
+
+fn report(rule: &Rule, findings: &mut Vec<Diagnostic>) -> NetReport {
+    let (states, is_exact) = match &rule.statement {
+        Statement::Limit { tool, count, scope } => (states_of_limit(tool, count.get(), scope), true),
+        statement => {
+            let space = explore(rule.net.net(), Limits { states_max: STATES_MAX, depth_max: STATES_MAX });
+            if matches!(statement, Statement::Net(_)) {
+                findings.extend(findings_of(rule, &space));
+            }
+            (space.states() as u64, space.is_complete())
+        }
+    };
+    NetReport { name: rule.name.clone(), states, is_exact }
+}
+
+/// The states of a limit, in constant time.
+///
+/// Once `start` has fired, the only thing that changes is how much budget is left, and every amount from all
+/// to none is reached by spending one at a time. So a limit of N has exactly N - n states more than a limit of
+/// n, and exploring a small one gives the count of any.
+fn states_of_limit(tool: &str, count: u64, scope: &Scope) -> u64 {
+    const SMALL: u64 = 2;
+    let explored = std::num::NonZeroU64::new(count.min(SMALL)).map(|small| {
+        let statement = Statement::Limit { tool: tool.to_owned(), count: small, scope: scope.clone() };
+        GuardNet::of(&statement).map_or(0, |net| {
+            explore(net.net(), Limits { states_max: STATES_MAX, depth_max: STATES_MAX }).states() as u64
+        })
+    });
+    explored.unwrap_or(0).saturating_add(count.saturating_sub(SMALL))
+}
+
+/// What the author of a hand-written net should know about it.
+fn findings_of(rule: &Rule, space: &StateSpace<'_>) -> Vec<Diagnostic> {
+    let net = rule.net.net();
+    let finding = |code, severity, message, remedy: &str| Diagnostic {
+        code,
+        severity,
+        message,
+        source: rule.source.clone(),
+        span: rule.span,
+        label: String::new(),
+        remedy: Some(remedy.to_owned()),
+    };
+    let mut findings = Vec::new();
+    if !space.is_complete() {
+        let message =
+            format!("net `{}` has more than {STATES_MAX} states and may grow without bound", rule.name);
+        findings.push(finding(
+            "unbounded",
+            Severity::Warning,
+            message,
+            "bound it with a place that tokens come from",
+        ));
+    }
+    for transition in space.dead_transitions().unwrap_or_default() {
+        let message =
+            format!("transition `{}` of net `{}` can never fire", net.transition_name(transition), rule.name);
+        let remedy = "give its input places tokens, or remove it";
+        findings.push(finding("dead-transition", Severity::Warning, message, remedy));
+    }
+    let terminal_places: Vec<_> =
+        rule.net.terminal_places().iter().filter_map(|name| net.place(name)).collect();
+    let stuck = |marking: &&lockgate_petri::Marking| {
+        !terminal_places.is_empty() && terminal_places.iter().all(|place| marking.tokens(*place) == 0)
+    };
+    if let Some(marking) = space.terminal().find(stuck) {
+        let text = rule.net.marking_text(marking);
+        let message = format!("net `{}` can get stuck at `{text}`, which is no terminal place", rule.name);
+        findings.push(finding(
+            "stuck",
+            Severity::Warning,
+            message,
+            "add the place to `terminal_places`, or a way on",
+        ));
+    }
+    findings
+}
