@@ -1,0 +1,109 @@
+//! What every net says to a call: free, abstain, gated or blocked.
+//!
+//! The judgement is the join of these; this is for people who want to see the parts. It looks at each net by
+//! itself and changes nothing.
+
+use std::sync::Arc;
+
+use lockgate_call::Call;
+use lockgate_policy::{Deed, Rule, RuleId, Watch};
+
+use crate::{
+    judge::choose,
+    rulebook::Rulebook,
+    session::Session,
+    verdict::{blocked_sentence, human_sentence},
+};
+
+/// One net's view of one call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NetView {
+    /// The rule.
+    pub rule: RuleId,
+    /// The deed it looked at; the tool itself where it knows none.
+    pub deed: Arc<str>,
+    /// What it says.
+    pub says: NetVerdict,
+}
+
+/// What a net says to a deed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NetVerdict {
+    /// It always lets this tool pass.
+    Free,
+    /// It does not know the deed, or is not active.
+    Abstain,
+    /// It lets the deed pass by this transition.
+    Gated {
+        /// The transition.
+        transition: String,
+        /// Whether a human has to agree, and why.
+        human: Option<String>,
+        /// When it fires.
+        fires: Fires,
+    },
+    /// It knows the deed and has no enabled transition for it.
+    Blocked {
+        /// Its sentence.
+        reason: String,
+    },
+}
+
+/// When a transition fires.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fires {
+    /// When the call is let pass.
+    AtOnce,
+    /// When the result says success.
+    OnSuccess,
+    /// Not at all: it is not certain that a success of the call is a success of the deed.
+    Never,
+}
+
+/// What every net says to a call, in file order.
+pub fn explain(rulebook: &Rulebook, session: &Session, call: &Call) -> Vec<NetView> {
+    let policy = &rulebook.policy;
+    let mut views: Vec<NetView> = Vec::new();
+    for (audience, deeds) in policy.deeds(call) {
+        for deed in &deeds {
+            for watch in policy.watches(audience, deed) {
+                if let (true, Some(rule)) = (session.is_active(watch.rule), policy.rule(watch.rule)) {
+                    let says = view(session, rule, watch, deed);
+                    views.push(NetView { rule: rule.id, deed: watch.name.clone(), says });
+                }
+            }
+        }
+    }
+    let itself: Arc<str> = Arc::from(call.tool.as_str());
+    for rule in policy.rules() {
+        if !views.iter().any(|view| view.rule == rule.id) {
+            views.push(NetView { rule: rule.id, deed: itself.clone(), says: NetVerdict::Abstain });
+        }
+    }
+    views.sort_by_key(|view| view.rule);
+    views
+}
+
+fn view(session: &Session, rule: &Rule, watch: &Watch, deed: &Deed) -> NetVerdict {
+    if watch.is_free {
+        return NetVerdict::Free;
+    }
+    let marking = session.markings.get(&rule.id).unwrap_or_else(|| rule.net.start());
+    let chosen = choose(rule, watch, deed, marking);
+    if chosen.is_none() && watch.refuses {
+        return NetVerdict::Blocked { reason: blocked_sentence(rule, &watch.name) };
+    }
+    // A credit that is open but not earned is worth showing: it is what the agent may have hoped for.
+    let hoped_for = || watch.transitions.iter().copied().find(|it| rule.net.net().is_enabled(marking, *it));
+    let Some(transition) = chosen.or_else(hoped_for) else { return NetVerdict::Abstain };
+    let guard = rule.net.guard(transition);
+    NetVerdict::Gated {
+        transition: rule.net.net().transition_name(transition).to_owned(),
+        human: guard.is_manual.then(|| human_sentence(rule, &watch.name)),
+        fires: match (guard.is_deferred || guard.is_credit, deed.earns()) {
+            (true, false) => Fires::Never,
+            (true, true) if guard.is_deferred => Fires::OnSuccess,
+            _ => Fires::AtOnce,
+        },
+    }
+}

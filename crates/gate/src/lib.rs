@@ -1,0 +1,37 @@
+//! What happens to one tool call, in which order, and what a session remembers.
+//!
+//! [`Gate`] is the way in. A call goes through `gate.rs` (open, judge, commit, tell), [`judge`] (every
+//! question, pure), [`Session::apply`] (the only change) and [`Verdict`] (the sentence); its result later
+//! through [`settle`]. There are no files, sockets, threads or clocks in this room.
+
+mod approver;
+mod event;
+mod explain;
+mod gate;
+mod judge;
+mod next;
+mod one_net;
+mod registry;
+mod rulebook;
+mod saved;
+mod scratch;
+mod session;
+mod settle;
+mod status;
+mod store;
+mod verdict;
+
+pub use approver::{Answer, Approver, Nobody, Prompt, Question, Scripted, question_text};
+pub use event::{Closing, Event, Move, Moves};
+pub use explain::{Fires, NetVerdict, NetView, explain};
+pub use gate::{AnswerError, Gate, GateBuilder, Listener, Past, UnknownNet};
+pub use judge::{Events, Human, Judgement, judge, judge_answer};
+pub use one_net::{NotOneNet, OneNet};
+pub use registry::{Registry, RegistryError};
+pub use rulebook::{Attempt, Hooks, OnResult, Rulebook, Success, Terms, Validate};
+pub use saved::SavedError;
+pub use session::{ApprovalId, Asked, Counts, Flight, Notes, Session, Waiting};
+pub use settle::{Outcome, Settlement, settle};
+pub use status::{ApprovalStatus, NetStatus, Status, Words};
+pub use store::{MemoryStore, OpenedSession, Store, StoreError};
+pub use verdict::{Decision, Obstacle, Verdict};

@@ -1,0 +1,115 @@
+//! Everything a judgement rests on that does not change while sessions run.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use lockgate_call::Call;
+use lockgate_policy::{Mode, Policy, RuleId};
+
+use crate::session::Notes;
+
+/// A policy, the author's own hooks on its nets, and the terms it is applied under.
+#[derive(Debug)]
+pub struct Rulebook {
+    /// The rules.
+    pub policy: Arc<Policy>,
+    /// Rust closures on nets.
+    pub hooks: Arc<Hooks>,
+    /// How the rules are applied.
+    pub terms: Terms,
+}
+
+/// How the rules are applied.
+#[derive(Clone, Copy, Debug)]
+pub struct Terms {
+    /// `Observe`: every rule only records what it would have done.
+    pub mode: Mode,
+    /// How long a result is waited for before the call counts as failed.
+    pub lease_ms: u64,
+    /// How long a human has to answer.
+    pub approval_ms: u64,
+    /// How many calls of one session may be in flight.
+    pub flights_max: usize,
+    /// How many questions of one session may wait for a human.
+    pub asked_max: usize,
+}
+
+impl Default for Terms {
+    fn default() -> Self {
+        Self {
+            mode: Mode::Enforce,
+            lease_ms: 60 * 60 * 1000,
+            approval_ms: 10 * 60 * 1000,
+            flights_max: 10_000,
+            asked_max: 100,
+        }
+    }
+}
+
+/// The author's own Rust code on nets, by rule.
+#[derive(Default)]
+pub struct Hooks {
+    validators: BTreeMap<RuleId, Box<Validate>>,
+    on_results: BTreeMap<RuleId, Box<OnResult>>,
+}
+
+/// Decides about a call that a net's marking would let pass: the sentence for the agent on refusal.
+///
+/// It may change the net's notes; if anything refuses the call, the change is forgotten. It may be asked
+/// more than once about one call (before a human is asked and after), so it must not act on the world.
+pub type Validate = dyn Fn(&Attempt<'_>, &mut Notes) -> Result<(), String> + Send + Sync;
+
+/// Takes in the success of a call that a deferred transition waited for.
+pub type OnResult = dyn Fn(&Success<'_>, &mut Notes) + Send + Sync;
+
+/// What a validator sees.
+#[derive(Debug)]
+pub struct Attempt<'a> {
+    /// The call.
+    pub call: &'a Call,
+    /// The deed of the call that the net knows.
+    pub deed: &'a str,
+    /// The transition that would fire.
+    pub transition: &'a str,
+}
+
+/// What a result hook sees.
+#[derive(Debug)]
+pub struct Success<'a> {
+    /// The call that succeeded.
+    pub call: &'a Call,
+    /// The deed of the call that the net knows.
+    pub deed: &'a str,
+    /// The transition that has fired.
+    pub transition: &'a str,
+}
+
+impl Hooks {
+    /// Asks a closure about every call that a net would let pass.
+    pub fn validate(&mut self, rule: RuleId, validate: Box<Validate>) {
+        self.validators.insert(rule, validate);
+    }
+
+    /// Tells a closure about every success that a deferred transition of a net waited for.
+    pub fn on_result(&mut self, rule: RuleId, on_result: Box<OnResult>) {
+        self.on_results.insert(rule, on_result);
+    }
+
+    pub(crate) fn validator(&self, rule: RuleId) -> Option<&Validate> {
+        self.validators.get(&rule).map(AsRef::as_ref)
+    }
+
+    pub(crate) fn result_hook(&self, rule: RuleId) -> Option<&OnResult> {
+        self.on_results.get(&rule).map(AsRef::as_ref)
+    }
+}
+
+impl std::fmt::Debug for Hooks {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let rules = |keys: Vec<&RuleId>| format!("{keys:?}");
+        formatter
+            .debug_struct("Hooks")
+            .field("validators", &rules(self.validators.keys().collect()))
+            .field("on_results", &rules(self.on_results.keys().collect()))
+            .finish()
+    }
+}

@@ -1,0 +1,202 @@
+//! The answer to a call: allow, redact, ask or block, with every obstacle and a sentence for the agent.
+//!
+//! [`Verdict`] is what every door tells. The sentences are made here and nowhere else, so that all doors
+//! say the same words.
+
+use std::sync::Arc;
+
+use lockgate_policy::{Audience, Deeds, Mode, Rule, RuleId, Scope, Statement};
+use serde_json::{Map, Value};
+
+use crate::session::ApprovalId;
+
+/// What is decided about a call; the later one is the stricter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Decision {
+    /// The tool may run.
+    Allow,
+    /// The tool may run on a changed input.
+    Redact,
+    /// A human has to agree first.
+    Ask,
+    /// The tool must not run.
+    Block,
+}
+
+/// The answer to a call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Verdict {
+    /// What is decided.
+    pub decision: Decision,
+    /// The leading obstacle's sentence; empty when the call is allowed.
+    pub reason: String,
+    /// Everything in the way, the leading obstacle first.
+    pub obstacles: Vec<Obstacle>,
+    /// What rules that only observe would have put in the way.
+    pub observed: Vec<Obstacle>,
+    /// What the agent could call now to get closer; empty when nothing would help.
+    pub next: Vec<Arc<str>>,
+    /// The request a human can answer, when the decision is to ask.
+    pub approval: Option<ApprovalId>,
+    /// The input to run the tool with, when the decision is to redact.
+    pub input: Option<Box<Map<String, Value>>>,
+    /// What the call amounts to.
+    pub deeds: Deeds,
+}
+
+/// One thing in the way of a call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Obstacle {
+    /// The rule that objects; none where the gate itself does.
+    pub rule: Option<RuleId>,
+    /// The rule's name, or the gate's name for its own objection.
+    pub name: String,
+    /// The file it stands in; empty for the gate's own.
+    pub file: Arc<str>,
+    /// The line it stands in; 0 for the gate's own.
+    pub line: usize,
+    /// What it wants.
+    pub decision: Decision,
+    /// Its sentence.
+    pub reason: String,
+    /// Whether it acts or only observes.
+    pub mode: Mode,
+    /// The deed it objects to.
+    pub deed: Arc<str>,
+    /// Whether a human could have lifted it. What nobody can lift leads.
+    pub(crate) is_human: bool,
+}
+
+impl Verdict {
+    /// Whether the tool may run now, perhaps on a changed input.
+    pub fn lets_pass(&self) -> bool {
+        match self.decision {
+            Decision::Allow | Decision::Redact => true,
+            Decision::Ask | Decision::Block => false,
+        }
+    }
+
+    /// Joins obstacles: the strictest decides, and the first in file order among the strictest leads.
+    pub(crate) fn join(deeds: Deeds, obstacles: Vec<Obstacle>) -> Self {
+        let (mut enforced, mut observed): (Vec<_>, Vec<_>) =
+            obstacles.into_iter().partition(|obstacle| obstacle.mode == Mode::Enforce);
+        for obstacles in [&mut enforced, &mut observed] {
+            obstacles.sort_by_key(|it| (std::cmp::Reverse(it.decision), it.is_human, it.rule));
+            // One rule may object to several deeds of a call in the same words; once is enough.
+            obstacles.dedup_by(|a, b| a.rule == b.rule && a.decision == b.decision && a.reason == b.reason);
+        }
+        Self {
+            decision: enforced.first().map_or(Decision::Allow, |first| first.decision),
+            reason: enforced.first().map_or_else(String::new, |first| first.reason.clone()),
+            obstacles: enforced,
+            observed,
+            next: Vec::new(),
+            approval: None,
+            input: None,
+            deeds,
+        }
+    }
+
+    /// What a call amounts to, to whomever: each deed once.
+    pub(crate) fn join_deeds(groups: impl IntoIterator<Item = (Audience, Deeds)>) -> Deeds {
+        let mut groups = groups.into_iter().map(|(_, deeds)| deeds);
+        let mut all = groups.next().unwrap_or_default();
+        for deed in groups.flatten() {
+            if !all.contains(&deed) {
+                all.push(deed);
+            }
+        }
+        all
+    }
+
+    /// A refusal by the gate itself.
+    pub(crate) fn refused_by_gate(name: &str, reason: String) -> Self {
+        Self::join(Deeds::new(), vec![Obstacle::of_gate(name, reason)])
+    }
+}
+
+impl Obstacle {
+    pub(crate) fn of_rule(rule: &Rule, deed: &Arc<str>, decision: Decision, reason: String) -> Self {
+        Self {
+            rule: Some(rule.id),
+            name: rule.name.clone(),
+            file: rule.place.file.clone(),
+            line: rule.place.line,
+            decision,
+            reason,
+            mode: rule.mode,
+            deed: deed.clone(),
+            is_human: false,
+        }
+    }
+
+    pub(crate) fn of_gate(name: &str, reason: String) -> Self {
+        Self {
+            rule: None,
+            name: name.to_owned(),
+            file: Arc::from(""),
+            line: 0,
+            decision: Decision::Block,
+            reason,
+            mode: Mode::Enforce,
+            deed: Arc::from(""),
+            is_human: false,
+        }
+    }
+}
+
+impl Decision {
+    /// The word every door and the audit trail use.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Redact => "redact",
+            Self::Ask => "ask",
+            Self::Block => "block",
+        }
+    }
+}
+
+/// Why a net with no enabled transition refuses a deed.
+pub(crate) fn blocked_sentence(rule: &Rule, deed: &str) -> String {
+    match &rule.statement {
+        Statement::Sequence { prerequisite, dependent } => {
+            format!("{dependent} requires a successful call to {prerequisite} first.")
+        }
+        Statement::Limit { tool, count, scope } => {
+            let scope = match scope {
+                Scope::Session => "session",
+                Scope::Action(action) => action,
+            };
+            format!("{tool} has reached its limit of {count} calls per {scope}.")
+        }
+        Statement::Block { tool } => format!("{tool} is blocked and cannot be called."),
+        Statement::Approval { tool } => format!("{tool} requires human approval."),
+        Statement::Net(_) => format!("Tool '{deed}' is not available in the current state."),
+    }
+}
+
+/// Why a call waits for a human.
+pub(crate) fn human_sentence(rule: &Rule, deed: &str) -> String {
+    match &rule.statement {
+        Statement::Approval { tool } => format!("{tool} requires human approval."),
+        _ => format!("{deed} requires human approval."),
+    }
+}
+
+/// What a human's refusal says.
+pub(crate) fn rejected_sentence(deed: &str) -> String {
+    format!("{deed} was rejected by human review.")
+}
+
+/// Why a hand-written net refuses what only may be its deed.
+pub(crate) fn doubtful_sentence(deed: &str) -> String {
+    format!(
+        "this call may be {deed}, but it cannot be told for certain: say it plainly, one command at a time."
+    )
+}
+
+/// Why a net refuses a deed after which it would fire by itself for too long, or hold too many tokens.
+pub(crate) fn restless_sentence(deed: &str) -> String {
+    format!("{deed} would leave its net without rest, so it is blocked: ask whoever wrote the net.")
+}

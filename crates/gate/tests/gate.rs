@@ -1,0 +1,448 @@
+//! What a gate promises beyond the pages in `spec/`: bounds, failures of its own, hooks, and sessions at rest.
+
+#![expect(clippy::panic, reason = "a helper of tests fails by panicking")]
+
+use std::{
+    panic::catch_unwind,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use lockgate_call::{Call, Time};
+use lockgate_gate::{
+    Answer, AnswerError, Decision, Event, Gate, MemoryStore, Nobody, OneNet, OpenedSession, Outcome, Past,
+    Scripted, Session, Store, StoreError, Terms, Verdict,
+};
+use lockgate_policy::{Draft, DraftNet, DraftTransition, Policy, Source};
+
+fn policy(text: &str) -> Policy {
+    let (policy, diagnostics) = Policy::read(&[Source::new("test.rules", text)]);
+    policy.unwrap_or_else(|| panic!("{diagnostics:?}"))
+}
+
+fn net(net: DraftNet) -> Policy {
+    let (policy, mistakes) = Policy::compile(vec![Draft::of_net(net)]);
+    assert!(mistakes.is_empty(), "{mistakes:?}");
+    policy
+}
+
+/// `decision: reason`, the way tables tell verdicts.
+fn told(verdict: &Verdict) -> String {
+    format!("{}: {}", verdict.decision.word(), verdict.reason)
+}
+
+fn status(gate: &Gate) -> String {
+    gate.status("default", Time(0)).unwrap().text()
+}
+
+/// Backup is deferred, destroy spends it; both go through the author's code.
+fn backup_net() -> Policy {
+    let backup = DraftTransition::new("backup", &["ready"], &["ready", "kept"]).tools(&["backup"]).deferred();
+    let destroy = DraftTransition::new("destroy", &["kept"], &[]).tools(&["destroy"]);
+    net(DraftNet::new("backups").place("ready", 1).place("kept", 0).transition(backup).transition(destroy))
+}
+
+#[test]
+fn a_result_that_never_comes_is_given_up_after_its_lease() {
+    let terms = Terms { lease_ms: 1_000, ..Terms::default() };
+    let gate = Gate::builder(policy("require backup before delete")).terms(terms).build().unwrap();
+    let backup = Call::new("1", "backup");
+    assert_eq!(gate.call(&backup).decision, Decision::Allow);
+
+    // One moment before the end it still counts, at the end it does not.
+    for (at, settled, marking) in [(999, true, "gate:1"), (1_000, false, "ready:1")] {
+        let gate = Gate::builder(policy("require backup before delete")).terms(terms).build().unwrap();
+        gate.call(&backup);
+        let late = Outcome { at: Time(at), ..Outcome::success(&backup) };
+        assert_eq!(gate.result(&late).unwrap().settled, settled, "{at}");
+        assert_eq!(status(&gate), format!("require-backup-before-delete: {marking}"), "{at}");
+    }
+    // An id whose lease is over may be used again.
+    assert_eq!(
+        told(&gate.call(&backup)),
+        "block: call id '1' is already in use by a call that has not finished."
+    );
+    assert_eq!(gate.call(&backup.clone().at(Time(1_000))).decision, Decision::Allow);
+}
+
+#[test]
+fn a_spent_budget_stays_spent_when_the_result_never_comes() {
+    let terms = Terms { lease_ms: 1, ..Terms::default() };
+    let gate = Gate::builder(policy("limit push to 1 per session")).terms(terms).build().unwrap();
+    assert!(gate.call(&Call::new("1", "push")).lets_pass());
+    assert!(!gate.call(&Call::new("2", "push").at(Time(10_000))).lets_pass());
+}
+
+#[test]
+fn calls_in_flight_are_bounded() {
+    let terms = Terms { flights_max: 2, lease_ms: 100, ..Terms::default() };
+    let gate = Gate::builder(policy("block x")).terms(terms).build().unwrap();
+    let call = |id: &str, at: u64| gate.call(&Call::new(id, "read").at(Time(at))).decision;
+    assert_eq!(
+        [call("1", 0), call("2", 0), call("3", 0)],
+        [Decision::Allow, Decision::Allow, Decision::Block]
+    );
+    // A result, or the end of a lease, makes room.
+    gate.result(&Outcome { session: "default".into(), id: "1".into(), ok: true, ..Outcome::default() })
+        .unwrap();
+    assert_eq!(
+        [call("3", 0), call("4", 0), call("4", 100)],
+        [Decision::Allow, Decision::Block, Decision::Allow]
+    );
+}
+
+#[test]
+fn questions_to_a_human_are_bounded() {
+    let terms = Terms { asked_max: 2, approval_ms: 100, ..Terms::default() };
+    let gate = Gate::builder(policy("require human-approval before deploy")).terms(terms).build().unwrap();
+    let call = |id: &str, at: u64| gate.call(&Call::new(id, "deploy").at(Time(at))).decision;
+    assert_eq!([call("1", 0), call("2", 0), call("3", 0)], [Decision::Ask, Decision::Ask, Decision::Block]);
+    assert_eq!(call("3", 100), Decision::Ask, "the first two have lapsed");
+}
+
+#[test]
+fn a_question_lapses_and_gives_back_what_it_held() {
+    let terms = Terms { approval_ms: 100, ..Terms::default() };
+    let rules = "limit deploy to 1 per session\nrequire human-approval before deploy";
+    let gate = Gate::builder(policy(rules)).terms(terms).build().unwrap();
+    let asked = gate.call(&Call::new("1", "deploy")).approval.unwrap();
+    assert!(gate.status("default", Time(99)).unwrap().text().contains("limit-deploy-1: ready:1\n"));
+    assert_eq!(
+        gate.call(&Call::new("2", "deploy").at(Time(99))).decision,
+        Decision::Block,
+        "the budget is held"
+    );
+
+    let late = gate.answer(&asked, true, Time(100)).unwrap();
+    assert_eq!(told(&late), "block: the question to a human has lapsed: ask again.");
+    assert!(matches!(gate.answer(&asked, true, Time(100)), Err(AnswerError::NotOpen(_))));
+    assert_eq!(gate.call(&Call::new("3", "deploy").at(Time(100))).decision, Decision::Ask);
+}
+
+#[test]
+fn time_never_runs_backwards_in_a_session() {
+    let terms = Terms { approval_ms: 100, ..Terms::default() };
+    let gate = Gate::builder(policy("require human-approval before deploy")).terms(terms).build().unwrap();
+    gate.call(&Call::new("0", "read").at(Time(1_000)));
+    let asked = gate.call(&Call::new("1", "deploy").at(Time(5))).approval.unwrap();
+    assert_eq!(
+        gate.answer(&asked, true, Time(7)).unwrap().decision,
+        Decision::Allow,
+        "asked at 1000, not at 5"
+    );
+}
+
+#[test]
+fn after_a_grant_everything_is_judged_again() {
+    let gate = Gate::new(policy("require human-approval before deploy\nrequire test before deploy\nblock x"));
+    gate.replay("default", &[Past::success("test")], Time(0)).unwrap();
+    let asked = gate.call(&Call::new("1", "deploy")).approval.unwrap();
+    // While the human thinks, a rule is put in force again that was not when the question was asked.
+    gate.registry("default").deactivate("require-test-before-deploy").unwrap();
+    gate.halt(Some("default"), "stop").unwrap();
+    assert_eq!(told(&gate.answer(&asked, true, Time(0)).unwrap()), "block: this session is halted: stop");
+    assert!(
+        matches!(gate.answer(&asked, true, Time(0)), Err(AnswerError::NotOpen(_))),
+        "a grant spends once"
+    );
+}
+
+#[test]
+fn a_validator_refuses_in_its_own_words_and_leaves_no_trace() {
+    let gate = Gate::builder(backup_net())
+        .validate("backups", |attempt, notes| {
+            let path = attempt.call.input.get("path").and_then(|path| path.as_str()).unwrap_or_default();
+            notes.insert("last".into(), path.into());
+            if path.starts_with('/') { Err(format!("{} may not touch {path}", attempt.deed)) } else { Ok(()) }
+        })
+        .on_result("backups", |success, notes| {
+            notes.insert("kept".into(), success.call.input.get("path").cloned().unwrap_or_default());
+        })
+        .build()
+        .unwrap();
+    let rule = gate.policy().rules()[0].id;
+    let notes = || gate.session("default").unwrap().notes(rule).cloned().map(serde_json::Value::from);
+
+    assert_eq!(
+        told(&gate.call(&Call::new("1", "backup").with("path", "/etc"))),
+        "block: backup may not touch /etc"
+    );
+    assert_eq!(notes(), None, "a refused call leaves no notes");
+
+    let backup = Call::new("2", "backup").with("path", "src");
+    assert!(gate.call(&backup).lets_pass());
+    gate.result(&Outcome::success(&backup)).unwrap();
+    assert_eq!(notes(), Some(serde_json::json!({"last": "src", "kept": "src"})));
+    assert_eq!(status(&gate), "backups: ready:1, kept:1");
+}
+
+#[test]
+fn notes_roll_back_when_another_rule_refuses() {
+    let draft = DraftNet::new("counting").place("ready", 1);
+    let count = DraftTransition::new("count", &["ready"], &["ready"]).tools(&["push"]);
+    let (counting, _) = Policy::compile(vec![
+        Draft::of_net(draft.transition(count)),
+        lockgate_policy::rules::parse(&Source::new("limit.rules", "limit push to 1 per session")).0,
+    ]);
+    let gate = Gate::builder(counting)
+        .validate("counting", |_, notes| {
+            let seen = notes.get("seen").and_then(serde_json::Value::as_u64).unwrap_or(0);
+            notes.insert("seen".into(), (seen + 1).into());
+            Ok(())
+        })
+        .build()
+        .unwrap();
+    for id in ["1", "2", "3"] {
+        gate.call(&Call::new(id, "push"));
+    }
+    let rule = gate.policy().rules()[0].id;
+    assert_eq!(gate.session("default").unwrap().notes(rule).unwrap()["seen"], 1, "two of three were refused");
+}
+
+#[test]
+fn code_that_panics_blocks_and_earns_nothing() {
+    let gate = Gate::builder(backup_net())
+        .validate("backups", |attempt, _| {
+            assert!(attempt.deed != "destroy", "a validator's own mistake");
+            Ok(())
+        })
+        .on_result("backups", |_, _| panic!("a hook's own mistake"))
+        .on_decision(|_, _| panic!("a listener's own mistake"))
+        .build()
+        .unwrap();
+    let backup = Call::new("1", "backup");
+    assert_eq!(gate.call(&backup).decision, Decision::Allow);
+    assert!(gate.result(&Outcome::success(&backup)).unwrap().settled);
+    assert_eq!(status(&gate), "backups: ready:1", "a success whose hook panicked is none");
+
+    let gate = Gate::builder(backup_net()).validate("backups", |_, _| panic!("oh")).build().unwrap();
+    let verdict = gate.call(&Call::new("1", "backup"));
+    assert_eq!(verdict.decision, Decision::Block);
+    assert!(verdict.reason.starts_with("Lockgate could not decide"), "{}", verdict.reason);
+}
+
+#[test]
+fn an_approver_that_panics_is_nobody() {
+    struct Careless;
+    impl lockgate_gate::Approver for Careless {
+        fn ask(&mut self, _: &lockgate_gate::Question<'_>) -> Answer {
+            panic!("the terminal is gone")
+        }
+    }
+    let gate = Gate::new(policy("require human-approval before deploy"));
+    let verdict = gate.call_with(&Call::new("1", "deploy"), &mut Careless);
+    assert_eq!(told(&verdict), "block: deploy requires human approval.");
+    let granted = gate.call_with(&Call::new("1", "deploy"), &mut Scripted::new([Answer::Granted]));
+    assert_eq!(granted.decision, Decision::Allow, "the question was closed, so the id is free again");
+}
+
+#[test]
+fn a_hook_on_a_net_that_does_not_exist_is_an_error() {
+    let error = Gate::builder(policy("block x")).validate("backups", |_, _| Ok(())).build().unwrap_err();
+    assert_eq!(error.to_string(), "no net is called `backups`; the policy has: block-x");
+}
+
+/// A store that fails as told: so many conflicts first, then for good or not at all.
+struct Faulty {
+    memory: MemoryStore,
+    conflicts: AtomicUsize,
+    is_down: bool,
+}
+
+impl Store for Faulty {
+    fn open<'a>(&'a self, session: &'a str) -> Result<Box<dyn OpenedSession + 'a>, StoreError> {
+        if self.is_down {
+            return Err(StoreError::Unavailable("no disk".into()));
+        }
+        let has_conflict =
+            self.conflicts.try_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
+        Ok(Box::new(FaultySession { opened: self.memory.open(session)?, has_conflict: has_conflict.is_ok() }))
+    }
+}
+
+struct FaultySession<'a> {
+    opened: Box<dyn OpenedSession + 'a>,
+    has_conflict: bool,
+}
+
+impl OpenedSession for FaultySession<'_> {
+    fn session(&self) -> &Session {
+        self.opened.session()
+    }
+
+    fn commit(self: Box<Self>, events: &[Event]) -> Result<(), StoreError> {
+        if self.has_conflict { Err(StoreError::Conflict) } else { self.opened.commit(events) }
+    }
+}
+
+#[test]
+fn a_call_is_judged_again_on_conflict_and_blocked_when_the_store_fails() {
+    let table = [
+        (3, false, "allow: "),
+        (
+            1_000,
+            false,
+            "block: Lockgate could not decide (another writer changed the session first), so the call is blocked.",
+        ),
+        (
+            0,
+            true,
+            "block: Lockgate could not decide (the session store does not answer: no disk), so the call is blocked.",
+        ),
+    ];
+    for (conflicts, is_down, expected) in table {
+        let store = Faulty { memory: MemoryStore::new(), conflicts: AtomicUsize::new(conflicts), is_down };
+        let gate = Gate::builder(policy("limit push to 1 per session")).store(store).build().unwrap();
+        assert_eq!(told(&gate.call(&Call::new("1", "push"))), expected);
+    }
+}
+
+#[test]
+fn the_listener_hears_every_verdict_even_under_observe() {
+    let heard: Arc<Mutex<Vec<String>>> = Arc::default();
+    let hears = heard.clone();
+    let gate = Gate::builder(policy("block rm"))
+        .mode(lockgate_policy::Mode::Observe)
+        .on_decision(move |call, verdict| {
+            let observed: Vec<&str> = verdict.observed.iter().map(|it| it.reason.as_str()).collect();
+            hears.lock().unwrap().push(format!("{} {} {observed:?}", call.tool, verdict.decision.word()));
+        })
+        .build()
+        .unwrap();
+    gate.call(&Call::new("1", "rm"));
+    gate.call(&Call::new("2", "ls"));
+    assert_eq!(
+        *heard.lock().unwrap(),
+        [r#"rm allow ["rm is blocked and cannot be called."]"#, "ls allow []"]
+    );
+}
+
+#[test]
+fn a_saved_session_never_refunds_under_an_edited_policy() {
+    let spend = |text: &str, pushes: usize| {
+        let gate = Gate::new(policy(text));
+        for id in 0..pushes {
+            gate.call(&Call::new(id.to_string(), "push"));
+        }
+        gate.session("default").unwrap().to_json(gate.policy())
+    };
+    let carried = |saved: &str, text: &str| {
+        let policy = policy(text);
+        let session = Session::from_json(saved, &policy).unwrap();
+        let gate =
+            Gate::builder(policy).store(MemoryStore::with_session("default", session)).build().unwrap();
+        status(&gate)
+    };
+    let three = "limit push to 3 per session";
+    let table = [
+        (three, 2, "limit push to 3 per session", "limit-push-3: ready:1, budget:1"),
+        (three, 2, "limit push to 5 per session", "limit-push-5: ready:1, budget:3"),
+        (three, 2, "limit push to 1 per session", "limit-push-1: ready:1"),
+        (
+            three,
+            2,
+            "# moved\n\nblock x\nlimit push to 3 per session",
+            "block-x: ready:1\nlimit-push-3: ready:1, budget:1",
+        ),
+        (
+            "limit push to 3 per read",
+            2,
+            "limit push to 2 per read",
+            "limit-push-2-per-read: ready:1, spent:2",
+        ),
+        (
+            "limit push to 3 per read",
+            1,
+            "limit push to 4 per read",
+            "limit-push-4-per-read: ready:1, budget:3, spent:1",
+        ),
+    ];
+    for (before, pushes, after, expected) in table {
+        assert_eq!(carried(&spend(before, pushes), after), expected, "{before} -> {after}");
+    }
+    // A rule that was taken out and comes back still knows.
+    let without = policy("block x");
+    let kept = Session::from_json(&spend(three, 2), &without).unwrap().to_json(&without);
+    assert_eq!(carried(&kept, three), "limit-push-3: ready:1, budget:1");
+}
+
+#[test]
+fn a_saved_session_that_does_not_fit_is_refused_with_a_remedy() {
+    let gate = Gate::new(backup_net());
+    let backup = Call::new("1", "backup");
+    gate.call(&backup);
+    gate.result(&Outcome::success(&backup)).unwrap();
+    let saved = gate.session("default").unwrap().to_json(gate.policy());
+    let redrawn = net(DraftNet::new("backups").place("ready", 1));
+    let refusals = [
+        Session::from_json(&saved, &redrawn).unwrap_err().to_string(),
+        Session::from_json(&saved.replace("\"version\": 1", "\"version\": 9"), gate.policy())
+            .unwrap_err()
+            .to_string(),
+    ];
+    assert_eq!(
+        refusals,
+        [
+            "net `backups` no longer has the place `kept` in which this session stands; keep the old net or start a \
+             new session",
+            "saved in form 9, but this Lockgate reads form 1; start a new session",
+        ]
+    );
+    assert!(Session::from_json("[]", gate.policy()).is_err());
+}
+
+#[test]
+fn one_net_by_itself_refuses_what_it_does_not_know() {
+    let one = OneNet::new(Gate::new(policy("block rm"))).unwrap();
+    // The documented sentence is the rule's, whatever was called.
+    assert_eq!(
+        told(&one.call(&Call::new("1", "ls"), &mut Nobody)),
+        "block: rm is blocked and cannot be called."
+    );
+    let one = OneNet::new(Gate::new(backup_net())).unwrap();
+    assert_eq!(
+        told(&one.call(&Call::new("1", "ls"), &mut Nobody)),
+        "block: Tool 'ls' is not available in the current state."
+    );
+    let backup = Call::new("2", "backup");
+    assert!(one.call(&backup, &mut Nobody).lets_pass());
+    assert!(one.result(&Outcome::success(&backup)).unwrap().settled);
+    assert_eq!(one.status().unwrap().text, "ready:1, kept:1");
+    assert!(OneNet::new(Gate::new(policy("block a\nblock b"))).is_err());
+}
+
+#[test]
+fn a_net_that_would_not_come_to_rest_blocks() {
+    // Each `pour` lets a million tokens trickle one by one, more than a call may wait for.
+    let (draft, mistakes) = lockgate_policy::rules::parse(&Source::new("none.rules", ""));
+    assert!(mistakes.is_empty());
+    let mut pour = DraftTransition::new("pour", &["ready"], &[]).tools(&["pour"]);
+    pour.outputs = vec!["tank".to_owned(); 20_000];
+    let trickle = DraftTransition::new("trickle", &["tank"], &["sea"]);
+    let sea = DraftNet::new("sea").place("ready", 1).place("tank", 0).place("sea", 0);
+    let (policy, mistakes) =
+        Policy::compile(vec![draft, Draft::of_net(sea.transition(pour).transition(trickle))]);
+    assert!(mistakes.is_empty(), "{mistakes:?}");
+    let verdict = Gate::new(policy).call(&Call::new("1", "pour"));
+    assert_eq!(
+        told(&verdict),
+        "block: pour would leave its net without rest, so it is blocked: ask whoever wrote the net."
+    );
+}
+
+#[test]
+fn reading_a_session_does_not_panic_on_anything() {
+    let policy = policy("limit a to 3 per session");
+    for text in [
+        "",
+        "{}",
+        "null",
+        r#"{"version":1}"#,
+        r#"{"version":1,"nets":{"limit a per session":{"marking":[]}}}"#,
+    ] {
+        let read = catch_unwind(|| Session::from_json(text, &policy).is_err());
+        assert!(matches!(read, Ok(true)), "{text}");
+    }
+}
