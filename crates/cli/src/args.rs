@@ -1,0 +1,228 @@
+//! The words of the command line.
+//!
+//! This is the only file that knows how options are spelt; each command gets its arguments as values. There
+//! are no environment variables that change a verdict.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use lockgate::Mode;
+
+use crate::serve::Clock;
+
+/// A gate between AI agents and their tools
+#[derive(Debug, Parser)]
+#[command(name = "lockgate", version, arg_required_else_help = true, max_term_width = 80, after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    /// Print JSON
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+impl Arguments {
+    /// Whether the output is for programs.
+    pub(crate) fn prints_data(&self) -> bool {
+        match self.command {
+            Command::Gate(_) | Command::Graph(_) | Command::Completions(_) => true,
+            Command::Demo | Command::Verify(_) | Command::Check(_) | Command::Explain(_) => self.json,
+        }
+    }
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  lockgate demo                       see it work
+  lockgate verify ops.rules           what the rules say, and what is wrong
+  lockgate check ops.rules --call '{\"tool\": \"deploy\"}'
+  lockgate gate ops.rules             judge calls from stdin, one JSON object a line
+
+Exit 0 is yes, 1 is no, 2 is could not tell.";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Prove an example policy and play a session through it
+    #[command(after_help = DEMO_EXAMPLES)]
+    Demo,
+    /// Look at a policy: its rules, their states, and what is wrong
+    #[command(after_help = VERIFY_EXAMPLES)]
+    Verify(PolicyArguments),
+    /// Judge one call
+    #[command(after_help = CHECK_EXAMPLES)]
+    Check(CheckArguments),
+    /// Judge calls from stdin: one JSON object a line in, one a line out
+    #[command(after_help = GATE_EXAMPLES)]
+    Gate(GateArguments),
+    /// Play calls and say why each verdict, net by net
+    #[command(after_help = EXPLAIN_EXAMPLES)]
+    Explain(ExplainArguments),
+    /// Draw the nets of a policy
+    #[command(after_help = GRAPH_EXAMPLES)]
+    Graph(GraphArguments),
+    /// Print completions for a shell
+    #[command(after_help = COMPLETIONS_EXAMPLES)]
+    Completions(CompletionsArguments),
+}
+
+const DEMO_EXAMPLES: &str = "\
+Examples:
+  lockgate demo
+  lockgate demo --json | jq .answer.verdict";
+
+const VERIFY_EXAMPLES: &str = "\
+Examples:
+  lockgate verify ops.rules
+  lockgate verify policies/ --json | jq '.findings[].message'
+
+Exit 0: no errors, 1: an error, 2: a file could not be read.";
+
+const CHECK_EXAMPLES: &str = "\
+Examples:
+  lockgate check ops.rules \\
+    --call '{\"tool\": \"bash\", \"input\": {\"command\": \"rm -rf data\"}}'
+  lockgate check ops.rules --session day.json --save \\
+    --call '{\"tool\": \"test\", \"ok\": true}'
+
+Exit 0: allowed, 1: blocked or a human is wanted, 2: could not tell.";
+
+const EXPLAIN_EXAMPLES: &str = "\
+Examples:
+  lockgate explain ops.rules calls.jsonl
+  echo '{\"tool\": \"deploy\"}' | lockgate explain ops.rules -
+
+A line is one of `lockgate gate`, or a call by itself, which succeeds unless it
+says \"ok\": false.";
+
+const GRAPH_EXAMPLES: &str = "\
+Examples:
+  lockgate graph ops.rules --out ops.svg
+  lockgate graph ops.rules --net limit-deploy-3 --format dot | dot -Tpng
+  lockgate graph ops.rules --out pictures/    one file for each net";
+
+const COMPLETIONS_EXAMPLES: &str = "\
+Example:
+  lockgate completions bash > ~/.local/share/bash-completion/completions/lockgate";
+
+/// Where the policy is.
+#[derive(Debug, Args)]
+pub(crate) struct PolicyArguments {
+    /// Policy files, or folders of them
+    #[arg(required = true, value_name = "POLICY")]
+    pub(crate) files: Vec<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckArguments {
+    #[command(flatten)]
+    pub(crate) policy: PolicyArguments,
+    /// The call: `tool`, and perhaps `input`, `id`, … as in a `call` line; `ok` says how it ends
+    #[arg(long, value_name = "JSON")]
+    pub(crate) call: String,
+    /// The file of a saved session; a file that is not there yet is a fresh session
+    #[arg(long, value_name = "FILE")]
+    pub(crate) session: Option<PathBuf>,
+    /// Save the session with this call in it
+    #[arg(long, requires = "session")]
+    pub(crate) save: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExplainArguments {
+    #[command(flatten)]
+    pub(crate) policy: PolicyArguments,
+    /// The calls: a file with one a line, or - for stdin
+    #[arg(value_name = "CALLS")]
+    pub(crate) calls: PathBuf,
+    /// Show the nets that have no say, too
+    #[arg(long)]
+    pub(crate) all: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GraphArguments {
+    #[command(flatten)]
+    pub(crate) policy: PolicyArguments,
+    /// How to draw; otherwise as the ending of --out says, or svg
+    #[arg(long, value_enum)]
+    pub(crate) format: Option<Format>,
+    /// Draw only this net
+    #[arg(long, value_name = "NAME")]
+    pub(crate) net: Option<String>,
+    /// Write to this file, or into this folder one file for each net
+    #[arg(long, value_name = "FILE|DIR")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+/// How a net is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    Svg,
+    Dot,
+    Mermaid,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArguments {
+    /// The shell
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GateArguments {
+    #[command(flatten)]
+    pub(crate) policy: PolicyArguments,
+    /// Where sessions are kept
+    #[arg(long, value_name = "URL", default_value = "memory")]
+    pub(crate) store: String,
+    /// The session of lines that name none
+    #[arg(long, value_name = "ID", default_value = "default", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    pub(crate) session: String,
+    /// What time it is: the machine's, or the `at` of each line in milliseconds since 1970
+    #[arg(long, value_enum, default_value = "real")]
+    pub(crate) clock: ClockArgument,
+    /// Act, or let everything pass and only say what would have been decided
+    #[arg(long, value_enum, default_value = "enforce")]
+    pub(crate) mode: ModeArgument,
+}
+
+const GATE_EXAMPLES: &str = "\
+Example:
+  $ lockgate gate ops.rules
+  {\"call\": {\"id\": \"1\", \"tool\": \"test\"}}
+  {\"id\":\"1\",\"session\":\"default\",\"verdict\":\"allow\",\"reason\":\"\", …}
+  {\"result\": {\"id\": \"1\", \"ok\": true}}
+  {\"id\":\"1\",\"session\":\"default\",\"settled\":true,\"verdict\":\"allow\"}
+
+Lines: call, result, answer, session, net, halt, resume, status.
+Exit 0, or 2 if any line was not understood.";
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum ClockArgument {
+    Real,
+    Lines,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum ModeArgument {
+    Enforce,
+    Observe,
+}
+
+impl From<ClockArgument> for Clock {
+    fn from(argument: ClockArgument) -> Self {
+        match argument {
+            ClockArgument::Real => Self::Real,
+            ClockArgument::Lines => Self::Lines,
+        }
+    }
+}
+
+impl From<ModeArgument> for Mode {
+    fn from(argument: ModeArgument) -> Self {
+        match argument {
+            ModeArgument::Enforce => Self::Enforce,
+            ModeArgument::Observe => Self::Observe,
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! `lockgate explain`: why each verdict, net by net.
+//!
+//! The calls are played through a real gate, one after another, so that each is explained where the session
+//! then stands. A line is a line of the protocol or a call by itself, which is settled at once.
+
+use std::{
+    fs::File,
+    io::{self, BufRead, BufReader},
+    path::Path,
+};
+
+use lockgate::{
+    Call, Gate, Outcome, Policy, Session, Verdict,
+    call::visible,
+    gate::{Fires, NetVerdict, NetView},
+};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::{
+    args::ExplainArguments,
+    console::{CommandError, Console, Ending, wrong},
+    protocol::{CallMessage, ErrorAnswer, Message, VerdictAnswer, decode, decode_call, encode},
+    report,
+    serve::{Clock, ServeOptions, Server},
+};
+
+pub(crate) fn run(
+    arguments: &ExplainArguments,
+    json: bool,
+    console: &mut Console<'_>,
+) -> Result<Ending, CommandError> {
+    let calls = &arguments.calls;
+    let gate = Gate::new(super::open(&arguments.policy.files)?.policy);
+    let options = ServeOptions { clock: Clock::Lines, ..ServeOptions::default() };
+    let mut player = Player { server: Server::new(&gate, options), gate: &gate, json, all: arguments.all };
+    let mut understood = true;
+    for (number, line) in lines_of(calls)?.enumerate() {
+        let line =
+            line.map_err(|error| CommandError::Said(format!("cannot read `{}`: {error}", calls.display())))?;
+        if !line.trim().is_empty() {
+            understood &= player.play(number + 1, &line, console)?;
+        }
+    }
+    Ok(if understood { Ending::Yes } else { Ending::CouldNotTell })
+}
+
+fn lines_of(calls: &Path) -> Result<io::Lines<Box<dyn BufRead>>, CommandError> {
+    let reader: Box<dyn BufRead> = if calls.as_os_str() == "-" {
+        Box::new(io::stdin().lock())
+    } else {
+        let file = File::open(calls).map_err(|error| {
+            CommandError::Said(format!(
+                "cannot read `{}`: {error}; the last file is the one with the calls",
+                calls.display()
+            ))
+        })?;
+        Box::new(BufReader::new(file))
+    };
+    Ok(reader.lines())
+}
+
+struct Player<'a> {
+    server: Server<'a>,
+    gate: &'a Gate,
+    json: bool,
+    all: bool,
+}
+
+impl Player<'_> {
+    /// Plays one line and says whether it was understood.
+    fn play(&mut self, number: usize, line: &str, console: &mut Console<'_>) -> Result<bool, CommandError> {
+        // A line of the protocol has no `tool` at its top, a call by itself always has.
+        let is_bare =
+            serde_json::from_str::<Map<String, Value>>(line).is_ok_and(|it| it.contains_key("tool"));
+        if is_bare {
+            return match decode_call(line, &format!("line-{number}")) {
+                Ok((message, ok)) => {
+                    let at = self.server.moment(None).map_err(CommandError::said)?;
+                    self.play_call(number, message, at, Some(ok.unwrap_or(true)), console)
+                }
+                Err(error) => self.tell_error(number, &error.to_string(), console),
+            };
+        }
+        match decode(line) {
+            Ok(request) => match request.message {
+                Message::Call(message) => {
+                    let at = self.server.moment(request.at).map_err(CommandError::said)?;
+                    self.play_call(number, *message, at, None, console)
+                }
+                _ => self.play_other(number, line, console),
+            },
+            Err(error) => self.tell_error(number, &error.to_string(), console),
+        }
+    }
+
+    fn play_call(
+        &mut self,
+        number: usize,
+        message: CallMessage,
+        at: lockgate::Time,
+        ok: Option<bool>,
+        console: &mut Console<'_>,
+    ) -> Result<bool, CommandError> {
+        let asked = self.server.call_of(message.clone(), at);
+        let before = self.gate.session(&asked.session).map_err(CommandError::said)?;
+        let views = self.gate.explain(&asked).map_err(CommandError::said)?;
+        let (call, verdict) = self.server.decide(message, at);
+        let settled = ok.filter(|_| verdict.lets_pass());
+        if let Some(ok) = settled {
+            let Call { session, id, .. } = call.clone();
+            let outcome = Outcome { session, id, ok, at, ..Outcome::default() };
+            self.gate.result(&outcome).map_err(CommandError::said)?;
+        }
+        let views: Vec<&NetView> = views.iter().filter(|view| self.all || has_say(view)).collect();
+        if self.json {
+            let explained = Explained::new(number, &call, &verdict, &views, settled, self.gate.policy());
+            writeln!(console.out, "{}", encode(&explained))?;
+            return Ok(true);
+        }
+        report::call(console.out, number, &call)?;
+        report::verdict(console.out, &call, &verdict)?;
+        let policy = self.gate.policy();
+        for (index, view) in views.iter().enumerate() {
+            let word = if index == 0 { "nets" } else { "" };
+            report::note(console.out, word, &words_of(view, policy, &before))?;
+        }
+        if settled == Some(false) {
+            report::note(console.out, "result", "failed")?;
+        }
+        writeln!(console.out)?;
+        Ok(true)
+    }
+
+    /// Everything but calls is answered as the gate answers it.
+    fn play_other(
+        &mut self,
+        number: usize,
+        line: &str,
+        console: &mut Console<'_>,
+    ) -> Result<bool, CommandError> {
+        let errors = self.server.served().errors;
+        let answer = self.server.answer(line);
+        if self.json {
+            writeln!(console.out, r#"{{"line":{number},"answer":{answer}}}"#)?;
+        } else {
+            writeln!(console.out, "{number:>2}  {}", visible(line.trim()))?;
+            write_answer(console.out, &answer)?;
+            writeln!(console.out)?;
+        }
+        Ok(self.server.served().errors == errors)
+    }
+
+    fn tell_error(
+        &self,
+        number: usize,
+        error: &str,
+        console: &mut Console<'_>,
+    ) -> Result<bool, CommandError> {
+        if self.json {
+            let answer = encode(&ErrorAnswer { error: error.to_owned() });
+            writeln!(console.out, r#"{{"line":{number},"answer":{answer}}}"#)?;
+        }
+        writeln!(console.err, "{}: line {number}: {}", wrong("error"), visible(error))?;
+        Ok(false)
+    }
+}
+
+fn has_say(view: &NetView) -> bool {
+    match view.says {
+        NetVerdict::Free | NetVerdict::Abstain => false,
+        NetVerdict::Gated { .. } | NetVerdict::Blocked { .. } => true,
+    }
+}
+
+/// What a net says, with where it stood when it said so.
+fn words_of(view: &NetView, policy: &Policy, before: &Session) -> String {
+    let deed = &view.deed;
+    let says = match &view.says {
+        NetVerdict::Free => format!("`{deed}` is always free"),
+        NetVerdict::Abstain => "has no say".to_owned(),
+        NetVerdict::Gated { transition, human, fires } => {
+            let human = if human.is_some() { " once a human agrees" } else { "" };
+            let later = match fires {
+                Fires::AtOnce => "",
+                Fires::OnSuccess => ", which fires on success",
+                Fires::Never => ", which will not fire: a doubt earns nothing",
+            };
+            format!("lets `{deed}` pass by `{transition}`{human}{later}")
+        }
+        NetVerdict::Blocked { .. } => format!("blocks `{deed}`"),
+    };
+    let Some(rule) = policy.rule(view.rule) else {
+        return says;
+    };
+    let stood = before.marking(policy, rule.id).map(|marking| rule.net.marking_text(marking));
+    format!("{} ({}): {says}", rule.name, stood.unwrap_or_default())
+}
+
+/// Writes what the gate answers to anything but a call.
+fn write_answer(out: &mut dyn io::Write, answer: &str) -> io::Result<()> {
+    let fields: Map<String, Value> = serde_json::from_str(answer).unwrap_or_default();
+    let text = |field: &str| fields.get(field).and_then(Value::as_str).filter(|text| !text.is_empty());
+    if let Some(error) = text("error") {
+        return report::note(out, "error", error);
+    }
+    if let Some(lines) = text("text") {
+        let words = std::iter::once("nets").chain(std::iter::repeat(""));
+        return words.zip(lines.lines()).try_for_each(|(word, line)| report::note(out, word, line));
+    }
+    let said = match (fields.get("settled").and_then(Value::as_bool), text("verdict")) {
+        (Some(true), _) => "settled",
+        (Some(false), _) => "ignored",
+        (None, Some(verdict)) => verdict,
+        (None, None) => return report::note(out, "done", ""),
+    };
+    report::note(out, said, text("reason").unwrap_or_default())
+}
+
+#[derive(Debug, Serialize)]
+struct Explained<'a> {
+    line: usize,
+    tool: &'a str,
+    input: &'a Map<String, Value>,
+    answer: VerdictAnswer<'a>,
+    nets: Vec<ViewAnswer<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ok: Option<bool>,
+}
+
+#[derive(Debug, Serialize)]
+struct ViewAnswer<'a> {
+    rule: &'a str,
+    deed: &'a str,
+    says: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    transition: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fires: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    human: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a str>,
+}
+
+impl<'a> Explained<'a> {
+    fn new(
+        line: usize,
+        call: &'a Call,
+        verdict: &'a Verdict,
+        views: &[&'a NetView],
+        ok: Option<bool>,
+        policy: &'a Policy,
+    ) -> Self {
+        Self {
+            line,
+            tool: &call.tool,
+            input: &call.input,
+            answer: VerdictAnswer::new(&call.id, &call.session, verdict),
+            nets: views.iter().map(|view| ViewAnswer::new(view, policy)).collect(),
+            ok,
+        }
+    }
+}
+
+impl<'a> ViewAnswer<'a> {
+    fn new(view: &'a NetView, policy: &'a Policy) -> Self {
+        let says = |says| Self {
+            rule: policy.rule(view.rule).map_or("", |rule| rule.name.as_str()),
+            deed: &view.deed,
+            says,
+            transition: None,
+            fires: None,
+            human: None,
+            reason: None,
+        };
+        match &view.says {
+            NetVerdict::Free => says("free"),
+            NetVerdict::Abstain => says("abstain"),
+            NetVerdict::Gated { transition, human, fires } => Self {
+                transition: Some(transition),
+                fires: Some(match fires {
+                    Fires::AtOnce => "at once",
+                    Fires::OnSuccess => "on success",
+                    Fires::Never => "never",
+                }),
+                human: human.as_deref(),
+                ..says("gated")
+            },
+            NetVerdict::Blocked { reason } => Self { reason: Some(reason), ..says("blocked") },
+        }
+    }
+}

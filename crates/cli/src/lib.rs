@@ -1,0 +1,35 @@
+//! The command `lockgate`: terminal, environment and the line protocol.
+//!
+//! [`run`] reads the command line and gives the exit code; each command is one file under `commands`.
+//! [`protocol`] and [`Server`] are public because other doors and tests speak the same lines. Nothing is
+//! decided about a call in here: that is the library's work.
+
+mod args;
+mod commands;
+mod console;
+pub mod protocol;
+mod report;
+mod serve;
+
+use std::{
+    io::{self, Write},
+    process::ExitCode,
+};
+
+use clap::Parser;
+use console::Console;
+
+pub use serve::{Clock, ServeOptions, Served, Server, serve};
+
+/// Does what the command line of this process says.
+pub fn run() -> ExitCode {
+    let arguments = args::Arguments::parse();
+    let mut stdout: Box<dyn Write> = if arguments.prints_data() {
+        // Nothing may be taken out of data, not even what looks like a colour.
+        Box::new(io::stdout().lock())
+    } else {
+        Box::new(anstream::stdout().lock())
+    };
+    let mut stderr = anstream::stderr().lock();
+    ExitCode::from(commands::run(&arguments, &mut Console { out: &mut stdout, err: &mut stderr }))
+}

@@ -1,0 +1,7 @@
+//! The command `lockgate`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    lockgate_cli::run()
+}

@@ -1,0 +1,823 @@
+//! The line protocol: one JSON object a line in, one a line out.
+//!
+//! [`decode`] reads a line into a [`Request`] and takes any text without failing otherwise than by a
+//! [`ProtocolError`]; the other types are the answers, written with [`encode`]. What is unknown, said twice,
+//! nested too deeply or missing is refused here, so that nothing behind this door has to doubt its input.
+//! Nothing is decided in here.
+
+use std::fmt;
+
+use lockgate::{
+    About, Call, Decision, Mode, Obstacle, Outcome, Settlement, Status, Time, Verdict, policy::Deed,
+};
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{DeserializeOwned, DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor},
+};
+use serde_json::{Map, Value};
+
+/// The longest line that is read.
+pub const LINE_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// How many objects and lists may stand inside each other in a line.
+pub const DEPTH_MAX: usize = 64;
+
+/// Why a line was not understood. Nothing was decided.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ProtocolError(String);
+
+/// One line, understood.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request {
+    /// The moment the line speaks of, where it says one.
+    pub at: Option<Time>,
+    /// What it wants.
+    pub message: Message,
+}
+
+/// What a line wants.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Message {
+    /// Judge this call.
+    Call(Box<CallMessage>),
+    /// The tool has finished.
+    Result(ResultMessage),
+    /// A human has answered.
+    Answer(AnswerMessage),
+    /// What the trusted caller knows about a session.
+    Session(SessionMessage),
+    /// An operator moves a workflow.
+    Stage(StageMessage),
+    /// A net is activated or deactivated.
+    Net(NetMessage),
+    /// The kill switch.
+    Halt(HaltMessage),
+    /// The kill switch, released.
+    Resume(SessionOnly),
+    /// Where the session stands.
+    Status(SessionOnly),
+}
+
+/// Reads one line.
+///
+/// # Errors
+/// When the line is anything but exactly one message of the protocol.
+pub fn decode(line: &str) -> Result<Request, ProtocolError> {
+    let mut fields = read_object(line)?;
+    let at = match fields.shift_remove("at") {
+        None | Some(Value::Null) => None,
+        Some(at) => match at.as_u64() {
+            Some(at_ms) => Some(Time(at_ms)),
+            None => {
+                return Err(ProtocolError(format!(
+                    "`at` is a whole number of milliseconds since 1970, not {at}"
+                )));
+            }
+        },
+    };
+    let mut fields = fields.into_iter();
+    let (Some((kind, body)), None) = (fields.next(), fields.next()) else {
+        return Err(ProtocolError(format!("a line says exactly one of {KINDS}, and perhaps `at`")));
+    };
+    let message = match kind.as_str() {
+        "call" => Message::Call(read_body(&kind, body)?),
+        "result" => Message::Result(read_body(&kind, body)?),
+        "answer" => Message::Answer(read_body(&kind, body)?),
+        "session" => Message::Session(read_body(&kind, body)?),
+        "stage" => Message::Stage(read_body(&kind, body)?),
+        "net" => Message::Net(read_body(&kind, body)?),
+        "halt" => Message::Halt(read_body(&kind, body)?),
+        "resume" => Message::Resume(read_body(&kind, body)?),
+        "status" => Message::Status(read_body(&kind, body)?),
+        _ => {
+            return Err(ProtocolError(format!("unknown field `{kind}`: a line says one of {KINDS}")));
+        }
+    };
+    message.check()?;
+    Ok(Request { at, message })
+}
+
+/// Reads a call as it stands inside a `call` line; without an id it gets this one. Beside it `ok` may say how
+/// it ends.
+///
+/// # Errors
+/// When it is not a call.
+pub fn decode_call(text: &str, id: &str) -> Result<(CallMessage, Option<bool>), ProtocolError> {
+    let mut fields = read_object(text)?;
+    let ok = match fields.shift_remove("ok") {
+        None => None,
+        Some(Value::Bool(ok)) => Some(ok),
+        Some(_) => return Err(ProtocolError("`ok` is true or false".into())),
+    };
+    fields.entry("id").or_insert_with(|| Value::from(id));
+    let call: CallMessage = read_body("call", Value::Object(fields))?;
+    call.check()?;
+    Ok((call, ok))
+}
+
+/// Writes one answer, without the end of the line.
+pub fn encode<T: Serialize>(answer: &T) -> String {
+    // Only maps with keys that are no texts cannot be written, and there are none here.
+    serde_json::to_string(answer)
+        .unwrap_or_else(|error| format!(r#"{{"error":"the answer cannot be written: {error}"}}"#))
+}
+
+const KINDS: &str = "`call`, `result`, `answer`, `session`, `stage`, `net`, `halt`, `resume` or `status`";
+
+fn read_object(text: &str) -> Result<Map<String, Value>, ProtocolError> {
+    if text.len() > LINE_BYTES_MAX {
+        return Err(ProtocolError::too_long());
+    }
+    match serde_json::from_str(text) {
+        Ok(Strict(Value::Object(fields))) => Ok(fields),
+        Ok(_) => Err(ProtocolError("a JSON object was expected".into())),
+        Err(error) => Err(ProtocolError::of_json(&error)),
+    }
+}
+
+fn read_body<T: DeserializeOwned>(kind: &str, body: Value) -> Result<T, ProtocolError> {
+    // Without this a list would do, its items taken for fields in the order of our code.
+    if !body.is_object() {
+        return Err(ProtocolError(format!("`{kind}` is a JSON object")));
+    }
+    T::deserialize(body).map_err(|error| ProtocolError(format!("`{kind}`: {error}")))
+}
+
+/// `call`: judge this call.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CallMessage {
+    /// The host's id of this call.
+    pub id: String,
+    /// The tool's name.
+    pub tool: String,
+    /// The tool's input; empty where the line has none.
+    #[serde(default, deserialize_with = "object_or_nothing")]
+    pub input: Map<String, Value>,
+    /// The session; the server's own where the line has none.
+    pub session: Option<String>,
+    /// The chat user or channel the request came from.
+    pub sender: Option<Value>,
+    /// The authenticated identity the agent acts for.
+    pub principal: Option<Value>,
+    /// Free facts from the host.
+    pub context: Option<Value>,
+    /// Facts about the call itself.
+    pub metadata: Option<Value>,
+    /// The deployment the agent runs in.
+    pub environment: Option<String>,
+    /// The folder relative paths start from.
+    pub cwd: Option<String>,
+    /// The call of the agent that started this agent.
+    pub parent: Option<String>,
+    /// Whether somebody can be asked.
+    #[serde(default)]
+    pub ask: Ask,
+}
+
+/// Whether somebody can be asked about a call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ask {
+    /// A human may be asked, and the call waits.
+    #[default]
+    Wait,
+    /// Nobody is there: what needs a human is blocked.
+    None,
+}
+
+/// `result`: the tool has finished.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ResultMessage {
+    /// The call's id.
+    pub id: String,
+    /// The session; the server's own where the line has none.
+    pub session: Option<String>,
+    /// Whether it says success.
+    pub ok: bool,
+    /// What the tool returned.
+    pub output: Option<Value>,
+}
+
+/// `answer`: a human has answered.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AnswerMessage {
+    /// The name of the question, as the verdict gave it.
+    pub approval: String,
+    /// Yes or no.
+    pub granted: bool,
+    /// Who answered. Nothing reads it yet.
+    pub by: Option<String>,
+    /// What they said. Nothing reads it yet.
+    pub comment: Option<String>,
+}
+
+/// `session`: what the trusted caller knows about a session.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SessionMessage {
+    /// The session.
+    pub id: String,
+    /// Facts that rules may look at.
+    pub attributes: Option<Value>,
+    /// What was counted before this gate was there.
+    pub counters: Option<Value>,
+}
+
+/// `stage`: an operator moves a workflow.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StageMessage {
+    /// The session; the server's own where the line has none.
+    pub session: Option<String>,
+    /// The workflow.
+    pub workflow: String,
+    /// Back to its first stage.
+    pub reset: Option<Value>,
+    /// To this stage.
+    pub set: Option<String>,
+}
+
+/// `net`: a net is activated or deactivated.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NetMessage {
+    /// The session; the server's own where the line has none.
+    pub session: Option<String>,
+    /// The net that takes part from now on.
+    pub activate: Option<String>,
+    /// The net that takes no part from now on.
+    pub deactivate: Option<String>,
+}
+
+/// `halt`: refuse everything.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HaltMessage {
+    /// The session; all of them where the line has none.
+    pub session: Option<String>,
+    /// Why, for whoever is refused.
+    pub reason: String,
+}
+
+/// `resume` and `status`: only a session.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SessionOnly {
+    /// The session; for `resume` all of them where the line has none, for `status` the server's own.
+    pub session: Option<String>,
+}
+
+impl Message {
+    /// What the shape alone does not say.
+    fn check(&self) -> Result<(), ProtocolError> {
+        match self {
+            Self::Call(call) => call.check(),
+            Self::Result(result) => {
+                filled("id", Some(&result.id))?;
+                filled("session", result.session.as_ref())
+            }
+            Self::Answer(answer) => filled("approval", Some(&answer.approval)),
+            Self::Session(session) => filled("id", Some(&session.id)),
+            Self::Stage(stage) => {
+                either("reset", stage.reset.is_some(), "set", stage.set.is_some())?;
+                filled("session", stage.session.as_ref())
+            }
+            Self::Net(net) => {
+                either("activate", net.activate.is_some(), "deactivate", net.deactivate.is_some())?;
+                filled("session", net.session.as_ref())
+            }
+            Self::Halt(halt) => filled("session", halt.session.as_ref()),
+            Self::Resume(only) | Self::Status(only) => filled("session", only.session.as_ref()),
+        }
+    }
+}
+
+fn filled(field: &str, text: Option<&String>) -> Result<(), ProtocolError> {
+    match text {
+        Some(text) if text.is_empty() => Err(ProtocolError(format!("`{field}` must not be empty"))),
+        _ => Ok(()),
+    }
+}
+
+fn either(one: &str, has_one: bool, other: &str, has_other: bool) -> Result<(), ProtocolError> {
+    if has_one == has_other {
+        return Err(ProtocolError(format!("say either `{one}` or `{other}`")));
+    }
+    Ok(())
+}
+
+impl CallMessage {
+    fn check(&self) -> Result<(), ProtocolError> {
+        filled("id", Some(&self.id))?;
+        filled("tool", Some(&self.tool))?;
+        filled("session", self.session.as_ref())
+    }
+
+    /// The call, in its session at its moment.
+    pub fn into_call(self, session: &str, at: Time) -> Call {
+        Call {
+            session: self.session.unwrap_or_else(|| session.to_owned()),
+            id: self.id,
+            tool: self.tool,
+            input: self.input,
+            at,
+            about: About {
+                sender: self.sender,
+                principal: self.principal,
+                context: self.context,
+                metadata: self.metadata,
+                environment: self.environment,
+                cwd: self.cwd,
+                parent: self.parent,
+            },
+        }
+    }
+}
+
+impl ResultMessage {
+    /// The outcome, in its session at its moment.
+    pub fn into_outcome(self, session: &str, at: Time) -> Outcome {
+        Outcome {
+            session: self.session.unwrap_or_else(|| session.to_owned()),
+            id: self.id,
+            tool: None,
+            ok: self.ok,
+            output: self.output,
+            at,
+        }
+    }
+}
+
+impl ProtocolError {
+    /// A line longer than [`LINE_BYTES_MAX`].
+    pub fn too_long() -> Self {
+        Self(format!("the line is longer than {LINE_BYTES_MAX} bytes"))
+    }
+
+    /// A line that is not UTF-8.
+    pub fn not_utf8() -> Self {
+        Self("the line is not UTF-8".into())
+    }
+
+    fn of_json(error: &serde_json::Error) -> Self {
+        let text = error.to_string();
+        // It counts lines within this line, which means nothing to the sender.
+        let what = text.rsplit_once(" at line ").map_or(text.as_str(), |(what, _)| what);
+        Self(format!("{what} at column {}", error.column()))
+    }
+}
+
+/// A JSON value without a key that stands twice, and no deeper than [`DEPTH_MAX`].
+///
+/// Of `{"command": "ls", "command": "rm"}` one reader takes the first and another the last; a gate that
+/// judges one while the tool runs the other is no gate.
+struct Strict(Value);
+
+impl<'de> Deserialize<'de> for Strict {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        StrictAt(0).deserialize(deserializer).map(Self)
+    }
+}
+
+fn object_or_nothing<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Map<String, Value>, D::Error> {
+    match Value::deserialize(deserializer)? {
+        Value::Object(object) => Ok(object),
+        Value::Null => Ok(Map::new()),
+        other => Err(D::Error::custom(format!("`input` is a JSON object, not {other}"))),
+    }
+}
+
+/// Reads a value that stands so deep in others.
+#[derive(Clone, Copy)]
+struct StrictAt(usize);
+
+impl StrictAt {
+    fn inside<E: serde::de::Error>(self) -> Result<Self, E> {
+        if self.0 >= DEPTH_MAX {
+            return Err(E::custom(format!("the line nests deeper than {DEPTH_MAX}")));
+        }
+        Ok(Self(self.0 + 1))
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for StrictAt {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for StrictAt {
+    type Value = Value;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(Value::from(value))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(Value::from(value))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(Value::from(value))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(Value::from(value))
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        Ok(Value::String(value))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let inside = self.inside()?;
+        let mut array = Vec::new();
+        while let Some(item) = items.next_element_seed(inside)? {
+            array.push(item);
+        }
+        Ok(Value::Array(array))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
+        let inside = self.inside()?;
+        let mut object = Map::new();
+        while let Some(key) = entries.next_key::<String>()? {
+            // Before the value is read: whatever follows, the line is refused.
+            if object.contains_key(&key) {
+                return Err(A::Error::custom(format!("key `{key}` stands twice in one object")));
+            }
+            object.insert(key, entries.next_value_seed(inside)?);
+        }
+        Ok(Value::Object(object))
+    }
+}
+
+/// To a call or an answer.
+#[derive(Clone, Debug, Serialize)]
+pub struct VerdictAnswer<'a> {
+    id: &'a str,
+    session: &'a str,
+    verdict: &'static str,
+    reason: &'a str,
+    obstacles: Vec<ObstacleAnswer<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    next: Vec<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    input: Option<&'a Map<String, Value>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    approval: Option<String>,
+    deeds: Vec<DeedAnswer<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    observed: Vec<ObstacleAnswer<'a>>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct ObstacleAnswer<'a> {
+    rule: &'a str,
+    file: &'a str,
+    line: usize,
+    verdict: &'static str,
+    reason: &'a str,
+    mode: &'static str,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct DeedAnswer<'a> {
+    name: &'a str,
+    certain: bool,
+}
+
+impl<'a> VerdictAnswer<'a> {
+    /// What was decided about a call.
+    pub fn new(id: &'a str, session: &'a str, verdict: &'a Verdict) -> Self {
+        Self {
+            id,
+            session,
+            verdict: verdict.decision.word(),
+            reason: &verdict.reason,
+            obstacles: verdict.obstacles.iter().map(ObstacleAnswer::new).collect(),
+            next: verdict.next.iter().map(AsRef::as_ref).collect(),
+            input: verdict.input.as_deref(),
+            approval: verdict.approval.as_ref().map(ToString::to_string),
+            deeds: verdict.deeds.iter().map(DeedAnswer::new).collect(),
+            observed: verdict.observed.iter().map(ObstacleAnswer::new).collect(),
+        }
+    }
+}
+
+impl<'a> ObstacleAnswer<'a> {
+    fn new(obstacle: &'a Obstacle) -> Self {
+        Self {
+            rule: &obstacle.name,
+            file: &obstacle.file,
+            line: obstacle.line,
+            verdict: obstacle.decision.word(),
+            reason: &obstacle.reason,
+            mode: mode_word(obstacle.mode),
+        }
+    }
+}
+
+impl<'a> DeedAnswer<'a> {
+    fn new(deed: &'a Deed) -> Self {
+        Self { name: &deed.name, certain: deed.certain }
+    }
+}
+
+/// The word for a mode, here and on the command line.
+pub fn mode_word(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Enforce => "enforce",
+        Mode::Observe => "observe",
+    }
+}
+
+/// To a result.
+#[derive(Clone, Debug, Serialize)]
+pub struct SettledAnswer<'a> {
+    id: &'a str,
+    session: &'a str,
+    settled: bool,
+    verdict: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a str>,
+}
+
+impl<'a> SettledAnswer<'a> {
+    /// What became of a result.
+    pub fn new(outcome: &'a Outcome, settlement: &'a Settlement) -> Self {
+        Self {
+            id: &outcome.id,
+            session: &outcome.session,
+            settled: settlement.settled,
+            verdict: Decision::Allow.word(),
+            reason: settlement.reason.as_deref(),
+        }
+    }
+}
+
+/// To a status.
+#[derive(Clone, Debug, Serialize)]
+pub struct StatusAnswer<'a> {
+    session: &'a str,
+    nets: Vec<NetAnswer<'a>>,
+    text: String,
+    counters: CountersAnswer,
+    workflows: [(); 0],
+    pending: &'a [String],
+    approvals: Vec<ApprovalAnswer<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    halted: Option<&'a str>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct NetAnswer<'a> {
+    name: &'a str,
+    active: bool,
+    marking: Map<String, Value>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct CountersAnswer {
+    tool_calls: u64,
+    attempts: u64,
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct ApprovalAnswer<'a> {
+    approval: String,
+    id: &'a str,
+    tool: &'a str,
+    input: &'a Map<String, Value>,
+    rules: &'a [String],
+}
+
+impl<'a> StatusAnswer<'a> {
+    /// Where a session stands.
+    pub fn new(status: &'a Status) -> Self {
+        let nets = status.nets.iter().map(|net| NetAnswer {
+            name: &net.name,
+            active: net.active,
+            marking: net
+                .marking
+                .iter()
+                .map(|(place, tokens)| (place.clone(), Value::from(*tokens)))
+                .collect(),
+        });
+        let approvals = status.approvals.iter().map(|approval| ApprovalAnswer {
+            approval: approval.approval.to_string(),
+            id: &approval.id,
+            tool: &approval.tool,
+            input: &approval.input,
+            rules: &approval.rules,
+        });
+        Self {
+            session: &status.session,
+            nets: nets.collect(),
+            text: status.text(),
+            counters: CountersAnswer {
+                tool_calls: status.counts.tool_calls,
+                attempts: status.counts.attempts,
+            },
+            workflows: [],
+            pending: &status.pending,
+            approvals: approvals.collect(),
+            halted: status.halted.as_deref(),
+        }
+    }
+}
+
+/// To a session line: the session is known.
+#[derive(Clone, Debug, Serialize)]
+pub struct SessionAnswer<'a> {
+    /// The session.
+    pub session: &'a str,
+}
+
+/// To a net line: which net, and whether it takes part now.
+#[derive(Clone, Debug, Serialize)]
+pub struct SwitchAnswer<'a> {
+    /// The session.
+    pub session: &'a str,
+    /// The net.
+    pub net: &'a str,
+    /// Whether it takes part now.
+    pub active: bool,
+    /// The same in words.
+    pub text: String,
+}
+
+/// To a halt or a resume line.
+#[derive(Clone, Debug, Serialize)]
+pub struct HaltAnswer<'a> {
+    /// The session; none means all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<&'a str>,
+    /// Whether calls are refused from now on.
+    pub halted: bool,
+}
+
+/// To anything that is not understood.
+#[derive(Clone, Debug, Serialize)]
+pub struct ErrorAnswer {
+    /// What, and what to do.
+    pub error: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn refusal(line: &str) -> String {
+        decode(line).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_call_may_say_everything_the_page_lists() {
+        let line = r#"{"call": {"id": "1", "tool": "deploy", "input": {"to": "prod"}, "session": "s", "sender": "u",
+            "principal": {"user_id": "ann"}, "context": {}, "metadata": {}, "environment": "production",
+            "cwd": "/srv", "parent": "0", "ask": "none"}, "at": 7}"#;
+        let request = decode(line).unwrap();
+        assert_eq!(request.at, Some(Time(7)));
+        let Message::Call(call) = request.message else { panic!("a call") };
+        assert_eq!(call.ask, Ask::None);
+        let call = call.into_call("other", Time(7));
+        assert_eq!((call.session.as_str(), call.id.as_str(), call.tool.as_str()), ("s", "1", "deploy"));
+        assert_eq!(Value::Object(call.input), json!({"to": "prod"}));
+        assert_eq!(call.about.principal, Some(json!({"user_id": "ann"})));
+        assert_eq!(call.about.environment.as_deref(), Some("production"));
+    }
+
+    #[test]
+    fn a_call_without_input_has_an_empty_one() {
+        for line in [r#"{"call":{"id":"1","tool":"a"}}"#, r#"{"call":{"id":"1","tool":"a","input":null}}"#] {
+            let Message::Call(call) = decode(line).unwrap().message else { panic!("a call") };
+            assert!(call.input.is_empty());
+        }
+    }
+
+    #[test]
+    fn every_kind_of_line_is_read() {
+        for line in [
+            r#"{"result":{"id":"1","ok":true,"output":[1]}}"#,
+            r#"{"answer":{"approval":"a1@s","granted":false,"by":"ann","comment":"no"}}"#,
+            r#"{"session":{"id":"s","attributes":{},"counters":{}}}"#,
+            r#"{"stage":{"workflow":"w","set":"done"}}"#,
+            r#"{"stage":{"workflow":"w","reset":"plan","session":"s"}}"#,
+            r#"{"net":{"activate":"n"}}"#,
+            r#"{"net":{"deactivate":"n","session":"s"},"at":null}"#,
+            r#"{"halt":{"reason":"fire"}}"#,
+            r#"{"resume":{}}"#,
+            r#"{"status":{"session":"s"},"at":18446744073709551615}"#,
+        ] {
+            assert!(decode(line).is_ok(), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_message_is_refused_with_a_reason() {
+        for (line, reason) in [
+            ("", "EOF while parsing a value at column 0"),
+            ("{", "EOF while parsing an object at column 1"),
+            ("null", "a JSON object was expected"),
+            (r#"[{"status":{}}]"#, "a JSON object was expected"),
+            (r#"{"status":{}} {}"#, "trailing characters at column 15"),
+            ("{}", "a line says exactly one of"),
+            (r#"{"at":1}"#, "a line says exactly one of"),
+            (r#"{"status":{},"resume":{}}"#, "a line says exactly one of"),
+            (r#"{"status":{},"resume":null}"#, "a line says exactly one of"),
+            (r#"{"status":{},"status":{}}"#, "key `status` stands twice in one object"),
+            (r#"{"calls":{}}"#, "unknown field `calls`: a line says one of"),
+            (
+                r#"{"call":{"id":"1","tool":"a","inptu":{}}}"#,
+                "`call`: unknown field `inptu`, expected one of",
+            ),
+            (r#"{"call":["1","a",{}]}"#, "`call` is a JSON object"),
+            (r#"{"call":{"tool":"a"}}"#, "`call`: missing field `id`"),
+            (r#"{"call":{"id":"1"}}"#, "`call`: missing field `tool`"),
+            (r#"{"call":{"id":"","tool":"a"}}"#, "`id` must not be empty"),
+            (r#"{"call":{"id":"1","tool":""}}"#, "`tool` must not be empty"),
+            (r#"{"call":{"id":"1","tool":"a","session":""}}"#, "`session` must not be empty"),
+            (r#"{"call":{"id":1,"tool":"a"}}"#, "`call`: invalid type: integer `1`, expected a string"),
+            (r#"{"call":{"id":"1","tool":"a","input":"x"}}"#, "`call`: `input` is a JSON object, not \"x\""),
+            (r#"{"call":{"id":"1","tool":"a","ask":"later"}}"#, "`call`: unknown variant `later`"),
+            (r#"{"result":{"id":"1"}}"#, "`result`: missing field `ok`"),
+            (
+                r#"{"result":{"id":"1","ok":"yes"}}"#,
+                "`result`: invalid type: string \"yes\", expected a boolean",
+            ),
+            (r#"{"net":{}}"#, "say either `activate` or `deactivate`"),
+            (r#"{"net":{"activate":"a","deactivate":"a"}}"#, "say either `activate` or `deactivate`"),
+            (r#"{"stage":{"workflow":"w"}}"#, "say either `reset` or `set`"),
+            (r#"{"halt":{}}"#, "`halt`: missing field `reason`"),
+            (r#"{"status":{},"at":-1}"#, "`at` is a whole number of milliseconds since 1970, not -1"),
+            (r#"{"status":{},"at":"now"}"#, "`at` is a whole number of milliseconds since 1970, not \"now\""),
+        ] {
+            let refusal = refusal(line);
+            assert!(refusal.starts_with(reason), "{line}\n  expected: {reason}\n  said: {refusal}");
+        }
+    }
+
+    #[test]
+    fn a_key_that_stands_twice_is_refused_however_it_hides() {
+        for input in [
+            r#"{"command":"ls","command":"rm"}"#,
+            r#"{"command":"ls","\u0063ommand":"rm"}"#,
+            r#"{"a":[{"b":1,"b":1}]}"#,
+        ] {
+            let line = format!(r#"{{"call":{{"id":"1","tool":"bash","input":{input}}}}}"#);
+            assert!(refusal(&line).contains("stands twice in one object"), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_line_nests_so_deep_and_no_deeper() {
+        let nested = |depth: usize| {
+            // The line itself, the call and its input are three.
+            let (open, close) = ("[".repeat(depth - 3), "]".repeat(depth - 3));
+            format!(r#"{{"call":{{"id":"1","tool":"a","input":{{"x":{open}{close}}}}}}}"#)
+        };
+        assert!(decode(&nested(DEPTH_MAX)).is_ok());
+        assert!(refusal(&nested(DEPTH_MAX + 1)).starts_with("the line nests deeper than 64"));
+        assert!(decode(&"[".repeat(1_000_000)).is_err());
+    }
+
+    #[test]
+    fn a_line_is_so_long_and_no_longer() {
+        let frame = r#"{"halt":{"reason":""}}"#;
+        let line =
+            |length: usize| format!(r#"{{"halt":{{"reason":"{}"}}}}"#, "x".repeat(length - frame.len()));
+        assert!(decode(&line(LINE_BYTES_MAX)).is_ok());
+        assert_eq!(refusal(&line(LINE_BYTES_MAX + 1)), "the line is longer than 16777216 bytes");
+    }
+
+    #[test]
+    fn a_call_by_itself_may_go_without_an_id_and_say_how_it_ends() {
+        let (call, ok) = decode_call(r#"{"tool":"deploy","ok":false}"#, "7").unwrap();
+        assert_eq!((call.id.as_str(), call.tool.as_str(), ok), ("7", "deploy", Some(false)));
+        let (call, ok) = decode_call(r#"{"id":"x","tool":"deploy"}"#, "7").unwrap();
+        assert_eq!((call.id.as_str(), ok), ("x", None));
+        for text in [r#"{"tool":"a","ok":1}"#, r#"{"tool":""}"#, r#"{"tool":"a","id":null}"#, "[]"] {
+            assert!(decode_call(text, "7").is_err(), "{text}");
+        }
+    }
+}

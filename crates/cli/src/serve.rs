@@ -1,0 +1,451 @@
+//! The gate behind the line protocol: lines in, lines out.
+//!
+//! A [`Server`] answers one line at a time, so that tests need no pipes; [`serve`] feeds it from a reader until
+//! there are no more lines. Every line gets exactly one answer, in order: a line that is not understood gets
+//! an error and decides nothing, and no line ends the service. Lines are answered one after another.
+
+use std::{
+    io::{self, BufRead, ErrorKind, Read, Write},
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use lockgate::{Call, Gate, Time, Verdict, gate::ApprovalId};
+
+use crate::protocol::{
+    AnswerMessage, Ask, CallMessage, ErrorAnswer, HaltAnswer, HaltMessage, LINE_BYTES_MAX, Message,
+    NetMessage, ProtocolError, Request, ResultMessage, SessionAnswer, SessionMessage, SessionOnly,
+    SettledAnswer, StatusAnswer, SwitchAnswer, VerdictAnswer, decode, encode,
+};
+
+/// How a [`Server`] reads its lines.
+#[derive(Clone, Debug)]
+pub struct ServeOptions {
+    /// The session of lines that name none.
+    pub session: String,
+    /// What time it is.
+    pub clock: Clock,
+}
+
+/// What time it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Clock {
+    /// The machine's time. A line that brings its own is refused: whoever sends calls must not move the clock.
+    #[default]
+    Real,
+    /// The `at` of each line; a line without one happens at the same moment as the line before, the first at 0.
+    Lines,
+}
+
+impl Default for ServeOptions {
+    fn default() -> Self {
+        Self { session: "default".to_owned(), clock: Clock::Real }
+    }
+}
+
+/// What a service came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Served {
+    /// Lines answered.
+    pub lines: u64,
+    /// Lines that were answered with an error.
+    pub errors: u64,
+}
+
+/// Answers every line until there are no more, or nobody hears the answers.
+///
+/// # Errors
+/// When reading or writing fails otherwise than by the other side going away.
+pub fn serve(
+    gate: &Gate,
+    options: &ServeOptions,
+    mut input: impl BufRead,
+    mut output: impl Write,
+) -> io::Result<Served> {
+    let mut server = Server::new(gate, options.clone());
+    let mut line = Vec::new();
+    while let Some(length) = read_line(&mut input, &mut line)? {
+        let answer = server.answer_bytes(&line, length);
+        let written = writeln!(output, "{answer}").and_then(|()| output.flush());
+        match written {
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => break,
+            written => written?,
+        }
+    }
+    Ok(server.served)
+}
+
+/// Reads one line without its end into `line`, of a longer one only the beginning, and says how long it was.
+fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Option<usize>> {
+    line.clear();
+    let room = LINE_BYTES_MAX + 1;
+    let mut length = input.by_ref().take(room as u64).read_until(b'\n', line)?;
+    if length == 0 {
+        return Ok(None);
+    }
+    if line.last() == Some(&b'\n') {
+        line.pop();
+        return Ok(Some(length - 1));
+    }
+    if length == room {
+        length += input.skip_until(b'\n')?;
+    }
+    Ok(Some(length))
+}
+
+/// A gate that is spoken to in lines.
+#[derive(Debug)]
+pub struct Server<'a> {
+    gate: &'a Gate,
+    options: ServeOptions,
+    last_at: Time,
+    served: Served,
+}
+
+impl<'a> Server<'a> {
+    /// A server that has heard nothing yet.
+    pub fn new(gate: &'a Gate, options: ServeOptions) -> Self {
+        Self { gate, options, last_at: Time(0), served: Served::default() }
+    }
+
+    /// Answers one line; neither has an end of line.
+    pub fn answer(&mut self, line: &str) -> String {
+        self.count(|server| decode(line).map_err(|error| error.to_string()).and_then(|it| server.respond(it)))
+    }
+
+    /// How many lines were answered so far.
+    pub fn served(&self) -> Served {
+        self.served
+    }
+
+    fn answer_bytes(&mut self, line: &[u8], length: usize) -> String {
+        match str::from_utf8(line) {
+            _ if length > LINE_BYTES_MAX => self.count(|_| Err(ProtocolError::too_long().to_string())),
+            Err(_) => self.count(|_| Err(ProtocolError::not_utf8().to_string())),
+            Ok(line) => self.answer(line),
+        }
+    }
+
+    fn count(&mut self, respond: impl FnOnce(&mut Self) -> Result<String, String>) -> String {
+        let response = respond(self);
+        self.served.lines += 1;
+        response.unwrap_or_else(|error| {
+            self.served.errors += 1;
+            encode(&ErrorAnswer { error })
+        })
+    }
+
+    fn respond(&mut self, request: Request) -> Result<String, String> {
+        let at = self.moment(request.at)?;
+        match request.message {
+            Message::Call(message) => {
+                let (call, verdict) = self.decide(*message, at);
+                Ok(encode(&VerdictAnswer::new(&call.id, &call.session, &verdict)))
+            }
+            Message::Result(result) => self.result(result, at),
+            Message::Answer(answer) => self.human(&answer, at),
+            Message::Session(session) => know(&session),
+            Message::Stage(stage) => {
+                Err(format!("no workflow is called `{}`: this policy has none", stage.workflow))
+            }
+            Message::Net(net) => self.switch(&net),
+            Message::Halt(halt) => self.halt(&halt),
+            Message::Resume(resume) => self.resume(&resume),
+            Message::Status(status) => self.status(&status, at),
+        }
+    }
+
+    /// The moment of a line.
+    pub(crate) fn moment(&mut self, at: Option<Time>) -> Result<Time, String> {
+        match (self.options.clock, at) {
+            (Clock::Real, None) => Ok(now()),
+            (Clock::Real, Some(_)) => {
+                Err("`at` is only heard with `--clock lines`; leave it out, this gate has a clock".to_owned())
+            }
+            (Clock::Lines, at) => {
+                self.last_at = at.unwrap_or(self.last_at);
+                Ok(self.last_at)
+            }
+        }
+    }
+
+    /// Judges a call and gives it back with its verdict.
+    pub(crate) fn decide(&self, message: CallMessage, at: Time) -> (Call, Verdict) {
+        let ask = message.ask;
+        let call = self.call_of(message, at);
+        let verdict = match ask {
+            Ask::Wait => self.gate.call(&call),
+            Ask::None => self.gate.call_unattended(&call),
+        };
+        (call, verdict)
+    }
+
+    /// The call a message means.
+    pub(crate) fn call_of(&self, message: CallMessage, at: Time) -> Call {
+        message.into_call(&self.options.session, at)
+    }
+
+    fn result(&self, message: ResultMessage, at: Time) -> Result<String, String> {
+        let outcome = message.into_outcome(&self.options.session, at);
+        let settlement = self.gate.result(&outcome).map_err(|error| error.to_string())?;
+        Ok(encode(&SettledAnswer::new(&outcome, &settlement)))
+    }
+
+    fn human(&self, message: &AnswerMessage, at: Time) -> Result<String, String> {
+        let name = &message.approval;
+        let approval = ApprovalId::parse(name).ok_or_else(|| {
+            format!("no question is called `{name}`; the `approval` of an `ask` is its name")
+        })?;
+        // The call's id has to be looked up first: once answered, the question is gone.
+        let question = self.gate.question(&approval).map_err(|error| error.to_string())?;
+        let id = question.map(|asked| asked.call.id);
+        let verdict = self.gate.answer(&approval, message.granted, at).map_err(|error| error.to_string())?;
+        Ok(encode(&VerdictAnswer::new(&id.unwrap_or_default(), &approval.session, &verdict)))
+    }
+
+    fn switch(&self, message: &NetMessage) -> Result<String, String> {
+        let session = self.session(message.session.as_ref());
+        let registry = self.gate.registry(session);
+        let (net, active, switched) = match (&message.activate, &message.deactivate) {
+            (Some(net), _) => (net, true, registry.activate(net)),
+            (None, Some(net)) => (net, false, registry.deactivate(net)),
+            (None, None) => return Err("say either `activate` or `deactivate`".to_owned()),
+        };
+        let text = switched.map_err(|error| error.to_string())?;
+        Ok(encode(&SwitchAnswer { session, net, active, text }))
+    }
+
+    fn halt(&self, message: &HaltMessage) -> Result<String, String> {
+        let session = message.session.as_deref();
+        self.gate.halt(session, &message.reason).map_err(|error| error.to_string())?;
+        Ok(encode(&HaltAnswer { session, halted: true }))
+    }
+
+    fn resume(&self, message: &SessionOnly) -> Result<String, String> {
+        let session = message.session.as_deref();
+        self.gate.resume(session).map_err(|error| error.to_string())?;
+        Ok(encode(&HaltAnswer { session, halted: false }))
+    }
+
+    fn status(&self, message: &SessionOnly, at: Time) -> Result<String, String> {
+        let session = self.session(message.session.as_ref());
+        let status = self.gate.status(session, at).map_err(|error| error.to_string())?;
+        Ok(encode(&StatusAnswer::new(&status)))
+    }
+
+    fn session<'s>(&'s self, named: Option<&'s String>) -> &'s str {
+        named.unwrap_or(&self.options.session)
+    }
+}
+
+/// Facts that no rule would look at are refused, so that nobody relies on them.
+fn know(message: &SessionMessage) -> Result<String, String> {
+    if message.attributes.is_some() {
+        return Err("no rule of this policy reads session attributes: leave `attributes` out".to_owned());
+    }
+    if message.counters.is_some() {
+        return Err("no rule of this policy counts calls of a session: leave `counters` out".to_owned());
+    }
+    Ok(encode(&SessionAnswer { session: &message.id }))
+}
+
+/// The machine's time; 0 where its clock is set before 1970.
+pub(crate) fn now() -> Time {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Time(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    const POLICY: &str = "
+        require backup before delete
+        require human-approval before deploy
+        limit push to 1 per session
+    ";
+
+    /// Plays lines and compares the fields that the expected answers name; `…` ends a text that goes on.
+    fn check(lines: &[(&str, &str)]) {
+        let gate = Gate::new(lockgate::rules(POLICY).unwrap());
+        let mut server = Server::new(&gate, ServeOptions { clock: Clock::Lines, ..ServeOptions::default() });
+        for (line, expected) in lines {
+            let answer = server.answer(line);
+            let expected: Value = serde_json::from_str(expected).unwrap();
+            let heard: Value = serde_json::from_str(&answer).unwrap();
+            for (field, value) in expected.as_object().unwrap() {
+                let same = match (value.as_str().and_then(|text| text.strip_suffix('…')), &heard[field]) {
+                    (Some(start), Value::String(text)) => text.starts_with(start),
+                    (_, other) => value == other,
+                };
+                assert!(same, "{line}\n  expected {field}: {value}\n  heard {answer}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_verdict_is_written_as_the_page_says() {
+        let gate = Gate::new(lockgate::rules("require backup before delete\nblock delete").unwrap());
+        let mut server = Server::new(&gate, ServeOptions::default());
+        insta::assert_snapshot!(server.answer(r#"{"call":{"id":"1","tool":"delete"}}"#), @r#"{"id":"1","session":"default","verdict":"block","reason":"delete requires a successful call to backup first.","obstacles":[{"rule":"require-backup-before-delete","file":"policy.rules","line":1,"verdict":"block","reason":"delete requires a successful call to backup first.","mode":"enforce"},{"rule":"block-delete","file":"policy.rules","line":2,"verdict":"block","reason":"delete is blocked and cannot be called.","mode":"enforce"}],"deeds":[{"name":"delete","certain":true}]}"#);
+        insta::assert_snapshot!(server.answer(r#"{"call":{"id":"2","tool":"backup"}}"#), @r#"{"id":"2","session":"default","verdict":"allow","reason":"","obstacles":[],"deeds":[{"name":"backup","certain":true}]}"#);
+        insta::assert_snapshot!(server.answer(r#"{"result":{"id":"2","ok":true}}"#), @r#"{"id":"2","session":"default","settled":true,"verdict":"allow"}"#);
+        insta::assert_snapshot!(server.answer(r#"{"result":{"id":"2","ok":true}}"#), @r#"{"id":"2","session":"default","settled":false,"verdict":"allow","reason":"no call with id '2' is waiting for a result"}"#);
+        insta::assert_snapshot!(server.answer(r#"{"status":{}}"#), @r#"{"session":"default","nets":[{"name":"require-backup-before-delete","active":true,"marking":{"gate":1}},{"name":"block-delete","active":true,"marking":{"ready":1}}],"text":"require-backup-before-delete: gate:1\nblock-delete: ready:1","counters":{"tool_calls":1,"attempts":2},"workflows":[],"pending":[],"approvals":[]}"#);
+        assert_eq!(server.served(), Served { lines: 5, errors: 0 });
+    }
+
+    #[test]
+    fn what_only_observes_is_told_and_lets_pass() {
+        let policy = lockgate::rules("block delete").unwrap();
+        let gate = Gate::builder(policy).mode(lockgate::Mode::Observe).build().unwrap();
+        let mut server = Server::new(&gate, ServeOptions::default());
+        insta::assert_snapshot!(server.answer(r#"{"call":{"id":"1","tool":"delete"}}"#), @r#"{"id":"1","session":"default","verdict":"allow","reason":"","obstacles":[],"deeds":[{"name":"delete","certain":true}],"observed":[{"rule":"block-delete","file":"policy.rules","line":1,"verdict":"block","reason":"delete is blocked and cannot be called.","mode":"observe"}]}"#);
+    }
+
+    #[test]
+    fn a_question_is_answered_once() {
+        check(&[
+            (
+                r#"{"call":{"id":"1","tool":"deploy"}}"#,
+                r#"{"verdict":"ask","approval":"a1@default","reason":"deploy requires human approval."}"#,
+            ),
+            (
+                r#"{"answer":{"approval":"a1@default","granted":true,"by":"ann"}}"#,
+                r#"{"id":"1","session":"default","verdict":"allow"}"#,
+            ),
+            (
+                r#"{"answer":{"approval":"a1@default","granted":false}}"#,
+                r#"{"error":"no question `a1@default` is open…"}"#,
+            ),
+            (
+                r#"{"answer":{"approval":"a9@default","granted":true}}"#,
+                r#"{"error":"no question `a9@default` is open…"}"#,
+            ),
+            (r#"{"answer":{"approval":"1","granted":true}}"#, r#"{"error":"no question is called `1`…"}"#),
+            (
+                r#"{"call":{"id":"2","tool":"deploy","ask":"none"}}"#,
+                r#"{"verdict":"block","reason":"deploy requires human approval."}"#,
+            ),
+        ]);
+    }
+
+    #[test]
+    fn ids_are_their_sessions_own() {
+        check(&[
+            (r#"{"call":{"id":"1","tool":"backup","session":"a"}}"#, r#"{"session":"a","verdict":"allow"}"#),
+            (r#"{"call":{"id":"1","tool":"backup","session":"a"}}"#, r#"{"verdict":"block"}"#),
+            (r#"{"call":{"id":"1","tool":"read","session":"b"}}"#, r#"{"session":"b","verdict":"allow"}"#),
+            (r#"{"result":{"id":"1","ok":true}}"#, r#"{"session":"default","settled":false}"#),
+            (r#"{"result":{"id":"1","ok":true,"session":"b"}}"#, r#"{"settled":true}"#),
+            (
+                r#"{"call":{"id":"2","tool":"delete","session":"b"}}"#,
+                r#"{"verdict":"block","next":["backup"]}"#,
+            ),
+            (r#"{"result":{"id":"1","ok":true,"session":"a"}}"#, r#"{"settled":true}"#),
+            (r#"{"call":{"id":"2","tool":"delete","session":"a"}}"#, r#"{"verdict":"allow"}"#),
+        ]);
+    }
+
+    #[test]
+    fn nets_are_switched_and_everything_is_halted() {
+        check(&[
+            (
+                r#"{"net":{"deactivate":"limit-push-1"}}"#,
+                r#"{"session":"default","net":"limit-push-1","active":false,"text":"Deactivated 'limit-push-1' (state preserved)"}"#,
+            ),
+            (r#"{"net":{"deactivate":"limit-push-1"}}"#, r#"{"error":"'limit-push-1' is not active…"}"#),
+            (r#"{"net":{"activate":"nothing"}}"#, r#"{"error":"Unknown net 'nothing'…"}"#),
+            (r#"{"net":{"activate":"limit-push-1"}}"#, r#"{"active":true}"#),
+            (r#"{"halt":{"reason":"fire","session":"a"}}"#, r#"{"session":"a","halted":true}"#),
+            (r#"{"call":{"id":"1","tool":"read","session":"a"}}"#, r#"{"verdict":"block"}"#),
+            (r#"{"call":{"id":"1","tool":"read"}}"#, r#"{"verdict":"allow"}"#),
+            (r#"{"status":{"session":"a"}}"#, r#"{"halted":"fire"}"#),
+            (r#"{"resume":{"session":"a"}}"#, r#"{"halted":false}"#),
+            (r#"{"call":{"id":"2","tool":"read","session":"a"}}"#, r#"{"verdict":"allow"}"#),
+            (r#"{"halt":{"reason":"flood"}}"#, r#"{"halted":true}"#),
+            (r#"{"call":{"id":"3","tool":"read"}}"#, r#"{"verdict":"block"}"#),
+            (r#"{"resume":{}}"#, r#"{"halted":false}"#),
+            (r#"{"call":{"id":"4","tool":"read"}}"#, r#"{"verdict":"allow"}"#),
+        ]);
+    }
+
+    #[test]
+    fn facts_that_no_rule_reads_are_refused() {
+        check(&[
+            (r#"{"session":{"id":"a"}}"#, r#"{"session":"a"}"#),
+            (
+                r#"{"session":{"id":"a","attributes":{"x":1}}}"#,
+                r#"{"error":"no rule of this policy reads…"}"#,
+            ),
+            (
+                r#"{"session":{"id":"a","counters":{"attempts":1}}}"#,
+                r#"{"error":"no rule of this policy counts…"}"#,
+            ),
+            (r#"{"stage":{"workflow":"w","set":"x"}}"#, r#"{"error":"no workflow is called `w`…"}"#),
+        ]);
+    }
+
+    #[test]
+    fn the_lines_tell_the_time_and_it_stands_still_between_them() {
+        check(&[
+            (r#"{"call":{"id":"1","tool":"deploy"},"at":1000}"#, r#"{"approval":"a1@default"}"#),
+            (r#"{"call":{"id":"2","tool":"deploy"}}"#, r#"{"approval":"a2@default"}"#),
+            (r#"{"answer":{"approval":"a1@default","granted":true}}"#, r#"{"verdict":"allow"}"#),
+            (
+                r#"{"answer":{"approval":"a2@default","granted":true},"at":86400000}"#,
+                r#"{"id":"2","verdict":"block"}"#,
+            ),
+        ]);
+    }
+
+    #[test]
+    fn a_clock_of_its_own_hears_no_other() {
+        let gate = Gate::new(lockgate::rules(POLICY).unwrap());
+        let mut server = Server::new(&gate, ServeOptions::default());
+        assert!(server.answer(r#"{"status":{},"at":1}"#).contains("only heard with `--clock lines`"));
+    }
+
+    #[test]
+    fn every_line_gets_one_answer_and_none_ends_the_service() {
+        let gate = Gate::new(lockgate::rules(POLICY).unwrap());
+        let mut input = Vec::new();
+        input.extend(br#"{"call":{"id":"1","tool":"read"}}"#);
+        input.extend(b"\n\n\xff\xfe\r\n");
+        input.resize(input.len() + LINE_BYTES_MAX + 1, b' ');
+        input.extend(b"\n{\"status\":{}}\r\n{\"status\":{}}");
+        let mut output = Vec::new();
+        let served = serve(&gate, &ServeOptions::default(), input.as_slice(), &mut output).unwrap();
+        let text = String::from_utf8(output).unwrap();
+        let starts: Vec<String> = text.lines().map(|line| line.chars().take(22).collect()).collect();
+        assert_eq!(
+            starts,
+            [
+                r#"{"id":"1","session":"d"#,
+                r#"{"error":"EOF while pa"#,
+                r#"{"error":"the line is "#,
+                r#"{"error":"the line is "#,
+                r#"{"session":"default",""#,
+                r#"{"session":"default",""#,
+            ]
+        );
+        assert_eq!(served, Served { lines: 6, errors: 3 });
+    }
+
+    #[test]
+    fn a_listener_who_left_ends_the_service_quietly() {
+        struct Gone;
+        impl Write for Gone {
+            fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+                Err(ErrorKind::BrokenPipe.into())
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let gate = Gate::new(lockgate::rules(POLICY).unwrap());
+        let served = serve(&gate, &ServeOptions::default(), "{\"status\":{}}\n".as_bytes(), Gone).unwrap();
+        assert_eq!(served.lines, 1);
+    }
+}

@@ -1,0 +1,46 @@
+//! Plays recorded cases of another gate through Lockgate and counts those that agree.
+
+use std::{
+    env, fs,
+    io::{self, Write},
+    process::ExitCode,
+};
+
+use lockgate_testkit::conformance::{LANGUAGES, Report};
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let said = match arguments.as_slice() {
+        ["--help" | "-h" | "help"] => io::stdout().write_all(help().as_bytes()).map(|()| 0),
+        [language, path] => match play(language, path) {
+            Ok(report) => writeln!(io::stdout(), "{report}").map(|()| u8::from(!report.failures.is_empty())),
+            Err(error) => writeln!(io::stderr(), "error: {error}").map(|()| 2),
+        },
+        _ => io::stderr().write_all(help().as_bytes()).map(|()| 2),
+    };
+    // Whoever closes our output does not learn the answer.
+    ExitCode::from(said.unwrap_or(2))
+}
+
+fn play(language: &str, path: &str) -> Result<Report, String> {
+    let known = LANGUAGES.iter().find(|(name, _)| *name == language);
+    let (_, conformance) =
+        known.ok_or_else(|| format!("no language is called `{language}`; known: {}", names()))?;
+    let text = fs::read_to_string(path).map_err(|error| format!("cannot read `{path}`: {error}"))?;
+    conformance(&text).map_err(|bad| format!("`{path}` is no recording: {bad}"))
+}
+
+fn help() -> String {
+    format!(
+        "Play recorded cases through the gate and count those that agree\n\n\
+         conformance LANGUAGE FILE.jsonl\n\n\
+         Languages: {}\n\
+         Exit 0: all agree, 1: some do not, 2: could not tell.\n",
+        names()
+    )
+}
+
+fn names() -> String {
+    LANGUAGES.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
+}

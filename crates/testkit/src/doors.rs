@@ -1,0 +1,46 @@
+//! The ways into a gate that the pages of `spec/` are played through.
+//!
+//! [`LibraryDoor`] calls the library and writes the protocol itself, [`LinesDoor`] speaks to the server of the
+//! line protocol in this process, [`ProcessDoor`] to a `lockgate gate` of its own. They share the pages and
+//! nothing that decides, so a mistake of one shows beside the others. None of them retries.
+
+mod library;
+mod lines;
+mod pipes;
+mod process;
+
+use std::path::Path;
+
+pub use library::LibraryDoor;
+pub use lines::LinesDoor;
+pub use process::ProcessDoor;
+
+use crate::{Door, play, read_pages};
+
+/// Plays every page of a folder through a door.
+///
+/// The answer counts pages and rows for people to see.
+///
+/// # Errors
+/// Every mistake of a page and every row that the door answers differently, one a line.
+pub fn play_pages(folder: &Path, door: &mut dyn Door) -> Result<String, String> {
+    let pages = read_pages(folder).map_err(|mistakes| one_a_line(&mistakes))?;
+    let (mut rows, mut failures) = (0, Vec::new());
+    for page in &pages {
+        let played = play(page, door);
+        rows += played.rows;
+        failures.extend(played.failures);
+    }
+    if rows == 0 {
+        return Err(format!("no page in `{}` has a row", folder.display()));
+    }
+    if failures.is_empty() {
+        Ok(format!("{} pages, {rows} rows", pages.len()))
+    } else {
+        Err(one_a_line(&failures))
+    }
+}
+
+fn one_a_line(items: &[impl ToString]) -> String {
+    items.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,173 @@
+//! The library itself, called without the line protocol.
+//!
+//! The answers are put into the protocol's words here and not by the server's code: what the server loses or
+//! renames on its way out would otherwise be missing in both doors alike.
+
+use std::collections::HashMap;
+
+use lockgate::{Call, Gate, Mode, Obstacle, Outcome, Policy, Source, Time, Verdict, gate::ApprovalId};
+use serde_json::{Map, Value, json};
+
+use crate::{Door, Options, PolicyFile};
+
+/// Calls [`Gate`] for each line.
+#[derive(Default)]
+pub struct LibraryDoor {
+    open: Option<Open>,
+}
+
+struct Open {
+    gate: Gate,
+    /// The questions asked so far by their names, each with the id of the call it is about.
+    questions: HashMap<String, (ApprovalId, String)>,
+}
+
+impl Door for LibraryDoor {
+    fn open(&mut self, policy: &[PolicyFile], options: &Options) -> Result<(), String> {
+        self.open = Some(Open { gate: build_gate(policy, options)?, questions: HashMap::new() });
+        Ok(())
+    }
+
+    fn line(&mut self, line: Value) -> Result<Value, String> {
+        let open = self.open.as_mut().ok_or("the door is not open")?;
+        let (kind, body) = line.as_object().and_then(|line| line.iter().next()).ok_or("an empty line")?;
+        let at = line.get("at").and_then(Value::as_u64).map_or(Time(0), Time);
+        // Whatever goes wrong behind the door is an answer, as it is in lines.
+        Ok(open.respond(kind, &Body(body), at).unwrap_or_else(|error| json!({ "error": error })))
+    }
+}
+
+/// A gate under this policy, in memory.
+pub(super) fn build_gate(policy: &[PolicyFile], options: &Options) -> Result<Gate, String> {
+    let sources: Vec<_> = policy.iter().map(|file| Source::new(&*file.name, &*file.text)).collect();
+    let (policy, diagnostics) = Policy::read(&sources);
+    let policy =
+        policy.ok_or_else(|| diagnostics.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))?;
+    let mode = if options.observe { Mode::Observe } else { Mode::Enforce };
+    Gate::builder(policy).mode(mode).build().map_err(|error| error.to_string())
+}
+
+/// What a line says.
+struct Body<'a>(&'a Value);
+
+impl Body<'_> {
+    fn text(&self, field: &str) -> Option<&str> {
+        self.0.get(field).and_then(Value::as_str)
+    }
+
+    fn id(&self) -> String {
+        self.text("id").unwrap_or_default().to_owned()
+    }
+
+    fn session(&self) -> &str {
+        self.text("session").unwrap_or("default")
+    }
+
+    fn says_yes(&self, field: &str) -> bool {
+        self.0.get(field) == Some(&Value::Bool(true))
+    }
+}
+
+impl Open {
+    fn respond(&mut self, kind: &str, body: &Body<'_>, at: Time) -> Result<Value, String> {
+        match kind {
+            "call" => Ok(self.call(body, at)),
+            "answer" => self.answer(body, at),
+            "result" => self.result(body, at),
+            "net" => self.switch(body),
+            "halt" => {
+                let halted = self.gate.halt(body.text("session"), body.text("reason").unwrap_or_default());
+                halted.map(|()| json!({})).map_err(|error| error.to_string())
+            }
+            "resume" => {
+                let resumed = self.gate.resume(body.text("session"));
+                resumed.map(|()| json!({})).map_err(|error| error.to_string())
+            }
+            "status" => self.status(body, at),
+            other => Err(format!("no step of a page says `{other}`")),
+        }
+    }
+
+    fn call(&mut self, body: &Body<'_>, at: Time) -> Value {
+        let call = Call {
+            session: body.session().to_owned(),
+            id: body.id(),
+            tool: body.text("tool").unwrap_or_default().to_owned(),
+            input: body.0.get("input").and_then(Value::as_object).cloned().unwrap_or_default(),
+            at,
+            ..Call::default()
+        };
+        let verdict = match body.text("ask") {
+            Some("none") => self.gate.call_unattended(&call),
+            _ => self.gate.call(&call),
+        };
+        self.tell(&call.session, &call.id, &verdict)
+    }
+
+    fn answer(&mut self, body: &Body<'_>, at: Time) -> Result<Value, String> {
+        let question = body.text("approval").and_then(|name| self.questions.get(name));
+        let (approval, id) = question.cloned().ok_or("nobody asked that")?;
+        let verdict = self.gate.answer(&approval, body.says_yes("granted"), at);
+        verdict.map(|verdict| self.tell(&approval.session, &id, &verdict)).map_err(|error| error.to_string())
+    }
+
+    fn result(&self, body: &Body<'_>, at: Time) -> Result<Value, String> {
+        let outcome = Outcome {
+            session: body.session().to_owned(),
+            id: body.id(),
+            ok: body.says_yes("ok"),
+            at,
+            ..Outcome::default()
+        };
+        let settlement = self.gate.result(&outcome).map_err(|error| error.to_string())?;
+        let settled = json!({"id": outcome.id, "session": outcome.session, "settled": settlement.settled, "reason": settlement.reason});
+        Ok(settled)
+    }
+
+    fn switch(&self, body: &Body<'_>) -> Result<Value, String> {
+        let registry = self.gate.registry(body.session());
+        let switched = match body.text("activate") {
+            Some(net) => registry.activate(net),
+            None => registry.deactivate(body.text("deactivate").unwrap_or_default()),
+        };
+        switched.map(|text| json!({ "text": text })).map_err(|error| error.to_string())
+    }
+
+    fn status(&self, body: &Body<'_>, at: Time) -> Result<Value, String> {
+        let status = self.gate.status(body.session(), at).map_err(|error| error.to_string())?;
+        let nets = status.nets.iter().map(|net| {
+            let marking: Map<_, _> =
+                net.marking.iter().map(|(place, tokens)| (place.clone(), json!(tokens))).collect();
+            json!({"name": net.name, "active": net.active, "marking": marking})
+        });
+        Ok(json!({"nets": nets.collect::<Vec<_>>(), "text": status.text()}))
+    }
+
+    /// A verdict in the protocol's words; its question is kept for the answer.
+    fn tell(&mut self, session: &str, id: &str, verdict: &Verdict) -> Value {
+        let approval = verdict.approval.as_ref().map(|approval| {
+            let name = format!("question {}", self.questions.len() + 1);
+            self.questions.insert(name.clone(), (approval.clone(), id.to_owned()));
+            name
+        });
+        let deeds = verdict.deeds.iter().map(|deed| json!({"name": &*deed.name, "certain": deed.certain}));
+        json!({
+            "id": id,
+            "session": session,
+            "verdict": verdict.decision.word(),
+            "reason": verdict.reason,
+            "obstacles": obstacles(&verdict.obstacles),
+            "observed": obstacles(&verdict.observed),
+            "next": verdict.next.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "approval": approval,
+            "deeds": deeds.collect::<Vec<_>>(),
+        })
+    }
+}
+
+fn obstacles(obstacles: &[Obstacle]) -> Vec<Value> {
+    let written = obstacles.iter().map(|it| {
+        json!({"rule": it.name, "file": &*it.file, "line": it.line, "verdict": it.decision.word(), "reason": it.reason})
+    });
+    written.collect()
+}

@@ -1,0 +1,19 @@
+//! How Lockgate doubts itself.
+//!
+//! Behaviour that a user can see is written down in `spec/` first. [`read_pages`] reads those pages,
+//! [`play`] plays them through a [`Door`]; every door of Lockgate answers to the same pages. Beside them
+//! stands a [`Model`]: the one-line rules as a slow and obvious machine, against which the gate is compared
+//! on the policies and histories of [`generate`]. [`conformance`] compares with what other gates were recorded
+//! to answer. Nothing in here is shipped.
+
+pub mod conformance;
+mod doors;
+pub mod generate;
+mod model;
+mod page;
+mod runner;
+
+pub use doors::{LibraryDoor, LinesDoor, ProcessDoor, play_pages};
+pub use model::{Judged, Model, Verdict};
+pub use page::{Expected, Human, Mistake, Outcome, Page, PolicyFile, Row, Sentence, Step, Story, read_pages};
+pub use runner::{Door, Failure, Options, Played, play};

@@ -1,0 +1,222 @@
+//! Fuzz targets: whatever comes in, nothing panics, nothing hangs, and no doubt is taken for a yes.
+//!
+//! They run as ordinary tests, for as long as `BOLERO_RANDOM_TEST_TIME_MS` says; `./test fuzz` runs them for an
+//! hour. Plain noise would be refused in its first byte, so each target strings together scraps of what it
+//! reads, with noise in between.
+
+use bolero::check;
+use lockgate::{
+    Gate, Policy, Source,
+    call::read_script,
+    policy::{Diagnostic, Match, Pattern, lint, render, rules},
+};
+use lockgate_cli::{Clock, ServeOptions, protocol, serve};
+use serde_json::Value;
+
+/// How many bytes decide about an input: of a longer one some line is always wrong, and the rest is never reached.
+const BYTES_MAX: usize = 80;
+
+/// The pieces between the bars.
+fn pieces(text: &'static str) -> Vec<&'static str> {
+    text.split('¦').collect()
+}
+
+/// Text made of whole pieces, with scraps and noise put in at random places: a small byte appends a piece, a
+/// large one is an edit and takes three more bytes.
+fn text(wholes: &[&str], scraps: &[&str], bytes: &[u8]) -> String {
+    let mut text = String::new();
+    let mut bytes = bytes.iter().copied();
+    while let Some(byte) = bytes.next() {
+        match wholes.get(usize::from(byte) % (wholes.len() * 3 / 2)) {
+            Some(whole) => text.push_str(whole),
+            None => edit(&mut text, scraps, &mut bytes),
+        }
+    }
+    text
+}
+
+/// Replaces up to three bytes somewhere by a scrap or by noise.
+fn edit(text: &mut String, scraps: &[&str], bytes: &mut impl Iterator<Item = u8>) {
+    let mut next = || bytes.next().map_or(0, usize::from);
+    let start = text.floor_char_boundary(next() * text.len() / 255);
+    let end = text.ceil_char_boundary(text.len().min(start + next() % 4));
+    let choice = next();
+    match scraps.get(choice % (scraps.len() + 2)) {
+        Some(scrap) => text.replace_range(start..end, scrap),
+        None => text.insert(start, char::from(u8::try_from(choice).unwrap_or_default())),
+    }
+}
+
+/// Every diagnostic can be drawn, and points into the text between two characters.
+fn check_diagnostics(text: &str, diagnostics: &[Diagnostic]) {
+    for diagnostic in diagnostics {
+        let span = diagnostic.span;
+        assert!(text.get(span.start..span.end).is_some(), "{span:?} of {diagnostic} in {text:?}");
+    }
+    assert!(
+        !render(diagnostics, false).contains('\u{1b}'),
+        "an escape sequence reached the terminal: {text:?}"
+    );
+}
+
+#[test]
+fn any_rules_are_read() {
+    let wholes = pieces(concat!(
+        "require a before b\n¦require human-approval before b\n¦block a\n¦limit a to 3 per session\n¦",
+        "limit b.c to 9223372036854775808 per a\n¦map bash.command cp as a\n¦",
+        "map bash.command /^rm\\s#/i as b\n¦observe block c\n¦mode observe\n¦\n¦# why\n",
+    ));
+    let scraps = pieces(concat!(
+        "require¦human-approval¦before¦block¦limit¦to¦per¦session¦map¦as¦observe¦mode¦b.c¦",
+        "9223372036854775809¦0¦/¦(¦)¦[¦#¦\\¦+¦{2}¦\u{feff}¦\u{1b}[31m¦\u{2028}¦字¦ ¦\n¦\r\n¦.¦",
+    ));
+    check!().with_max_len(BYTES_MAX).for_each(|bytes: &[u8]| {
+        let text = text(&wholes, &scraps, bytes);
+        let source = Source::new("any.rules", text.as_str());
+        let (draft, diagnostics) = rules::parse(&source);
+        check_diagnostics(&text, &diagnostics);
+        check_diagnostics(&text, &lint(&draft));
+        let spans = draft.rules.iter().map(|rule| rule.span).chain(draft.maps.iter().map(|map| map.span));
+        for span in spans {
+            assert!(text.get(span.start..span.end).is_some(), "{span:?} in {text:?}");
+        }
+        let (policy, diagnostics) = Policy::read(&[source]);
+        assert!(policy.is_some() || !diagnostics.is_empty(), "no policy and no mistake: {text:?}");
+    });
+}
+
+/// A net with a bit of everything.
+const NET: &str = "\
+kind: Net
+name: n
+places: {a: 1, b: 0}
+free_tools: [read]
+terminal_places: [b]
+transitions:
+  - {name: start, inputs: [a], outputs: [b, b], tools: [x], deferred: true}
+  - name: write
+    type: manual
+    inputs: [b, b]
+    outputs: [a]
+    tools: [y, z]
+    checks:
+      - {field: path, under: [src], message: no}
+      - {field: path, not_matches: /\\.env(\\.|$)/i}
+";
+
+#[test]
+fn any_net_file_is_read() {
+    let scraps = pieces(concat!(
+        "places¦transitions¦tools¦deferred¦marking¦a¦x¦: ¦  ¦- ¦[¦]¦{¦}¦\"¦'¦,¦&x ¦*x ¦<<: ¦!t ¦|\n¦",
+        ">\n¦\n¦---\n¦#¦\t¦é¦18446744073709551616¦-1¦1e9¦null¦true¦? ¦",
+    ));
+    check!().with_max_len(BYTES_MAX).for_each(|bytes: &[u8]| {
+        let mut text = NET.to_owned();
+        // Few edits: after many, every file is refused in its first lines.
+        for bytes in bytes.chunks(3).take(8) {
+            edit(&mut text, &scraps, &mut bytes.iter().copied());
+        }
+        for name in ["any.yaml", "any.json"] {
+            let (policy, diagnostics) = Policy::read(&[Source::new(name, text.as_str())]);
+            check_diagnostics(&text, &diagnostics);
+            assert!(policy.is_some() || !diagnostics.is_empty(), "no policy and no mistake: {text:?}");
+        }
+    });
+}
+
+#[test]
+fn any_line_gets_one_answer_and_only_a_call_is_allowed() {
+    let wholes = pieces(concat!(
+        "{\"call\":{\"id\":\"1\",\"tool\":\"backup\"}}\n¦",
+        "{\"call\":{\"id\":\"2\",\"tool\":\"delete\",\"input\":{\"a\":[1]}},\"at\":1}\n¦",
+        "{\"call\":{\"id\":\"3\",\"tool\":\"deploy\"}}\n¦",
+        "{\"call\":{\"id\":\"4\",\"tool\":\"rm\",\"ask\":\"none\",\"session\":\"s\"}}\n¦",
+        "{\"result\":{\"id\":\"1\",\"ok\":true}}\n¦",
+        "{\"answer\":{\"approval\":\"a1@default\",\"granted\":true}}\n¦",
+        "{\"net\":{\"deactivate\":\"block-rm\"}}\n¦{\"halt\":{\"reason\":\"x\"}}\n¦{\"resume\":{}}\n¦",
+        "{\"status\":{}}\n¦{\"session\":{\"id\":\"s\"}}\n¦",
+        "{\"stage\":{\"workflow\":\"w\",\"set\":\"x\"}}\n",
+    ));
+    let scraps = pieces(concat!(
+        "call¦result¦answer¦id¦tool¦input¦session¦ask¦ok¦granted¦at¦{¦}¦[¦]¦\"¦:¦,¦null¦true¦1¦",
+        "-1e999¦18446744073709551616¦\\u0000¦\\ud800¦\n¦\r\n¦\u{0}¦é¦ ¦",
+    ));
+    check!().with_max_len(BYTES_MAX).for_each(|bytes: &[u8]| {
+        let policy = "require backup before delete\nrequire human-approval before deploy\nblock rm";
+        let gate = Gate::new(lockgate::rules(policy).unwrap());
+        // Every second input as it is, so that bytes which are no text are tried too.
+        let input = match bytes.split_first() {
+            Some((first, rest)) if first % 2 == 0 => rest.to_vec(),
+            _ => text(&wholes, &scraps, bytes).into_bytes(),
+        };
+        let options = ServeOptions { clock: Clock::Lines, ..ServeOptions::default() };
+        let mut output = Vec::new();
+        let served = serve(&gate, &options, input.as_slice(), &mut output).unwrap();
+        let mut lines: Vec<_> = input.split(|byte| *byte == b'\n').collect();
+        // What ends with a line end has no line behind it.
+        if lines.last().is_some_and(|last| last.is_empty()) {
+            lines.pop();
+        }
+        let output = String::from_utf8(output).unwrap();
+        let answers: Vec<Value> =
+            output.lines().map(|answer| serde_json::from_str(answer).unwrap()).collect();
+        assert_eq!((answers.len(), served.lines), (lines.len(), lines.len() as u64), "{input:?}");
+        for (line, answer) in lines.iter().zip(&answers) {
+            let request = str::from_utf8(line).ok().and_then(|line| protocol::decode(line).ok());
+            let asks = request.is_some_and(|request| {
+                use protocol::Message::{Answer, Call, Result};
+                matches!(request.message, Call(_) | Answer(_) | Result(_))
+            });
+            assert!(asks || answer["verdict"].is_null(), "{}: {answer}", line.escape_ascii());
+        }
+    });
+}
+
+#[test]
+fn any_script_is_read_and_one_that_names_rm_is_not_read_as_harmless() {
+    let wholes = pieces(concat!(
+        "rm -rf x¦ && ¦; ¦ | ¦\n¦$(rm x)¦`rm x`¦sudo rm x¦bash -c 'rm x'¦eval 'rm x'¦echo \"$x\"¦",
+        "if rm x; then ls; fi¦for i in a b; do rm $i; done¦cat <<E\n$(rm x)\nE\n¦",
+        "find . -exec rm {} +¦a=1 rm x > y¦case x in x) rm x;; esac¦f() { rm x; }¦xargs rm¦",
+        "$((1+$(rm x)))¦ls <(rm x)",
+    ));
+    let scraps = pieces(concat!(
+        "rm¦ ¦;¦&&¦||¦|¦&¦(¦)¦{ ¦; }¦$(¦`¦\"¦'¦\\¦$'¦<(¦<<E\n¦<<-'E'\n¦\nE\n¦\n¦env ¦-c¦timeout 5 ¦",
+        "then¦fi¦do¦done¦esac¦$x¦${x:-¦}¦$((¦))¦a=¦>¦#¦é¦\0¦",
+    ));
+    check!().with_max_len(BYTES_MAX).for_each(|bytes: &[u8]| {
+        let text = text(&wholes, &scraps, bytes);
+        let script = read_script(&text);
+        for command in &script.commands {
+            assert!(!command.is_confirmed || !script.opaque, "a doubtful script proves nothing: {text:?}");
+        }
+        // A plain command in front stays what it is, whatever stands behind its line.
+        let behind = read_script(&format!("rm -rf y\n{text}"));
+        let finds_rm = behind.commands.iter().any(|command| command.program.as_deref() == Some("rm"));
+        assert!(finds_rm || behind.opaque, "{text:?}");
+    });
+}
+
+#[test]
+fn any_pattern_is_read_and_finds_within_the_text() {
+    let wholes =
+        pieces("a¦rm¦\\brm\\b¦(a|b)¦[^a-z]¦(?:rm)+¦(?=a)¦(?<!b)¦^¦$¦a*¦b{1,9}¦\\w+¦(?<n>a)\\k<n>¦é字");
+    let scraps = pieces(concat!(
+        "\\d¦\\s¦\\1¦\\/¦\\u0061¦\\u{61}¦\\x61¦\\cA¦\\p{L}¦(¦)¦(?¦(?!¦(?<=¦[¦]¦[^]¦-¦*¦+¦?¦{2}¦",
+        "{1,1000}¦{,¦|¦.¦#¦/¦\\¦ ¦",
+    ));
+    check!().with_max_len(BYTES_MAX).for_each(|bytes: &[u8]| {
+        let (pattern, subject) = bytes.split_at(bytes.len() / 2);
+        let (pattern, subject) = (text(&wholes, &scraps, pattern), text(&wholes, &scraps, subject));
+        let flags = ["", "i", "ms", "x"];
+        let regex = Pattern::regex(&pattern, flags[pattern.len() % flags.len()]);
+        for pattern in [Pattern::word(&pattern)].into_iter().chain(regex) {
+            let found = pattern.find(&subject);
+            if let Match::At(at) = found {
+                assert!(subject.is_char_boundary(at), "{pattern:?} at {at} in {subject:?}");
+            }
+            assert!(!pattern.matches_at_start(&subject) || found != Match::No, "{pattern:?} in {subject:?}");
+            assert!(!pattern.is_impossible() || found == Match::No, "{pattern:?} in {subject:?}");
+        }
+    });
+}
