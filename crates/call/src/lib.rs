@@ -1,23 +1,39 @@
 //! What a tool call will do.
 //!
 //! A [`Call`] says what an agent asks for; [`read_script`] and [`read_words`] say which commands it would
-//! run, [`path`] which places it names, and [`canonical_json`] gives equal inputs equal text. Whatever
-//! cannot be known is said as a doubt, never guessed away. There are no rules in here, no sessions and no
-//! I/O: a path is read as text, not looked up.
+//! run, [`paths`] and [`hosts`] which places it touches, [`Selector`] what stands in one of its fields, and
+//! [`canonical_json`] gives equal inputs equal text. Whatever cannot be known is said as a doubt, never
+//! guessed away. There are no rules in here, no sessions and no I/O: a path is read as text, not looked up,
+//! unless a door lends its eyes.
 
 mod call;
 mod canonical;
 mod confirm;
+mod environment;
+mod glob;
+mod hosts;
+mod interpreters;
 pub mod path;
+mod paths;
+mod reader;
+mod reading;
 mod scan;
 mod script;
+mod selector;
 mod unwrap;
 mod variables;
 mod visible;
 mod words;
 mod wrappers;
+mod written;
 
 pub use call::{About, Call, Time};
 pub use canonical::canonical_json;
-pub use script::{Command, Script, is_script_field, read_script, read_words};
+pub use hosts::{Host, HostDoubt, HostPattern, Hosts, Reach, TouchedHost, hosts};
+pub use paths::{Access, Files, Paths, Spot, TouchedPath, paths};
+pub use reading::{Place, Reading, Unseen};
+pub use script::{
+    Command, Known, Redirection, RedirectionKind, Script, Word, is_script_field, read_script, read_words,
+};
+pub use selector::{Selected, Selector, SelectorError};
 pub use visible::visible;

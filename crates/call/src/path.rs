@@ -6,6 +6,7 @@
 
 /// A path whose meaning its text does not settle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum PathDoubt {
     /// Nothing was named.
     #[error("the path is empty")]
@@ -16,6 +17,39 @@ pub enum PathDoubt {
     /// A shell would replace a leading `~` by a folder we do not know.
     #[error("the path starts at a home folder, which is not known here")]
     Home,
+    /// Some part is computed when the call runs.
+    #[error("part of the path is known only when the call runs")]
+    Computed,
+    /// It starts at a folder that is computed when the call runs.
+    #[error("the folder the path starts from is known only when the call runs")]
+    Folder,
+    /// A pattern that may lead out of the folder it starts in.
+    #[error("the path is a pattern that may lead anywhere")]
+    Glob,
+    /// A variable that the tool may put in.
+    #[error("the path names a variable, which is not known here")]
+    Variable,
+    /// `%2e` may be a dot, or not.
+    #[error("the path is percent-encoded, and may mean another one")]
+    Encoded,
+    /// A backslash parts folders on one system and belongs to a name on another.
+    #[error("the path has a backslash, which some systems take for a slash")]
+    Backslash,
+    /// Drives and shares: another system's paths.
+    #[error("the path starts at a drive or at another machine")]
+    Elsewhere,
+    /// Characters that some programs turn into slashes and dots, or that people cannot see.
+    #[error("the path has a character that looks like another one, or like none")]
+    LookAlike,
+    /// Some systems and tools drop spaces and dots at the ends of names.
+    #[error("part of the path starts or ends with a space or ends with a dot, which some programs drop")]
+    LooseEnd,
+    /// `/proc/self/root` and its like lead to another place than they say.
+    #[error("the path leads through `/proc` or `/dev/fd` to another one")]
+    Magic,
+    /// Longer than any system's paths.
+    #[error("the path is too long")]
+    TooLong,
 }
 
 /// The path without `.`, `..`, doubled and trailing slashes, started at `cwd` where it is relative.
@@ -47,17 +81,20 @@ pub fn normalise(path: &str, cwd: Option<&str>) -> Result<String, PathDoubt> {
 /// Whether the path certainly is the folder or lies in it, by its text. Any doubt is a no.
 #[must_use]
 pub fn is_under(path: &str, folder: &str, cwd: Option<&str>) -> bool {
-    let (Ok(path), Ok(folder)) = (normalise(path, cwd), normalise(folder, cwd)) else {
-        return false;
-    };
+    normalise(path, cwd).and_then(|path| Ok(lies_in(&path, &normalise(folder, cwd)?))) == Ok(Some(true))
+}
+
+/// Whether a path is a folder or lies in it, as both stand; none if that cannot be told.
+pub(crate) fn lies_in(path: &str, folder: &str) -> Option<bool> {
+    let (path, folder) = (normalise(path, None).ok()?, normalise(folder, None).ok()?);
     // From `..` on, a relative path is outside of anything we can compare it with.
     if climbs(&path) || climbs(&folder) || path.starts_with('/') != folder.starts_with('/') {
-        return false;
+        return None;
     }
-    match folder.as_str() {
+    Some(match folder.as_str() {
         "/" | "." => true,
         folder => path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')),
-    }
+    })
 }
 
 fn check(path: &str) -> Result<(), PathDoubt> {

