@@ -1,6 +1,6 @@
 //! What a gate promises beyond the pages in `spec/`: bounds, failures of its own, hooks, and sessions at rest.
 
-#![expect(clippy::panic, reason = "a helper of tests fails by panicking")]
+#![expect(clippy::panic, clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 use std::{
     panic::catch_unwind,

@@ -6,13 +6,13 @@
 
 use std::sync::Arc;
 
-use lockgate_call::{Call, Command, Script, is_script_field, read_script, read_words};
+use lockgate_call::{Call, Command, Known, Script, Word, is_script_field, read_script, read_words};
 use serde_json::Value;
 use smallvec::SmallVec;
 
 use crate::{
-    draft::Map,
-    hash::HashMap,
+    draft::{Draft, Takes},
+    hash::{HashMap, HashSet},
     names::{NameId, Names},
     pattern::{Match, Pattern},
 };
@@ -81,35 +81,55 @@ pub(crate) struct FileMaps {
 /// The maps of one tool. Fields that hold scripts are read command by command, others as they are.
 #[derive(Clone, Debug, Default)]
 struct ToolMaps {
-    plain: Vec<FieldMap>,
-    scripts: Vec<(String, Vec<FieldMap>)>,
+    /// The maps of fields that are no scripts, in file order.
+    plain: Vec<ToolMap>,
+    /// The others, in file order.
+    scripts: Vec<ToolMap>,
+    /// The fields that hold scripts because the file says so.
+    declared: HashSet<String>,
 }
 
 #[derive(Clone, Debug)]
-struct FieldMap {
-    field: String,
-    pattern: Pattern,
+struct ToolMap {
+    takes: Takes,
     deed: Deed,
 }
 
+/// How a map meets a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fit {
+    No,
+    /// The command mentions what the map looks for, or may turn out to be it.
+    Possible,
+    /// The command is what the map looks for.
+    Certain,
+}
+
 impl FileMaps {
-    pub(crate) fn new(maps: &[Map], names: &mut Names) -> Self {
+    pub(crate) fn new(draft: &Draft, names: &mut Names) -> Self {
+        let mut declared: HashMap<&str, HashSet<String>> = HashMap::default();
+        for script in &draft.scripts {
+            declared.entry(&script.tool).or_default().insert(script.field.clone());
+        }
         let mut tools: HashMap<NameId, ToolMaps> = HashMap::default();
-        for map in maps {
-            let of_tool = tools.entry(names.add(&map.tool)).or_default();
+        for map in &draft.maps {
+            let of_tool = tools.entry(names.add(&map.tool)).or_insert_with(|| ToolMaps {
+                declared: declared.remove(map.tool.as_str()).unwrap_or_default(),
+                ..ToolMaps::default()
+            });
             names.add(&map.name);
-            let deed = Deed::named(&map.name, names);
-            let field_map = FieldMap { field: map.field.clone(), pattern: map.pattern.clone(), deed };
-            if !is_script_field(&map.field) {
-                of_tool.plain.push(field_map);
-                continue;
-            }
-            match of_tool.scripts.iter_mut().find(|(field, _)| *field == map.field) {
-                Some((_, maps)) => maps.push(field_map),
-                None => of_tool.scripts.push((map.field.clone(), vec![field_map])),
+            let tool_map = ToolMap { takes: map.takes.clone(), deed: Deed::named(&map.name, names) };
+            match &map.takes {
+                Takes::Field { field, .. } if !of_tool.is_script(field) => of_tool.plain.push(tool_map),
+                Takes::Field { .. } | Takes::Running { .. } => of_tool.scripts.push(tool_map),
             }
         }
         Self { tools }
+    }
+
+    /// Whether the file says that this field of a tool holds a script.
+    pub(crate) fn declares_script(&self, tool: NameId, field: &str) -> bool {
+        self.tools.get(&tool).is_some_and(|maps| maps.declared.contains(field))
     }
 
     /// The tools these maps rename.
@@ -122,32 +142,7 @@ impl FileMaps {
         let mut deeds = Deeds::new();
         if let Some(maps) = itself.tool.or(itself.id).and_then(|tool| self.tools.get(&tool)) {
             maps.take_plain(call, &itself, &mut deeds);
-            for (field, field_maps) in &maps.scripts {
-                match call.input.get(field) {
-                    Some(Value::String(text)) => {
-                        take_script(field_maps, &read_script(text), text, &itself, &mut deeds);
-                    }
-                    Some(Value::Array(items)) => {
-                        let words: Option<Vec<String>> =
-                            items.iter().map(|item| item.as_str().map(str::to_owned)).collect();
-                        match words {
-                            Some(words) => {
-                                take_script(
-                                    field_maps,
-                                    &read_words(&words),
-                                    &words.join(" "),
-                                    &itself,
-                                    &mut deeds,
-                                );
-                            }
-                            None => take_opaque(field_maps, &itself, &mut deeds),
-                        }
-                    }
-                    Some(Value::Object(_)) => take_opaque(field_maps, &itself, &mut deeds),
-                    // A number, a flag or nothing is no script; the call is the tool itself.
-                    Some(Value::Null | Value::Bool(_) | Value::Number(_)) | None => {}
-                }
-            }
+            maps.take_scripts(call, &itself, &mut deeds);
         }
         if deeds.is_empty() {
             deeds.push(itself);
@@ -157,11 +152,16 @@ impl FileMaps {
 }
 
 impl ToolMaps {
+    fn is_script(&self, field: &str) -> bool {
+        is_script_field(field) || self.declared.contains(field)
+    }
+
     /// Fields that are no scripts: the first map of the file that matches names the call.
     fn take_plain(&self, call: &Call, itself: &Deed, deeds: &mut Deeds) {
         for map in &self.plain {
-            let Some(Value::String(text)) = call.input.get(&map.field) else { continue };
-            match map.pattern.find(text) {
+            let Takes::Field { field, pattern } = &map.takes else { continue };
+            let Some(Value::String(text)) = call.input.get(field) else { continue };
+            match pattern.find(text) {
                 Match::No => {}
                 Match::At(_) => {
                     deeds.push(map.deed.clone());
@@ -174,64 +174,228 @@ impl ToolMaps {
             }
         }
     }
+
+    /// Fields that are scripts: each is read for the maps of that field and for those of what any script runs.
+    fn take_scripts(&self, call: &Call, itself: &Deed, deeds: &mut Deeds) {
+        for (field, value) in call.input.iter().filter(|(field, _)| self.is_script(field)) {
+            let maps: SmallVec<[&ToolMap; 8]> =
+                self.scripts.iter().filter(|map| map.takes.looks_at(field)).collect();
+            if maps.is_empty() {
+                continue;
+            }
+            match value {
+                Value::String(text) => take_script(&maps, &read_script(text), text, itself, deeds),
+                Value::Array(items) => {
+                    let words: Option<Vec<String>> =
+                        items.iter().map(|item| item.as_str().map(str::to_owned)).collect();
+                    match words {
+                        Some(words) => {
+                            take_script(&maps, &read_words(&words), &words.join(" "), itself, deeds);
+                        }
+                        None => take_opaque(&maps, itself, deeds),
+                    }
+                }
+                Value::Object(_) => take_opaque(&maps, itself, deeds),
+                // A number, a flag or nothing is no script; the call is the tool itself.
+                Value::Null | Value::Bool(_) | Value::Number(_) => {}
+            }
+        }
+    }
 }
 
-/// Reads a script command by command, then as a whole for what only the whole text shows.
-fn take_script(maps: &[FieldMap], script: &Script, text: &str, itself: &Deed, deeds: &mut Deeds) {
+/// Reads a script command by command, then as a whole for what only the whole shows.
+fn take_script(maps: &[&ToolMap], script: &Script, text: &str, itself: &Deed, deeds: &mut Deeds) {
     if script.opaque {
         take_opaque(maps, itself, deeds);
     }
-    // What some command already matched needs no second look at the whole text.
+    // What some command already matched needs no second look at the whole.
     let mut explained: SmallVec<[bool; 8]> = SmallVec::from_elem(false, maps.len());
     for command in &script.commands {
-        let finds: SmallVec<[Match; 8]> =
-            maps.iter().map(|map| find_in_command(&map.pattern, command)).collect();
-        for (explained, find) in explained.iter_mut().zip(&finds) {
-            *explained |= *find != Match::No;
+        let fits: SmallVec<[Fit; 8]> = maps.iter().map(|map| map.takes.fit(command)).collect();
+        for (explained, fit) in explained.iter_mut().zip(&fits) {
+            *explained |= *fit != Fit::No;
         }
         // The first map of the file that takes the command for certain ends the search. What an earlier map only
         // sees mentioned is possible as well: by the order of the file it would have come first.
         let mut is_taken = false;
-        for (map, find) in maps.iter().zip(&finds) {
-            match find {
-                Match::No => {}
-                Match::At(0) => {
+        for (map, fit) in maps.iter().zip(&fits) {
+            match fit {
+                Fit::No => {}
+                Fit::Possible => push_once(deeds, map.deed.doubted()),
+                Fit::Certain => {
                     deeds.push(Deed { is_confirmed: command.is_confirmed, ..map.deed.clone() });
                     is_taken = true;
                     break;
                 }
-                Match::At(_) | Match::Unsure => push_once(deeds, map.deed.doubted()),
             }
         }
         if !is_taken {
-            push_once(deeds, if script.opaque { itself.doubted() } else { itself.clone() });
+            let is_doubtful = script.opaque || command.opaque;
+            push_once(deeds, if is_doubtful { itself.doubted() } else { itself.clone() });
         }
     }
-    for (map, explained) in maps.iter().zip(explained) {
-        if !explained && map.pattern.find(text) != Match::No {
+    for (map, _) in maps.iter().zip(explained).filter(|(_, explained)| !explained) {
+        if map.takes.shows_in(script, text) {
             push_once(deeds, map.deed.doubted());
         }
     }
 }
 
 /// A script nobody can read may do anything its maps could name.
-fn take_opaque(maps: &[FieldMap], itself: &Deed, deeds: &mut Deeds) {
+fn take_opaque(maps: &[&ToolMap], itself: &Deed, deeds: &mut Deeds) {
     for map in maps {
         push_once(deeds, map.deed.doubted());
     }
     push_once(deeds, itself.doubted());
 }
 
-/// Where a pattern meets a command: at its very start, somewhere else, or not.
-fn find_in_command(pattern: &Pattern, command: &Command) -> Match {
-    // The program may be written with its folder and the pattern with or without it; both readings count.
-    let as_named = pattern.find(&command.text);
-    let as_written = pattern.find(&command.text_with_path);
-    match (as_named, as_written) {
-        (Match::At(0), _) | (_, Match::At(0)) => Match::At(0),
-        (Match::No, other) | (other, _) => other,
+impl Takes {
+    fn looks_at(&self, script: &str) -> bool {
+        match self {
+            Self::Field { field, .. } => field == script,
+            Self::Running { .. } => true,
+        }
+    }
+
+    fn fit(&self, command: &Command) -> Fit {
+        match self {
+            Self::Field { pattern, .. } => match fit_of_pattern(pattern, command) {
+                // Its text is not all of what it runs.
+                Fit::No if command.opaque => Fit::Possible,
+                fit => fit,
+            },
+            Self::Running { program, words } => match may_run(command, program) {
+                Fit::Certain => fit_of_words(program, words, command.words.get(1..).unwrap_or_default()),
+                // What else runs has words of its own.
+                doubt => doubt,
+            },
+        }
+    }
+
+    /// Whether a script as a whole shows what none of its commands is: the text crosses from one command to the
+    /// next, or a wrapper was taken off. Both are only possible: a wrapper must not hide what it runs from later maps.
+    fn shows_in(&self, script: &Script, text: &str) -> bool {
+        match self {
+            Self::Field { pattern, .. } => pattern.find(text) != Match::No,
+            Self::Running { program, .. } => {
+                let is_wrapper = |around: &String| {
+                    let first = around.split(' ').next().unwrap_or_default();
+                    first.rsplit('/').next() == Some(program)
+                };
+                script.commands.iter().any(|command| command.reached_by.iter().any(is_wrapper))
+            }
+        }
     }
 }
+
+/// Where a pattern meets a command: at its very start, somewhere else, or not.
+fn fit_of_pattern(pattern: &Pattern, command: &Command) -> Fit {
+    // The program may be written with its folder and the pattern with or without it; both readings count.
+    match (pattern.find(&command.text), pattern.find(&command.text_with_path)) {
+        (Match::At(0), _) | (_, Match::At(0)) => Fit::Certain,
+        (Match::No, Match::No) => Fit::No,
+        _ => Fit::Possible,
+    }
+}
+
+/// Whether a command is a run of this program, or may turn out to run it.
+fn may_run(command: &Command, program: &str) -> Fit {
+    // Code in another language that names the program may well start it.
+    let is_named = |code: &String| {
+        code.split(|c: char| !c.is_alphanumeric() && !"_-.+".contains(c)).any(|it| it == program)
+    };
+    match &command.program {
+        Some(known) if known == program => Fit::Certain,
+        _ if command.may_run(program) || command.code.as_ref().is_some_and(is_named) => Fit::Possible,
+        _ => Fit::No,
+    }
+}
+
+/// Whether the arguments have these words in this order, whatever stands between them.
+fn fit_of_words(program: &str, words: &[String], arguments: &[Word]) -> Fit {
+    let is_certain =
+        |argument: &Word, word: &String| argument.known == Known::Certain && argument.text == *word;
+    if has_in_order(words, arguments, is_certain) {
+        return Fit::Certain;
+    }
+    // `git commit -m "$(…)"` is a commit, whatever its message turns out to be.
+    if let (Some(first), Some(known)) = (words.first(), subcommand(program, arguments))
+        && known != first
+    {
+        return Fit::No;
+    }
+    // What is computed when the script runs may become any number of words.
+    let is_unknown = arguments.iter().any(|argument| argument.known == Known::Unknown);
+    if is_unknown || has_in_order(words, arguments, |argument, word| may_be(argument, word)) {
+        return Fit::Possible;
+    }
+    Fit::No
+}
+
+/// Programs whose first argument says what they do, with the options that may stand before it: those with a value
+/// of their own, and those without.
+const SUBCOMMANDS: &[(&str, &[&str], &[&str])] = &[
+    (
+        "git",
+        &["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env"],
+        &["-p", "-P", "--paginate", "--no-pager", "--bare", "--no-replace-objects", "--literal-pathspecs"],
+    ),
+    (
+        "docker",
+        &["--config", "-c", "--context", "-H", "--host", "-l", "--log-level"],
+        &["-D", "--debug", "--tls"],
+    ),
+    (
+        "kubectl",
+        &["-n", "--namespace", "--context", "--cluster", "--user", "--kubeconfig", "-s", "--server"],
+        &[],
+    ),
+];
+
+/// What a program of [`SUBCOMMANDS`] is told to do, if that is certain.
+fn subcommand<'a>(program: &str, arguments: &'a [Word]) -> Option<&'a String> {
+    let (_, valued, flags) = SUBCOMMANDS.iter().find(|(name, ..)| *name == program)?;
+    let mut words = arguments.iter();
+    loop {
+        let word = words.next().filter(|word| word.known == Known::Certain)?;
+        match word.text.as_str() {
+            option if valued.contains(&option) => {
+                // A value that may become several words may hold what is looked for.
+                words.next().filter(|value| value.known == Known::Certain)?;
+            }
+            option if flags.contains(&option) => {}
+            // Of an option that is not known here, nobody can tell whether it has a value.
+            option if option.starts_with('-') => return None,
+            _ => return Some(&word.text),
+        }
+    }
+}
+
+fn has_in_order(words: &[String], arguments: &[Word], is: impl Fn(&Word, &String) -> bool) -> bool {
+    let mut missing = words.iter().peekable();
+    for argument in arguments {
+        // One argument that is a glob may become several words.
+        while missing.next_if(|word| is(argument, word)).is_some() && argument.known != Known::Certain {}
+    }
+    missing.peek().is_none()
+}
+
+/// Whether an argument may reach the program as this word. Of a glob only its plain ends are compared.
+fn may_be(argument: &Word, word: &str) -> bool {
+    let text = argument.text.as_str();
+    match argument.known {
+        Known::Certain => text == word,
+        Known::Unknown => true,
+        Known::Glob => {
+            let start = text.split(GLOB).next().unwrap_or_default();
+            let end = text.rsplit(GLOB).next().unwrap_or_default();
+            word.len() >= start.len() + end.len() && word.starts_with(start) && word.ends_with(end)
+        }
+    }
+}
+
+/// Characters that a glob may begin or end with, extended ones included.
+const GLOB: [char; 12] = ['*', '?', '[', ']', '(', ')', '{', '}', '@', '+', '!', '~'];
 
 /// The tool itself and a mere suspicion count once per call, however many commands raise them.
 fn push_once(deeds: &mut Deeds, deed: Deed) {
@@ -240,5 +404,64 @@ fn push_once(deeds: &mut Deeds, deed: Deed) {
         // A later certainty is worth more than an earlier suspicion.
         Some(known) => known.certain |= deed.certain,
         None => deeds.push(deed),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<Word> {
+        let known = |word: &str| match word {
+            word if word.contains('$') => Known::Unknown,
+            word if word.contains('*') || word.contains('?') || word.contains('(') => Known::Glob,
+            _ => Known::Certain,
+        };
+        text.split_whitespace().map(|word| Word { text: word.into(), known: known(word) }).collect()
+    }
+
+    #[test]
+    fn words_stand_in_order_and_a_doubt_is_only_possible() {
+        let table = [
+            ("push", "push", Fit::Certain),
+            ("push", "-C x push origin", Fit::Certain),
+            ("push --force", "push origin --force", Fit::Certain),
+            ("push --force", "--force push", Fit::No),
+            ("push push", "push", Fit::No),
+            ("push push", "push x push", Fit::Certain),
+            ("", "", Fit::Certain),
+            ("", "$x", Fit::Certain),
+            ("push", "", Fit::No),
+            ("push", "$x", Fit::Possible),
+            ("push --force", "$x", Fit::Possible),
+            ("push", "$x push", Fit::Certain),
+            // Files may be called like words, and the shell lists them all.
+            ("push", "add *", Fit::Possible),
+            ("push", "add *.rs", Fit::No),
+            ("push", "pu*h", Fit::Possible),
+            ("push", "pus*sh", Fit::No),
+            ("push", "@(push|pull)", Fit::Possible),
+            ("-f push", "*", Fit::Possible),
+            ("push -f", "push* *", Fit::Possible),
+            ("push -f", "*.rs push", Fit::No),
+        ];
+        for (wanted, arguments, expected) in table {
+            let wanted: Vec<String> = wanted.split_whitespace().map(str::to_owned).collect();
+            assert_eq!(
+                fit_of_words("prog", &wanted, &words(arguments)),
+                expected,
+                "{wanted:?} in `{arguments}`"
+            );
+        }
+    }
+
+    #[test]
+    fn a_wrapper_is_possible_beside_what_it_runs() {
+        let mut script = read_script("rm x");
+        script.commands[0].reached_by = vec!["/usr/bin/sudo -u me".into(), "bash -c".into()];
+        for (program, expected) in [("sudo", true), ("bash", true), ("me", false), ("rm", false)] {
+            let takes = Takes::Running { program: program.into(), words: Vec::new() };
+            assert_eq!(takes.shows_in(&script, "sudo -u me bash -c 'rm x'"), expected, "{program}");
+        }
     }
 }

@@ -30,6 +30,8 @@ pub struct Draft {
     pub rules: Vec<DraftRule>,
     /// Its maps, in file order. They rename calls for the rules of this file only.
     pub maps: Vec<Map>,
+    /// The fields it says are scripts, for its maps only.
+    pub scripts: Vec<ScriptField>,
 }
 
 /// One rule as written.
@@ -88,17 +90,50 @@ pub enum Scope {
     Action(String),
 }
 
-/// `map TOOL.FIELD PATTERN as NAME`: calls of a tool whose field matches are known by another name.
+/// A statement that gives calls of a tool, or commands in its scripts, another name.
 #[derive(Clone, Debug)]
 pub struct Map {
     /// The tool as the agent calls it.
     pub tool: String,
-    /// The key in the input; dots are part of the key.
-    pub field: String,
-    /// What the field must match.
-    pub pattern: Pattern,
+    /// What it takes.
+    pub takes: Takes,
     /// The name rules use.
     pub name: String,
+    /// Where it is written.
+    pub span: Span,
+}
+
+/// What a map takes.
+#[derive(Clone, Debug)]
+pub enum Takes {
+    /// `map TOOL.FIELD PATTERN as NAME`: what matches a pattern, in one field.
+    Field {
+        /// The key in the input; dots are part of the key.
+        field: String,
+        /// What the field must match.
+        pattern: Pattern,
+    },
+    /// `map TOOL running PROGRAM [ARG…] as NAME`: commands that run a program, in every script of the tool.
+    Running {
+        /// The name of the program, without a folder.
+        program: String,
+        /// Words its arguments have in this order, whatever stands between them.
+        words: Vec<String>,
+    },
+}
+
+/// The name a program is known by, which is without its folder: also what `/rm/` is meant as.
+pub(crate) fn without_folder(program: &str) -> &str {
+    program.rsplit('/').find(|part| !part.is_empty()).unwrap_or("rm")
+}
+
+/// `script TOOL.FIELD`: a field that holds a script although its name does not say so.
+#[derive(Clone, Debug)]
+pub struct ScriptField {
+    /// The tool as the agent calls it.
+    pub tool: String,
+    /// The key in the input; dots are part of the key.
+    pub field: String,
     /// Where it is written.
     pub span: Span,
 }
@@ -151,18 +186,23 @@ pub struct Check {
 }
 
 impl Draft {
+    /// What a file says before any of it is read: nothing.
+    pub(crate) fn of(source: &Source) -> Self {
+        Self { source: source.clone(), rules: Vec::new(), maps: Vec::new(), scripts: Vec::new() }
+    }
+
     /// A hand-written net that comes from code instead of a file.
     pub fn of_net(net: DraftNet) -> Self {
         let source = Source::new(net.name.clone(), "");
         let rule = DraftRule { statement: Statement::Net(net), span: Span::default(), mode: Mode::Enforce };
-        Self { source, rules: vec![rule], maps: Vec::new() }
+        Self { rules: vec![rule], ..Self::of(&source) }
     }
 
     /// The same with one more map for its rules.
     #[must_use]
     pub fn map(mut self, tool: &str, field: &str, pattern: Pattern, name: &str) -> Self {
-        let (tool, field, name) = (tool.to_owned(), field.to_owned(), name.to_owned());
-        self.maps.push(Map { tool, field, pattern, name, span: Span::default() });
+        let takes = Takes::Field { field: field.to_owned(), pattern };
+        self.maps.push(Map { tool: tool.to_owned(), takes, name: name.to_owned(), span: Span::default() });
         self
     }
 }

@@ -2,3 +2,6 @@
 
 /// A map keyed by names of a policy.
 pub(crate) type HashMap<K, V> = hashbrown::HashMap<K, V, foldhash::fast::RandomState>;
+
+/// A set of names of a policy.
+pub(crate) type HashSet<K> = hashbrown::HashSet<K, foldhash::fast::RandomState>;

@@ -28,7 +28,7 @@ pub(crate) fn parse(source: &Source) -> (Draft, Vec<Diagnostic>) {
             label: "a hand-written net says `kind: Net`".to_owned(),
             remedy: Some("add `kind: Net`, or give one-line rules the ending `.rules`".to_owned()),
         };
-        return (Draft { source: source.clone(), rules: Vec::new(), maps: Vec::new() }, vec![unknown]);
+        return (Draft::of(source), vec![unknown]);
     }
     rules::parse(source)
 }

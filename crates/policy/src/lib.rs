@@ -25,7 +25,10 @@ mod yaml;
 pub use condition::{Condition, Test};
 pub use deed::{Deed, Deeds};
 pub use diagnostic::{Diagnostic, Severity};
-pub use draft::{Check, Draft, DraftNet, DraftRule, DraftTransition, LIMIT_MAX, Map, Mode, Scope, Statement};
+pub use draft::{
+    Check, Draft, DraftNet, DraftRule, DraftTransition, LIMIT_MAX, Map, Mode, Scope, ScriptField, Statement,
+    Takes,
+};
 pub use lint::lint;
 pub use names::Watch;
 pub use net::{Guard, GuardNet};

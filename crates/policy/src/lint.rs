@@ -5,12 +5,13 @@
 //! and statements alone; what only shows when rules act together is the prover's to find.
 
 use foldhash::fast::RandomState;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
+use lockgate_call::is_script_field;
 use smallvec::{SmallVec, smallvec};
 
 use crate::{
     diagnostic::{Diagnostic, closest},
-    draft::{Draft, DraftRule, Map, Mode, Scope, Statement},
+    draft::{Draft, DraftRule, Map, Mode, Scope, ScriptField, Statement, Takes},
     source::Span,
 };
 
@@ -21,7 +22,7 @@ const NAMES_COMPARED_MAX: usize = 2_000;
 /// The longest name, in bytes, that is compared with others.
 const NAME_COMPARED_BYTES_MAX: usize = 64;
 
-/// How many earlier maps of the same field a map's pattern is compared with.
+/// How many earlier maps of the same field or program a map is compared with.
 const MAPS_COMPARED_MAX: usize = 256;
 
 /// Everything worth telling about a file that its parser accepted, in file order.
@@ -42,12 +43,21 @@ pub fn lint(draft: &Draft) -> Vec<Diagnostic> {
     for map in &draft.maps {
         findings.extend(file.unused_map(map));
         findings.extend(file.doubtful_pattern(map));
-        let rivals = earlier.entry((map.tool.as_str(), map.field.as_str())).or_default();
-        let winner = rivals.iter().find(|rival| rival.pattern == map.pattern);
+        findings.extend(file.literal_word(map));
+        let rivals = earlier.entry((map.tool.as_str(), subject_of(&map.takes))).or_default();
+        let winner = rivals.iter().find(|rival| covers(&rival.takes, &map.takes));
         findings.extend(winner.map(|winner| file.hidden_map(map, winner)));
         if rivals.len() < MAPS_COMPARED_MAX {
             rivals.push(map);
         }
+    }
+    let mut declared: HashMap<_, Span, _> = HashMap::with_hasher(RandomState::default());
+    for script in &draft.scripts {
+        let first = *declared.entry((script.tool.as_str(), script.field.as_str())).or_insert(script.span);
+        findings.extend(match first == script.span {
+            true => file.idle_script(script),
+            false => Some(file.duplicate_script(script, first)),
+        });
     }
     for name in &file.names {
         findings.extend(file.literal_name(name));
@@ -66,6 +76,8 @@ struct File<'d> {
     by_name: Table<'d, usize>,
     /// The first map of each tool that gives it another name.
     renamed: Table<'d, &'d Map>,
+    /// The tools and fields that maps look at; without a field, all scripts of the tool.
+    looked_at: HashSet<(&'d str, Option<&'d str>), RandomState>,
     /// The byte at which each line but the first starts.
     line_starts: Vec<usize>,
 }
@@ -99,6 +111,7 @@ impl<'d> File<'d> {
             names: Vec::new(),
             by_name: Table::default(),
             renamed: Table::default(),
+            looked_at: HashSet::default(),
             line_starts: newlines.map(|(at, _)| at + 1).collect(),
         };
         for rule in &draft.rules {
@@ -109,6 +122,10 @@ impl<'d> File<'d> {
         for map in &draft.maps {
             file.count(&map.tool, map.span, false);
             file.count(&map.name, map.span, false);
+            file.looked_at.insert(match &map.takes {
+                Takes::Field { field, .. } => (&map.tool, Some(field)),
+                Takes::Running { .. } => (&map.tool, None),
+            });
             if map.name != map.tool {
                 file.renamed.entry(&map.tool).or_insert(map);
             }
@@ -270,13 +287,19 @@ impl<'d> File<'d> {
     }
 
     fn hidden_map(&self, map: &Map, winner: &Map) -> Diagnostic {
+        let line = self.line(winner.span);
+        let label = match &winner.takes {
+            Takes::Field { .. } => format!("line {line} has the same pattern and comes first"),
+            Takes::Running { .. } => format!("line {line} takes all of them and comes first"),
+        };
         self.warning("hidden-map", map.span, "this map is never used: an earlier one takes its calls".into())
-            .label(format!("line {} has the same pattern and comes first", self.line(winner.span)))
+            .label(label)
             .remedy(format!("leave one of them out, or name `{}` in the rules", winner.name))
     }
 
     fn doubtful_pattern(&self, map: &Map) -> Option<Diagnostic> {
-        if map.pattern.is_impossible() {
+        let Takes::Field { pattern, .. } = &map.takes else { return None };
+        if pattern.is_impossible() {
             return Some(
                 self.warning(
                     "impossible-pattern",
@@ -287,7 +310,7 @@ impl<'d> File<'d> {
                 .remedy("write what the field contains, as a plain word or between slashes"),
             );
         }
-        (!map.pattern.is_linear()).then(|| {
+        (!pattern.is_linear()).then(|| {
             self.note(
                 "not-linear",
                 map.span,
@@ -300,30 +323,60 @@ impl<'d> File<'d> {
         })
     }
 
+    /// A script field that need not be declared, or that no map reads.
+    fn idle_script(&self, script: &ScriptField) -> Option<Diagnostic> {
+        let ScriptField { tool, field, span } = script;
+        if is_script_field(field) {
+            return Some(
+                self.note("usual-script", *span, format!("`{field}` is read as a script anyway"))
+                    .label("says nothing new")
+                    .remedy("leave the line out"),
+            );
+        }
+        let is_read = [Some(field.as_str()), None]
+            .iter()
+            .any(|field| self.looked_at.contains(&(tool.as_str(), *field)));
+        (!is_read).then(|| {
+            self.warning("unused-script", *span, format!("no map of this file looks at `{tool}.{field}`"))
+                .label("read by nobody")
+                .remedy(format!("write a map for it, as in `map {tool} running rm as delete`"))
+        })
+    }
+
+    fn duplicate_script(&self, script: &ScriptField, first: Span) -> Diagnostic {
+        let message = format!("`{}.{}` is declared twice", script.tool, script.field);
+        self.warning("duplicate-script", script.span, message)
+            .label(format!("first in line {}", self.line(first)))
+            .remedy("leave one of them out")
+    }
+
     /// A name that only makes sense in a language with quotes, wildcards or lists.
     fn literal_name(&self, name: &Name<'d>) -> Option<Diagnostic> {
-        let text = name.text;
-        let is_invisible =
-            |c: char| c.is_control() || matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}');
-        let label = if text.contains(is_invisible) {
-            &format!("`{}` has an invisible character", text.escape_debug())
-        } else if text.contains('*') {
-            "there are no wildcards"
-        } else if text.contains(['"', '\'', '`']) {
-            "quotes are part of the name"
-        } else if text.ends_with([',', ';']) {
-            "the last character is part of the name"
-        } else {
-            return None;
-        };
+        let label = taken_literally(name.text)?;
         Some(
             self.warning(
                 "literal-name",
-                self.span_in(name.statement, text),
+                self.span_in(name.statement, name.text),
                 "this name is taken letter by letter".into(),
             )
             .label(label)
             .remedy("write the name as the tool spells it"),
+        )
+    }
+
+    /// The same for the words of what runs: they are compared with words a shell has already unquoted.
+    fn literal_word(&self, map: &Map) -> Option<Diagnostic> {
+        let Takes::Running { program, words } = &map.takes else { return None };
+        let (word, label) =
+            std::iter::once(program).chain(words).find_map(|word| Some((word, taken_literally(word)?)))?;
+        Some(
+            self.warning(
+                "literal-name",
+                self.span_in(map.span, word),
+                "this word is taken letter by letter".into(),
+            )
+            .label(label)
+            .remedy("write the word as the program gets it"),
         )
     }
 
@@ -341,6 +394,43 @@ impl<'d> File<'d> {
             .label(format!("used {}, `{}` {}", times(name.uses), meant.text, times(meant.uses)))
             .remedy(format!("write `{}`, unless both are tools", meant.text)),
         )
+    }
+}
+
+/// Why a name or word can hardly be meant as it is written.
+fn taken_literally(text: &str) -> Option<String> {
+    let is_invisible =
+        |c: char| c.is_control() || matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}');
+    Some(if text.contains(is_invisible) {
+        format!("`{}` has an invisible character", text.escape_debug())
+    } else if text.contains('*') {
+        "there are no wildcards".into()
+    } else if text.contains(['"', '\'', '`']) {
+        "quotes are part of the name".into()
+    } else if text.ends_with([',', ';']) {
+        "the last character is part of the name".into()
+    } else {
+        return None;
+    })
+}
+
+/// What a map is about: a field, or a program.
+fn subject_of(takes: &Takes) -> (bool, &str) {
+    match takes {
+        Takes::Field { field, .. } => (false, field),
+        Takes::Running { program, .. } => (true, program),
+    }
+}
+
+/// Whether one map takes everything that another on the same subject takes.
+fn covers(takes: &Takes, other: &Takes) -> bool {
+    match (takes, other) {
+        (Takes::Field { pattern, .. }, Takes::Field { pattern: other, .. }) => pattern == other,
+        (Takes::Running { words, .. }, Takes::Running { words: others, .. }) => {
+            let mut others = others.iter();
+            words.iter().all(|word| others.any(|other| other == word))
+        }
+        _ => false,
     }
 }
 

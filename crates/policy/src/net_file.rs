@@ -10,7 +10,10 @@ use lockgate_call::path;
 use crate::{
     condition::{Condition, Test},
     diagnostic::Diagnostic,
-    draft::{Check, Draft, DraftNet, DraftRule, DraftTransition, Map, Mode, Statement},
+    draft::{
+        Check, Draft, DraftNet, DraftRule, DraftTransition, Map, Mode, ScriptField, Statement, Takes,
+        without_folder,
+    },
     pattern::Pattern,
     source::{Source, Span},
     yaml::{self, Fields, Node, Reader, Value, did_you_mean},
@@ -21,7 +24,7 @@ const ARC_WEIGHT_MAX: u64 = 1_000;
 /// How many mistakes of a file get a guess at the name that was meant: guessing looks at every place.
 const GUESSES_MAX: usize = 20;
 
-const NET_KEYS: [&str; 12] = [
+const NET_KEYS: [&str; 13] = [
     "kind",
     "name",
     "mode",
@@ -31,12 +34,13 @@ const NET_KEYS: [&str; 12] = [
     "free_tools",
     "terminal_places",
     "maps",
+    "scripts",
     "initialMarking",
     "freeTools",
     "terminalPlaces",
 ];
 const TRANSITION_KEYS: [&str; 7] = ["name", "type", "inputs", "outputs", "tools", "deferred", "checks"];
-const MAP_KEYS: [&str; 5] = ["tool", "field", "pattern", "word", "as"];
+const MAP_KEYS: [&str; 6] = ["tool", "field", "pattern", "word", "running", "as"];
 const TESTS: [&str; 9] =
     ["under", "equals", "one_of", "matches", "not_matches", "contains", "exists", "at_most", "at_least"];
 
@@ -57,7 +61,7 @@ pub(crate) fn is_net(source: &Source) -> bool {
 
 /// Reads a hand-written net and the maps that rename calls for it.
 pub(crate) fn parse(source: &Source) -> (Draft, Vec<Diagnostic>) {
-    let mut draft = Draft { source: source.clone(), rules: Vec::new(), maps: Vec::new() };
+    let mut draft = Draft::of(source);
     let (root, diagnostics) = yaml::parse(source);
     let mut file = NetFile { reader: Reader { source, diagnostics }, places: None };
     if let Some(root) = &root
@@ -67,6 +71,7 @@ pub(crate) fn parse(source: &Source) -> (Draft, Vec<Diagnostic>) {
         let mode = file.mode(&fields);
         draft.rules.push(DraftRule { statement, span: root.span, mode });
         draft.maps = file.maps(&fields);
+        draft.scripts = file.scripts(&fields);
     }
     // The keys are asked for in our order, the author reads the file in theirs.
     let mut diagnostics = file.reader.diagnostics;
@@ -334,13 +339,65 @@ impl NetFile<'_> {
     fn map(&mut self, node: &Node) -> Option<Map> {
         let fields = self.reader.fields(node, "a map", &MAP_KEYS)?;
         let tool = self.required_text(&fields, "tool");
-        let field = self.required_text(&fields, "field");
+        let takes = self.takes(&fields, node.span);
         let name = self.required_text(&fields, "as");
-        let pattern = match self.only_one(&fields, node.span, "a map", &["pattern", "word"])? {
+        Some(Map { tool: tool?, takes: takes?, name: name?, span: node.span })
+    }
+
+    fn takes(&mut self, fields: &Fields<'_>, span: Span) -> Option<Takes> {
+        let taken = self.only_one(fields, span, "a map", &["pattern", "word", "running"]);
+        if let Some(running) = fields.get("running") {
+            taken?;
+            if let Some(field) = fields.get("field") {
+                let message = "`running` looks at every script of the tool, not at one `field`";
+                self.reader.error("unexpected-field", field.span, message, "leave `field` out");
+            }
+            return self.running(running);
+        }
+        let field = self.required_text(fields, "field");
+        let pattern = match taken? {
             ("word", node) => Pattern::word(&self.reader.text(node, "`word`")?),
             (_, node) => self.pattern(node, "`pattern`")?,
         };
-        Some(Map { tool: tool?, field: field?, pattern, name: name?, span: node.span })
+        Some(Takes::Field { field: field?, pattern })
+    }
+
+    /// A program and words of its arguments: `[git, push]`.
+    fn running(&mut self, node: &Node) -> Option<Takes> {
+        let items = self.reader.list(node, "`running`")?;
+        let Some((program, words)) = items.split_first() else {
+            let remedy = "name the program, as in `[git, push]`";
+            self.reader.error("empty-list", node.span, "an empty list names no program", remedy);
+            return None;
+        };
+        let words = words.iter().map(|word| self.reader.text(word, "a word in `running`"));
+        let words: Vec<Option<String>> = words.collect();
+        let name = self.reader.text(program, "the program in `running`")?;
+        if name.contains('/') {
+            let message = format!("a program is known by its name alone, not as `{name}`");
+            let remedy = format!("write `{}`; it is taken from every folder", without_folder(&name));
+            self.reader.error("program-with-folder", program.span, message, remedy);
+            return None;
+        }
+        Some(Takes::Running { program: name, words: words.into_iter().collect::<Option<_>>()? })
+    }
+
+    /// Fields that hold scripts: `[tool.field]`.
+    fn scripts(&mut self, fields: &Fields<'_>) -> Vec<ScriptField> {
+        let mut scripts = Vec::new();
+        for (name, span) in self.names(fields.get("scripts"), "`scripts`") {
+            match name.split_once('.').filter(|(tool, field)| !tool.is_empty() && !field.is_empty()) {
+                Some((tool, field)) => {
+                    scripts.push(ScriptField { tool: tool.to_owned(), field: field.to_owned(), span });
+                }
+                None => {
+                    let message = format!("`{name}` does not say which field of which tool");
+                    let remedy = "write the tool, a dot and the field of its input, as in `bash.code`";
+                    self.reader.error("missing-field", span, message, remedy);
+                }
+            }
+        }
+        scripts
     }
 
     /// A regular expression, bare or as `/expression/flags`. A leading `/` always opens the second form, so
@@ -435,6 +492,13 @@ mod tests {
         told(&parse_text(text).1)
     }
 
+    fn told_of(takes: &Takes) -> String {
+        match takes {
+            Takes::Field { field, pattern } => format!("{field} {pattern}"),
+            Takes::Running { program, words } => format!("running {program} {words:?}"),
+        }
+    }
+
     /// The net of a file without mistakes.
     #[track_caller]
     fn net(text: &str) -> DraftNet {
@@ -463,11 +527,11 @@ mod tests {
         let maps: Vec<String> = git_flow
             .maps
             .iter()
-            .map(|map| format!("{}.{} {} as {}", map.tool, map.field, map.pattern, map.name))
+            .map(|map| format!("{} {} as {}", map.tool, told_of(&map.takes), map.name))
             .collect();
         insta::assert_snapshot!(maps.join("\n"), @r"
-        bash.command /git\s+commit\b/ as git-commit
-        bash.command /git\b.*\spush\b/ as git-push
+        bash command /git\s+commit\b/ as git-commit
+        bash command /git\b.*\spush\b/ as git-push
         ");
     }
 
@@ -585,6 +649,39 @@ maps:
         35:40 one-of-keys a map cannot have both `pattern` and `word` | keep one, and give the other an entry of its own
         36:5 missing-key a map has no `field` | add `field: …`
         36:5 missing-key a map has no `as` | add `as: …`
+        ");
+    }
+
+    #[test]
+    fn maps_take_what_scripts_run_and_more_fields_may_be_scripts() {
+        let net = "kind: Net\nname: n\nplaces: []\ntransitions: []\n";
+        let (draft, diagnostics) = parse_text(&format!(
+            "{net}maps:\n- {{tool: bash, running: [git, push, -v, -v], as: push}}\n- {{tool: py, field: code, word: rm, as: d}}\nscripts: [py.code, bash.a.b]"
+        ));
+        assert_eq!(told(&diagnostics), "");
+        let maps: Vec<String> = draft.maps.iter().map(|map| told_of(&map.takes)).collect();
+        assert_eq!(maps, ["running git [\"push\", \"-v\", \"-v\"]", "code rm"]);
+        let scripts: Vec<_> = draft.scripts.iter().map(|script| (&*script.tool, &*script.field)).collect();
+        assert_eq!(scripts, [("py", "code"), ("bash", "a.b")]);
+
+        let wrong = "maps:
+  - {tool: bash, running: git, as: a}
+  - {tool: bash, running: [], as: a}
+  - {tool: bash, running: [/bin/rm], as: a}
+  - {tool: bash, running: [git, 7], as: a}
+  - {tool: bash, running: [git], field: command, as: a}
+  - {tool: bash, running: [git], word: git, as: a}
+scripts: [bash, .code, py.code, py.code]";
+        insta::assert_snapshot!(mistakes(&format!("{net}{wrong}")), @"
+        6:27 wrong-type `running` must be a list, not the text `git` | write `[a, b]`, or one `- a` a line
+        7:27 empty-list an empty list names no program | name the program, as in `[git, push]`
+        8:28 program-with-folder a program is known by its name alone, not as `/bin/rm` | write `rm`; it is taken from every folder
+        9:33 wrong-type a word in `running` must be a text, not `7` | put it in quotes to make it a text
+        10:41 unexpected-field `running` looks at every script of the tool, not at one `field` | leave `field` out
+        11:27 one-of-keys a map cannot have both `word` and `running` | keep one, and give the other an entry of its own
+        12:11 missing-field `bash` does not say which field of which tool | write the tool, a dot and the field of its input, as in `bash.code`
+        12:17 missing-field `.code` does not say which field of which tool | write the tool, a dot and the field of its input, as in `bash.code`
+        12:33 duplicate-name `py.code` is already in `scripts`, in line 12 | leave one of the two out, or rename it
         ");
     }
 

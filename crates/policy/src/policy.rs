@@ -163,6 +163,13 @@ impl Policy {
         self.names.watches(deed.id).iter().chain(plain).filter(is_meant)
     }
 
+    /// Whether some file says that this field of a tool holds a script.
+    pub fn declares_script(&self, tool: &str, field: &str) -> bool {
+        self.names
+            .find(tool)
+            .is_some_and(|tool| self.maps.iter().any(|maps| maps.declares_script(tool, field)))
+    }
+
     /// The policy's own copy of a name where it has one, so that a known name costs no allocation.
     pub fn name(&self, name: &str) -> Arc<str> {
         let known = self.names.find(name).and_then(|id| self.names.get(id));
@@ -171,7 +178,7 @@ impl Policy {
 
     fn add_file(&mut self, draft: Draft, keys: &mut Keys, mistakes: &mut Vec<Diagnostic>) {
         let file = FileId(u32::try_from(self.maps.len()).unwrap_or(u32::MAX));
-        let maps = FileMaps::new(&draft.maps, &mut self.names);
+        let maps = FileMaps::new(&draft, &mut self.names);
         for tool in maps.tools() {
             if let Some(known) = self.names.get_mut(tool) {
                 known.renamed_in.push(file);

@@ -2,6 +2,8 @@
 //!
 //! ```text
 //! map bash.command rm as delete          # calls of `bash` that say `rm` are known as `delete`
+//! map bash running git push as push      # commands of its scripts that run it, not those that mention it
+//! script python.code                     # this field holds a script, too
 //! require backup before delete           # each delete spends one successful backup
 //! require human-approval before deploy
 //! limit send to 3 per session            # or `per read`: each read gives one back
@@ -21,7 +23,7 @@ use std::num::NonZeroU64;
 
 use crate::{
     diagnostic::{Diagnostic, closest},
-    draft::{Draft, DraftRule, LIMIT_MAX, Map, Mode, Scope, Statement},
+    draft::{Draft, DraftRule, LIMIT_MAX, Map, Mode, Scope, ScriptField, Statement, Takes, without_folder},
     pattern::Pattern,
     source::{Source, Span},
 };
@@ -33,12 +35,7 @@ pub const MISTAKES_MAX: usize = 1_000;
 
 /// Reads a file of one-line statements and reports all its mistakes, in file order.
 pub fn parse(source: &Source) -> (Draft, Vec<Diagnostic>) {
-    let mut parser = Parser {
-        source,
-        draft: Draft { source: source.clone(), rules: Vec::new(), maps: Vec::new() },
-        mode: None,
-        diagnostics: Vec::new(),
-    };
+    let mut parser = Parser { source, draft: Draft::of(source), mode: None, diagnostics: Vec::new() };
     for (line, start) in lines(source.text()) {
         let words = words_of(line, start);
         if parser.diagnostics.len() >= MISTAKES_MAX && !words.is_empty() {
@@ -51,6 +48,8 @@ pub fn parse(source: &Source) -> (Draft, Vec<Diagnostic>) {
 }
 
 const MAP: &str = "map <tool>.<field> <pattern> as <name>";
+const RUNNING: &str = "map <tool> running <program> as <name>";
+const SCRIPT: &str = "script <tool>.<field>";
 const SEQUENCE: &str = "require <tool> before <tool>";
 const APPROVAL: &str = "require human-approval before <tool>";
 const LIMIT: &str = "limit <tool> to <N> per <scope>";
@@ -59,8 +58,9 @@ const OBSERVE: &str = "observe <rule>";
 const MODE: &str = "mode <observe|enforce>";
 
 /// The words a line may start with, and the shape of the statement each of them starts.
-const KEYWORDS: [(&str, &str); 6] = [
+const KEYWORDS: [(&str, &str); 7] = [
     ("map", MAP),
+    ("script", SCRIPT),
     ("require", SEQUENCE),
     ("limit", LIMIT),
     ("block", BLOCK),
@@ -94,6 +94,7 @@ impl<'t> Parser<'t> {
         match words {
             [] => {}
             [first, ..] if first.text == "map" => self.map(words),
+            [first, ..] if first.text == "script" => self.script(words),
             [first, ..] if first.text == "mode" => self.mode(words),
             [first, rest @ ..] if first.text == "observe" => self.observe(*first, rest),
             _ => self.rule(words, span_of(words), Mode::Enforce),
@@ -166,7 +167,7 @@ impl<'t> Parser<'t> {
         };
         let span = Span::new(prefix.start, last.span().end);
         match rule.first() {
-            Some(word) if ["map", "mode", "observe"].contains(&word.text) => self.report(
+            Some(word) if ["map", "script", "mode", "observe"].contains(&word.text) => self.report(
                 self.error(
                     "observe-without-rule",
                     word.span(),
@@ -254,19 +255,95 @@ impl<'t> Parser<'t> {
     }
 
     fn map(&mut self, words: &[Word<'t>]) {
+        // With a field, `running` in five words is a pattern like any other.
+        if let [_, tool, running, ..] = words
+            && running.text == "running"
+            && (!tool.text.contains('.') || words.len() > 5)
+        {
+            return self.running(words);
+        }
         let Some([_, target, pattern, _, name]) = self.shaped(words, MAP) else {
             return;
         };
         let target = self.target(*target);
         let pattern = self.pattern(*pattern);
         if let (Some((tool, field)), Some(pattern)) = (target, pattern) {
-            self.draft.maps.push(Map {
-                tool: tool.into(),
-                field: field.into(),
-                pattern,
-                name: name.text.into(),
-                span: span_of(words),
-            });
+            self.put(tool, Takes::Field { field: field.into(), pattern }, *name, words);
+        }
+    }
+
+    /// `map TOOL running PROGRAM [ARG…] as NAME`. Arguments may be any words, `as` included: the last one counts.
+    fn running(&mut self, words: &[Word<'t>]) {
+        let Some(([_, tool, _, program, arguments @ ..], [r#as, name])) = words.split_last_chunk() else {
+            return self.too_few_for_running(words);
+        };
+        if r#as.text != "as" {
+            self.report(
+                self.error(
+                    "expected-word",
+                    r#as.span(),
+                    format!("expected 'as' at position {}, got '{}'", words.len() - 1, r#as.text),
+                )
+                .label("expected `as`")
+                .remedy(format!("put `as` before the name, which is the last word: `… as {}`", name.text)),
+            );
+        }
+        if let Some((bare, _)) = tool.text.split_once('.') {
+            let rest = words.get(2..).unwrap_or_default();
+            let right: Vec<&str> = ["map", bare].into_iter().chain(texts(rest)).collect();
+            self.report(
+                self.error(
+                    "unexpected-field",
+                    tool.span(),
+                    format!("expected a tool without a field (e.g., bash), got '{}'", tool.text),
+                )
+                .label("`running` looks at every script of the tool")
+                .remedy(format!("write `{}`", right.join(" "))),
+            );
+        }
+        if program.text.contains('/') {
+            self.report(
+                self.error(
+                    "program-with-folder",
+                    program.span(),
+                    format!("a program is known by its name alone, not as '{}'", program.text),
+                )
+                .label("neither a path nor a pattern")
+                .remedy(format!("write `{}`; it is taken from every folder", without_folder(program.text))),
+            );
+        }
+        let words_of_arguments = texts(arguments).map(str::to_owned).collect();
+        let takes = Takes::Running { program: program.text.into(), words: words_of_arguments };
+        self.put(tool.text, takes, *name, words);
+    }
+
+    fn too_few_for_running(&mut self, words: &[Word<'t>]) {
+        let expected = RUNNING.split(' ').count();
+        let got = words.len();
+        self.report(
+            self.error(
+                "token-count",
+                span_of(words),
+                format!("'{RUNNING}' expects at least {expected} tokens, got {got}"),
+            )
+            .label(format!("{} too few", expected.saturating_sub(got)))
+            .remedy(format!("write `{}`", completed(texts(words), RUNNING))),
+        );
+    }
+
+    fn put(&mut self, tool: &str, takes: Takes, name: Word<'t>, statement: &[Word<'t>]) {
+        let (tool, name) = (tool.to_owned(), name.text.to_owned());
+        self.draft.maps.push(Map { tool, takes, name, span: span_of(statement) });
+    }
+
+    /// `script TOOL.FIELD`, anywhere in the file.
+    fn script(&mut self, words: &[Word<'t>]) {
+        let Some([_, target]) = self.shaped(words, SCRIPT) else {
+            return;
+        };
+        if let Some((tool, field)) = self.target(*target) {
+            let (tool, field) = (tool.to_owned(), field.to_owned());
+            self.draft.scripts.push(ScriptField { tool, field, span: span_of(words) });
         }
     }
 
@@ -281,7 +358,7 @@ impl<'t> Parser<'t> {
                     format!("expected <tool>.<field> (e.g., bash.command), got '{text}'"),
                 )
                 .label("which field of its input?")
-                .remedy(format!("write `{text}.command`, if the pattern is about the field `command`")),
+                .remedy(format!("write `{text}.command`, if the field `command` is meant")),
             );
             return None;
         };
@@ -405,7 +482,7 @@ impl<'t> Parser<'t> {
                 format!("write `{}`", completed([keyword].into_iter().chain(texts(rest)), shape))
             }
             None if text == "allow" => "leave the line out: what no rule names passes".into(),
-            None => "start the line with `require`, `limit`, `block`, `map`, `observe` or `mode`, or with `#` for a comment".into(),
+            None => "start the line with `require`, `limit`, `block`, `map`, `script`, `observe` or `mode`, or with `#` for a comment".into(),
         };
         self.report(
             self.error(

@@ -168,6 +168,101 @@ fn a_script_is_every_command_it_runs() {
 }
 
 #[test]
+fn a_map_of_what_runs_takes_runs_and_no_mentions() {
+    let policy = policy(
+        "map bash running git push --force as force-push\nmap bash running git push as push\n\
+         map bash running cp as backup\nblock force-push\nblock push\nblock backup\nblock bash",
+    );
+    let table = [
+        ("cp a b", "backup"),
+        ("/bin/cp a b", "backup"),
+        ("sudo cp a b", "backup"),
+        ("cp a b || true", "backup! bash"),
+        ("cp push", "backup"),
+        ("git -C x push origin main --force", "force-push"),
+        ("git push --force-with-lease", "push"),
+        ("git push -f", "push"),
+        ("git --force push", "push"),
+        ("git 'pu'sh \"--force\"", "force-push"),
+        ("git pull; git push", "bash push"),
+        ("git push && git push --force", "push force-push"),
+        ("git commit -m 'git push --force'", "bash"),
+        ("echo git push --force", "bash"),
+        ("# cp a b\nls", "bash"),
+        ("unknown-wrapper cp a b", "bash"),
+        ("git push $flags", "force-push? push"),
+        ("git $what", "force-push? push? bash"),
+        ("git commit -m \"$(cat message)\"", "bash"),
+        ("git -C x --no-pager commit -m \"$m\"", "bash"),
+        ("git --new-option commit \"$what\"", "force-push? push? bash"),
+        ("git -C $x commit", "force-push? push? bash"),
+        ("/bin/c? a b", "backup? bash?"),
+        ("/usr/bin/gi* push", "force-push? push? bash?"),
+        ("python3 -c 'import shutil; shutil.copy(1, 2)'", "bash"),
+        ("python3 -c 'run([\"cp\", a])'", "backup? bash"),
+        ("ls | xargs git push", "bash force-push? push!"),
+        ("git status", "bash"),
+        ("gitk push", "bash"),
+        ("cp $files b", "backup"),
+        ("$x y", "force-push? push? backup? bash?"),
+        ("echo 'never closed", "force-push? push? backup? bash?"),
+        ("", "bash"),
+    ];
+    for (script, expected) in table {
+        assert_eq!(deeds(&policy, &Call::new("1", "bash").with("command", script)), [expected], "{script}");
+    }
+}
+
+#[test]
+fn the_first_map_of_the_file_wins_whichever_form_it_has() {
+    let rules = "block git\nblock push";
+    let table = [
+        ("map bash running git as git\nmap bash.command /^git\\spush/ as push", "git push", "git"),
+        ("map bash.command /^git\\spush/ as push\nmap bash running git as git", "git push", "push"),
+        ("map bash.command /^git\\spush/ as push\nmap bash running git as git", "git pull", "git"),
+        ("map bash.command push as push\nmap bash running git as git", "git push", "push? git"),
+        ("map bash running git as git\nmap bash.command push as push", "git push", "git"),
+    ];
+    for (maps, script, expected) in table {
+        let policy = policy(&format!("{maps}\n{rules}"));
+        assert_eq!(
+            deeds(&policy, &Call::new("1", "bash").with("command", script)),
+            [expected],
+            "{maps}: {script}"
+        );
+    }
+}
+
+#[test]
+fn every_script_of_a_tool_is_looked_at_and_more_may_be_declared() {
+    let policy = policy(
+        "map bash running rm as delete\nscript bash.run.it\nscript py.code\nmap py.code rm as delete\n\
+         map py.note rm as noted\nblock delete\nblock noted",
+    );
+    let table = [
+        (Call::new("1", "bash").with("command", "ls; rm x"), "bash delete"),
+        (Call::new("1", "bash").with("cmd", "rm x"), "delete"),
+        (Call::new("1", "bash").with("shell_command", "sudo rm x"), "delete"),
+        (Call::new("1", "bash").with("run.it", "ls && rm x"), "bash delete"),
+        (Call::new("1", "bash").with("command", "ls").with("script", "rm x"), "bash delete"),
+        (Call::new("1", "bash").with("command", "rm x").with("cmd", "rm y"), "delete delete"),
+        (Call::new("1", "bash").with("command", serde_json::json!(["rm", "x"])), "delete"),
+        (Call::new("1", "bash").with("command", serde_json::json!([1])), "delete? bash?"),
+        (Call::new("1", "bash").with("description", "rm x"), "bash"),
+        (Call::new("1", "bash"), "bash"),
+        (Call::new("1", "py").with("code", "ls; rm x"), "py delete"),
+        (Call::new("1", "py").with("code", "echo rm"), "delete? py"),
+        (Call::new("1", "py").with("note", "echo rm"), "noted"),
+        // Only maps that look at a field make it a script.
+        (Call::new("1", "py").with("command", "rm x"), "py"),
+        (Call::new("1", "zsh").with("command", "rm x"), "zsh"),
+    ];
+    for (call, expected) in table {
+        assert_eq!(deeds(&policy, &call), [expected], "{call:?}");
+    }
+}
+
+#[test]
 fn a_script_may_come_as_words_or_as_nothing_readable() {
     let policy = policy("map bash.command rm as delete\nblock delete");
     let table = [

@@ -128,18 +128,31 @@ fn histories_over(names: Vec<&'static str>) -> impl Strategy<Value = Vec<Happeni
 /// The names rules speak of: plain, dotted, a dotted one's base, and names that maps give.
 const NAMES: [&str; 9] = ["a", "b", "c", "d", "d.x", "d.y", "bash", "backup", "delete"];
 
-const MAPS: [&str; 6] = [
+const MAPS: [&str; 9] = [
     "map bash.command cp as backup",
     "map bash.command rm as delete",
     "map bash.command /^ls/ as a",
     r"map bash.command /git\s+push/ as c",
+    "map bash running rm as delete",
+    "map bash running git push as b",
+    "map bash running docker run as a",
     "map d.action x as b",
     "map write.path .env as delete",
 ];
 
 /// Single plain commands only: some are what a map means, some mention it, some only look like it.
-const COMMANDS: [&str; 8] =
-    ["cp a b", "rm -rf x", "ls -la", "git  push", "echo cp", "docker run --rm x", "format", "xrm"];
+const COMMANDS: [&str; 10] = [
+    "cp a b",
+    "rm -rf x",
+    "ls -la",
+    "git  push",
+    "git -C x push y",
+    "git pull push",
+    "echo cp",
+    "docker run --rm x",
+    "format",
+    "xrm",
+];
 
 fn rules(names: Vec<&'static str>) -> impl Strategy<Value = String> {
     let one = select(names);

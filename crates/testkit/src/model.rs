@@ -3,7 +3,7 @@
 //! [`Model`] follows one session with flags, counters and sets of calls in flight. It shares no code with what
 //! it judges and is written from the design, so a mistake must be made twice to go unseen. Where the design is
 //! silent (what exactly an asked call holds, and what A earns meanwhile) it follows the gate, and there its
-//! agreement proves little. It reads well-formed policies only and takes every `command` for a single plain
+//! agreement proves little. It reads well-formed policies only and takes every script for a single plain
 //! command: there are no scripts, no clock and no hand-written nets in here.
 
 use std::collections::BTreeMap;
@@ -356,11 +356,17 @@ impl Rule {
     /// The call as this rule sees it.
     fn deeds(&self, call: &Call) -> Vec<Deed> {
         let deed = |name: &str, certain| Deed { name: name.into(), certain };
-        if let Some(map) = self.maps.iter().find(|map| map.matches(call) == Some(true)) {
-            return vec![deed(&map.name, true)];
+        let mut deeds = Vec::new();
+        for map in &self.maps {
+            match map.matches(call) {
+                Some(true) => {
+                    deeds.push(deed(&map.name, true));
+                    return deeds;
+                }
+                Some(false) => deeds.push(deed(&map.name, false)),
+                None => {}
+            }
         }
-        let mentions = self.maps.iter().filter(|map| map.matches(call) == Some(false));
-        let mut deeds: Vec<_> = mentions.map(|map| deed(&map.name, false)).collect();
         deeds.push(deed(&self.own_name(call), true));
         deeds
     }
@@ -402,32 +408,67 @@ impl Rule {
 #[derive(Clone, Debug)]
 struct MapLine {
     tool: String,
-    field: String,
-    pattern: Regex,
+    takes: Takes,
     name: String,
+    /// The fields of the tool that hold commands.
+    command_fields: Vec<String>,
 }
 
+#[derive(Clone, Debug)]
+enum Takes {
+    Field { field: String, pattern: Regex },
+    Running { program: String, words: Vec<String> },
+}
+
+const COMMAND_FIELDS: [&str; 5] = ["command", "cmd", "script", "shell_command", "bash_command"];
+
 impl MapLine {
+    fn new(tool: &str, takes: Takes, name: &str) -> Self {
+        let command_fields = COMMAND_FIELDS.map(str::to_owned).to_vec();
+        Self { tool: tool.into(), takes, name: name.into(), command_fields }
+    }
+
     /// Whether the call has this map's name: certainly, possibly, or not at all.
     fn matches(&self, call: &Call) -> Option<bool> {
-        let text = call.input.get(&self.field).filter(|_| call.tool == self.tool)?.as_str()?;
-        let is_command = ["command", "cmd", "script"].contains(&self.field.as_str());
-        let found = self.pattern.find(text.trim())?;
-        Some(!is_command || found.start() == 0)
+        let text = |field: &String| call.input.get(field).filter(|_| call.tool == self.tool)?.as_str();
+        match &self.takes {
+            Takes::Field { field, pattern } => {
+                let found = pattern.find(text(field)?.trim())?;
+                Some(!self.command_fields.contains(field) || found.start() == 0)
+            }
+            Takes::Running { program, words } => {
+                let runs = |command: &str| {
+                    let mut given = command.split_whitespace();
+                    let is_program = given.next().and_then(|first| first.rsplit('/').next()) == Some(program);
+                    is_program && words.iter().all(|word| given.any(|given| given == word))
+                };
+                self.command_fields.iter().filter_map(text).any(runs).then_some(true)
+            }
+        }
     }
 }
 
 /// The rules of one file, each with all maps of the file.
 #[expect(clippy::panic, reason = "a policy of a test is the test's own mistake")]
 fn rules(text: &str) -> Vec<Rule> {
-    let mut maps = Vec::new();
+    let (mut maps, mut scripts) = (Vec::new(), Vec::new());
     let mut rules = Vec::new();
     for line in text.lines() {
         let words: Vec<&str> = line.split_whitespace().take_while(|word| !word.starts_with('#')).collect();
         let (name, says) = match words.as_slice() {
             [] => continue,
+            ["map", tool, "running", program, words @ .., "as", name] => {
+                let words = words.iter().map(|word| (*word).to_owned()).collect();
+                let takes = Takes::Running { program: (*program).into(), words };
+                maps.push(MapLine::new(tool, takes, name));
+                continue;
+            }
             ["map", place, pattern, "as", name] => {
                 maps.push(map(place, pattern, name));
+                continue;
+            }
+            ["script", place] => {
+                scripts.push(split(place));
                 continue;
             }
             ["require", "human-approval", "before", tool] => {
@@ -451,6 +492,10 @@ fn rules(text: &str) -> Vec<Rule> {
         };
         rules.push(Rule { name, maps: Vec::new(), active: true, says });
     }
+    for map in &mut maps {
+        let declared = scripts.iter().filter(|(tool, _)| *tool == map.tool).map(|(_, field)| field.clone());
+        map.command_fields.extend(declared);
+    }
     for rule in &mut rules {
         rule.maps.clone_from(&maps);
     }
@@ -459,7 +504,7 @@ fn rules(text: &str) -> Vec<Rule> {
 
 #[expect(clippy::panic, reason = "a policy of a test is the test's own mistake")]
 fn map(place: &str, pattern: &str, name: &str) -> MapLine {
-    let Some((tool, field)) = place.split_once('.') else { panic!("`{place}` has no field") };
+    let (tool, field) = split(place);
     let regex = match pattern.strip_prefix('/').and_then(|rest| rest.strip_suffix('/')) {
         Some(body) => body.to_owned(),
         None => {
@@ -470,5 +515,11 @@ fn map(place: &str, pattern: &str, name: &str) -> MapLine {
         }
     };
     let Ok(pattern) = Regex::new(&regex) else { panic!("`{pattern}` is no pattern") };
-    MapLine { tool: tool.into(), field: field.into(), pattern, name: name.into() }
+    MapLine::new(&tool, Takes::Field { field, pattern }, name)
+}
+
+#[expect(clippy::panic, reason = "a policy of a test is the test's own mistake")]
+fn split(place: &str) -> (String, String) {
+    let Some((tool, field)) = place.split_once('.') else { panic!("`{place}` has no field") };
+    (tool.into(), field.into())
 }

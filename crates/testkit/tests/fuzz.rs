@@ -6,8 +6,8 @@
 
 use bolero::check;
 use lockgate::{
-    Gate, Policy, Source,
-    call::read_script,
+    Call, Gate, Policy, Source,
+    call::{Reading, read_script},
     policy::{Diagnostic, Match, Pattern, lint, render, rules},
 };
 use lockgate_cli::{Clock, ServeOptions, protocol, serve};
@@ -64,10 +64,10 @@ fn any_rules_are_read() {
     let wholes = pieces(concat!(
         "require a before b\n¦require human-approval before b\n¦block a\n¦limit a to 3 per session\n¦",
         "limit b.c to 9223372036854775808 per a\n¦map bash.command cp as a\n¦",
-        "map bash.command /^rm\\s#/i as b\n¦observe block c\n¦mode observe\n¦\n¦# why\n",
+        "map bash.command /^rm\\s#/i as b\n¦map bash running git push as a\n¦script bash.x\n¦observe block c\n¦mode observe\n¦\n¦# why\n",
     ));
     let scraps = pieces(concat!(
-        "require¦human-approval¦before¦block¦limit¦to¦per¦session¦map¦as¦observe¦mode¦b.c¦",
+        "require¦human-approval¦before¦block¦limit¦to¦per¦session¦map¦as¦running¦script¦observe¦mode¦b.c¦",
         "9223372036854775809¦0¦/¦(¦)¦[¦#¦\\¦+¦{2}¦\u{feff}¦\u{1b}[31m¦\u{2028}¦字¦ ¦\n¦\r\n¦.¦",
     ));
     check!().with_max_len(BYTES_MAX).for_each(|bytes: &[u8]| {
@@ -92,6 +92,8 @@ name: n
 places: {a: 1, b: 0}
 free_tools: [read]
 terminal_places: [b]
+scripts: [run.it]
+maps: [{tool: run, running: [git, push], as: x}, {tool: run, field: it, word: rm, as: y}]
 transitions:
   - {name: start, inputs: [a], outputs: [b, b], tools: [x], deferred: true}
   - name: write
@@ -178,15 +180,24 @@ fn any_script_is_read_and_one_that_names_rm_is_not_read_as_harmless() {
         "rm -rf x¦ && ¦; ¦ | ¦\n¦$(rm x)¦`rm x`¦sudo rm x¦bash -c 'rm x'¦eval 'rm x'¦echo \"$x\"¦",
         "if rm x; then ls; fi¦for i in a b; do rm $i; done¦cat <<E\n$(rm x)\nE\n¦",
         "find . -exec rm {} +¦a=1 rm x > y¦case x in x) rm x;; esac¦f() { rm x; }¦xargs rm¦",
-        "$((1+$(rm x)))¦ls <(rm x)",
+        "$((1+$(rm x)))¦ls <(rm x)¦curl -o /tmp/x ¦https://a@b.example:80/x?y#z¦file:///etc/%2e./x¦../../x¦//host/x",
     ));
     let scraps = pieces(concat!(
         "rm¦ ¦;¦&&¦||¦|¦&¦(¦)¦{ ¦; }¦$(¦`¦\"¦'¦\\¦$'¦<(¦<<E\n¦<<-'E'\n¦\nE\n¦\n¦env ¦-c¦timeout 5 ¦",
-        "then¦fi¦do¦done¦esac¦$x¦${x:-¦}¦$((¦))¦a=¦>¦#¦é¦\0¦",
+        "then¦fi¦do¦done¦esac¦$x¦${x:-¦}¦$((¦))¦a=¦>¦#¦é¦\0¦://¦@¦%¦[::1]¦0x7f.1¦~/¦../¦\\\\¦．¦",
     ));
     check!().with_max_len(BYTES_MAX).for_each(|bytes: &[u8]| {
         let text = text(&wholes, &scraps, bytes);
         let script = read_script(&text);
+        // Whatever the script, its places are found without a panic, in a script and as plain text.
+        for field in ["command", "note", "url", "path"] {
+            let call = Call::new("1", "any").with(field, text.as_str());
+            let reading = Reading::of(&call);
+            let (paths, hosts) = (reading.paths(), reading.hosts());
+            assert!(
+                field != "command" || !script.opaque || !paths.unseen.is_empty() || !hosts.unseen.is_empty()
+            );
+        }
         for command in &script.commands {
             assert!(!command.is_confirmed || !script.opaque, "a doubtful script proves nothing: {text:?}");
         }

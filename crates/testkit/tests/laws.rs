@@ -208,6 +208,112 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(cases(500))]
+
+    #[test]
+    fn what_running_takes_the_bare_word_takes(script in scripts(select(LINES.to_vec()).prop_map(str::to_owned))) {
+        for program in ["rm", "git", "echo"] {
+            let [word, running] = blocked_under_both_forms(program, &script);
+            prop_assert!(word || !running, "`{program}` in {script}");
+        }
+    }
+
+    #[test]
+    fn nothing_around_a_command_hides_what_it_runs(script in scripts(spellings())) {
+        prop_assert_eq!(blocked_under_both_forms("rm", &script), [true; 2], "{}", script);
+    }
+}
+
+/// Whether a script is blocked under the map of a bare word, and under that of what runs.
+fn blocked_under_both_forms(program: &str, script: &str) -> [bool; 2] {
+    ["bash.command", "bash running"].map(|form| {
+        let gate = gate(&[&format!("map {form} {program} as taken\nblock taken")]);
+        !gate.call(&Call::new("1", "bash").in_session(SESSION).with("command", script)).lets_pass()
+    })
+}
+
+/// Lines that run, mention or hide something, and lines nobody can read.
+const LINES: [&str; 12] = [
+    "rm -rf x",
+    "echo rm",
+    "git commit -m 'stop calling rm'",
+    "git $x",
+    "gi''t push",
+    "docker run --rm x",
+    "$x rm",
+    "ls # rm",
+    "echo 'rm",
+    "r\"\"m 'git'",
+    "x=git; $x rm",
+    "ls",
+];
+
+/// `rm x` in the spellings of people who do not want it to be found.
+fn spellings() -> impl Strategy<Value = String> {
+    let programs = [
+        "rm",
+        "r''m",
+        "\\rm",
+        "\"r\"m",
+        "/bin/rm",
+        "$'\\x72m'",
+        "$'\\162'm",
+        "${x:-rm}",
+        "$(echo rm)",
+        "$x",
+        "r{,}m",
+    ];
+    let prefixes =
+        ["sudo", "env A=1", "nohup", "timeout 5", "command", "exec", "nice -n 5", "xargs", "time", "busybox"];
+    (
+        vec(select(prefixes.to_vec()), 0..3),
+        select(programs.to_vec()),
+        select(vec!["x", "-rf /", "\"$y\"", "*"]),
+    )
+        .prop_map(|(prefixes, program, arguments)| {
+            prefixes.into_iter().chain([program, arguments]).collect::<Vec<_>>().join(" ")
+        })
+}
+
+/// Scripts that run a line somewhere within them.
+fn scripts(line: impl Strategy<Value = String>) -> impl Strategy<Value = String> {
+    let around = [
+        "( @ )",
+        "{ @; }",
+        "@; ls",
+        "ls; @",
+        "ls && @",
+        "ls || @",
+        "ls | @",
+        "@ &",
+        "! @",
+        "echo $( @ )",
+        "echo \"a $( @ ) b\"",
+        "x=$( @ )",
+        "cat <( @ )",
+        "if @; then ls; fi",
+        "while @; do ls; done",
+        "for f in a b; do @; done",
+        "f() { @; }; f",
+        "cat <<E\n$( @ )\nE",
+        "ls\n@\nls",
+        "@ > out 2>&1",
+        "bash -c %",
+        "sudo sh -lc %",
+        "eval %",
+        "bash <<< %",
+        "ssh host %",
+        "trap % EXIT",
+    ];
+    (line, vec(select(around.to_vec()), 0..4)).prop_map(|(line, arounds)| {
+        arounds.iter().fold(line, |script, around| {
+            let quoted = format!("'{}'", script.replace('\'', r"'\''"));
+            around.replace('@', &script).replace('%', &quoted)
+        })
+    })
+}
+
 /// A policy under which `cp` earns twice and nothing else does.
 const EARNING: &str =
     "map bash.command cp as backup\nrequire backup before delete\nlimit send to 1 per backup";

@@ -86,7 +86,10 @@ fn the_example_in_the_readme_is_a_page_that_holds() {
 fn is_within_reach(story: &Story) -> bool {
     let plain = |step: &Step| match step {
         Step::Wait { .. } | Step::Halt { .. } => false,
-        Step::Call { input, .. } => input.get("command").and_then(Value::as_str).is_none_or(is_plain_command),
+        Step::Call { input, .. } => input.values().all(|value| match value {
+            Value::String(text) => is_plain_command(text),
+            other => !other.is_array() && !other.is_object(),
+        }),
         _ => true,
     };
     !story.observe

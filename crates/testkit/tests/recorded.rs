@@ -1,4 +1,4 @@
-//! What another gate was recorded to answer, compared with ours.
+//! What another gate was recorded to answer, compared with ours; and command lines, by what a shell would run.
 
 #![expect(
     clippy::unwrap_used,
@@ -13,29 +13,87 @@ use std::{
     process::{self, Command},
 };
 
-use lockgate_testkit::conformance::{Report, petriflow};
+use lockgate_testkit::conformance::{Conformance, Report, petriflow, shell};
 
-fn play(file: &str) -> Report {
+fn play(file: &str, conformance: Conformance) -> Report {
     let folder = env::var("LOCKGATE_DATA").expect("LOCKGATE_DATA names the folder of recorded data");
-    let text = fs::read_to_string(Path::new(&folder).join("petriflow").join(file)).unwrap();
-    let report = petriflow(&text).unwrap();
-    println!("{file}: {report}");
-    assert!(report.failures.is_empty(), "{report}");
+    play_file(&Path::new(&folder).join(file), conformance)
+}
+
+fn play_file(file: &Path, conformance: Conformance) -> Report {
+    let report = conformance(&fs::read_to_string(file).unwrap()).unwrap();
+    println!("{}: {report}", file.display());
+    assert!(report.failures.is_empty(), "{}:\n{report}", file.display());
     report
 }
 
 #[test]
 #[ignore = "needs LOCKGATE_DATA"]
 fn recorded_sessions_get_the_same_answers_reasons_and_markings() {
-    let report = play("traces.jsonl");
+    let report = play("petriflow/traces.jsonl", petriflow);
     assert_eq!((report.cases, report.steps, report.on_purpose.len()), (300, 9_000, 0));
 }
 
 #[test]
 #[ignore = "needs LOCKGATE_DATA"]
 fn recorded_inputs_give_the_same_nets_or_state_the_same_fact() {
-    let report = play("dsl.jsonl");
+    let report = play("petriflow/dsl.jsonl", petriflow);
     assert_eq!((report.cases, report.on_purpose.len()), (91, 9), "every row of the table is met once");
+}
+
+#[test]
+#[ignore = "needs LOCKGATE_DATA"]
+fn what_runs_rm_is_told_from_what_mentions_it() {
+    assert_eq!(play("shell/rm.yaml", shell).cases, 56);
+}
+
+#[test]
+fn what_runs_a_program_is_told_from_what_mentions_it() {
+    let files = ["chmod", "curl", "dd", "docker", "git", "kubectl", "mv"];
+    for file in files {
+        let report = play_file(&Path::new("data/shell").join(format!("{file}.yaml")), shell);
+        assert!(report.cases >= 15, "{file} has lost its lines");
+    }
+    assert_eq!(fs::read_dir("data/shell").unwrap().count(), files.len(), "every table is played");
+}
+
+#[test]
+fn every_line_that_is_taken_wrongly_is_told_and_a_bad_table_is_refused() {
+    let table = "# of ls
+program: ls
+runs:
+  - ls -l
+  - echo ls
+  - \"cd x\\nls\"
+mentions:
+  - man ls
+  - ls
+neither:
+  - also
+  - man ls
+";
+    insta::assert_snapshot!(shell(table).unwrap(), @"
+    line 5: runs: echo ls
+      expected: block under `map bash running ls as taken`
+      got:      allow
+    line 9: mentions: ls
+      expected: allow under `map bash running ls as taken`
+      got:      block
+    line 12: neither: man ls
+      expected: allow under `map bash.command ls as taken`
+      got:      block
+    14 steps
+    4/7
+    ");
+    let bad = |text: &str| shell(text).map(|report| report.to_string()).unwrap_err().to_string();
+    insta::assert_snapshot!(bad(""), @"line 1: there is no line in this table");
+    insta::assert_snapshot!(bad("runs: []"), @"line 1: there is no line in this table");
+    insta::assert_snapshot!(bad("run: [rm]"), @"line 1: `run` is none of `program`, `runs`, `mentions`, `neither`, or has no lines");
+    insta::assert_snapshot!(bad("runs: rm x"), @"line 1: `runs` is none of `program`, `runs`, `mentions`, `neither`, or has no lines");
+    insta::assert_snapshot!(bad("runs: [rm]\nruns: [rm]"), @"line 2: `runs` is there twice");
+    insta::assert_snapshot!(bad("- rm"), @"line 1: a list without a name");
+    insta::assert_snapshot!(bad("program: /bin/rm\nruns: [rm]"), @"line 1: policy.rules:1:18: error[program-with-folder]: a program is known by its name alone, not as '/bin/rm'");
+    insta::assert_snapshot!(bad("runs: ['rm"), @"line 1: no YAML: unclosed quote");
 }
 
 #[test]
@@ -110,12 +168,17 @@ fn the_program_says_yes_no_or_that_it_could_not_tell() {
         run(&["petriflow", path]),
         told(2, "error: `FILE` is no recording: line 1: expected value at line 1 column 1")
     );
+    fs::write(&file, "runs: [sudo rm x]\nmentions: [man rm]").unwrap();
+    assert_eq!(run(&["shell", path]), told(0, "2/2"));
     fs::remove_file(&file).unwrap();
     assert_eq!(
         run(&["petriflow", path]),
         told(2, "error: cannot read `FILE`: No such file or directory (os error 2)")
     );
-    assert_eq!(run(&["latin", path]), told(2, "error: no language is called `latin`; known: petriflow"));
+    assert_eq!(
+        run(&["latin", path]),
+        told(2, "error: no language is called `latin`; known: petriflow, shell")
+    );
     assert_eq!(run(&[]), told(2, "Exit 0: all agree, 1: some do not, 2: could not tell."));
     assert_eq!(run(&["--help"]), told(0, "Exit 0: all agree, 1: some do not, 2: could not tell."));
 }

@@ -110,6 +110,60 @@ fn a_map_behind_an_equal_one_is_told() {
 }
 
 #[test]
+fn a_map_of_what_runs_behind_a_wider_one_is_told() {
+    insta::assert_snapshot!(said("map bash running git as git\nmap bash running git push as push\nblock git\nblock push"), @r"
+    warning[hidden-map]: this map is never used: an earlier one takes its calls
+     --> ci.rules:2:1
+      |
+    2 | map bash running git push as push
+      | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ line 1 takes all of them and comes first
+      |
+      = try: leave one of them out, or name `git` in the rules
+    ");
+    for (first, second, is_hidden) in [
+        ("running git push", "running git push", true),
+        ("running git push", "running git push --force", true),
+        ("running git --force", "running git push --force", true),
+        ("running git push --force", "running git push", false),
+        ("running git --force push", "running git push --force", false),
+        ("running git", "running got", false),
+        ("running -a", "running -b", false),
+    ] {
+        let text = format!("map bash {first} as a\nmap bash {second} as b\nblock a\nblock b");
+        assert_eq!(codes(&text).contains(&"hidden-map"), is_hidden, "{first}, then {second}");
+    }
+}
+
+#[test]
+fn a_script_declared_in_vain_is_told() {
+    insta::assert_snapshot!(said("script bash.cmd\nscript sql.text\nscript py.code\nscript py.code\nmap py running rm as delete\nblock delete"), @r"
+    note[usual-script]: `cmd` is read as a script anyway
+     --> ci.rules:1:1
+      |
+    1 | script bash.cmd
+      | ^^^^^^^^^^^^^^^ says nothing new
+      |
+      = try: leave the line out
+
+    warning[unused-script]: no map of this file looks at `sql.text`
+     --> ci.rules:2:1
+      |
+    2 | script sql.text
+      | ^^^^^^^^^^^^^^^ read by nobody
+      |
+      = try: write a map for it, as in `map sql running rm as delete`
+
+    warning[duplicate-script]: `py.code` is declared twice
+     --> ci.rules:4:1
+      |
+    4 | script py.code
+      | ^^^^^^^^^^^^^^ first in line 3
+      |
+      = try: leave one of them out
+    ");
+}
+
+#[test]
 fn a_rule_behind_maps_is_a_note() {
     insta::assert_snapshot!(said("map bash.command rm as delete\nblock bash\nblock bash.run\nrequire backup before delete"), @r"
     note[hidden-tool]: this rule does not see the calls of `bash` that a map renames
@@ -217,6 +271,15 @@ fn a_name_taken_letter_by_letter_is_told() {
       |
       = try: write the name as the tool spells it
     "#);
+    insta::assert_snapshot!(said("map bash running \"git push\" as push\nblock push"), @r#"
+    warning[literal-name]: this word is taken letter by letter
+     --> ci.rules:1:18
+      |
+    1 | map bash running "git push" as push
+      |                  ^^^^ quotes are part of the name
+      |
+      = try: write the word as the program gets it
+    "#);
     let invisible = findings("block r\u{200b}m");
     assert_eq!(invisible[0].label, "`r\\u{200b}m` has an invisible character");
 }
@@ -231,6 +294,9 @@ fn sound_files_are_passed_in_silence() {
         "map bash.command rm as delete\nmap bash.command unlink as delete\nblock delete",
         "map bash.command rm as delete\nmap zsh.command rm as delete\nblock delete",
         "map bash.command rm as bash\nblock bash",
+        "map bash running git push --force as force-push\nmap bash running git push as push\nblock force-push\nblock push",
+        "script py.code\nmap py.code rm as delete\nblock delete",
+        "script py.code\nmap py running rm as delete\nblock delete",
     ] {
         assert_eq!(said(text), "", "for {text:?}");
     }

@@ -17,8 +17,15 @@ fn read(text: &str) -> String {
         (statement, Mode::Observe) => format!("observe {}", said_by(statement)),
         (statement, Mode::Enforce) => said_by(statement),
     });
-    let maps = draft.maps.iter().map(|map| format!("{:?}.{:?} as {:?}", map.tool, map.field, map.name));
-    mistakes.chain(rules).chain(maps).collect::<Vec<_>>().join("\n")
+    let maps = draft.maps.iter().map(|map| match &map.takes {
+        Takes::Field { field, .. } => format!("{:?}.{field:?} as {:?}", map.tool, map.name),
+        Takes::Running { program, words } => {
+            format!("{:?} running {program:?} {words:?} as {:?}", map.tool, map.name)
+        }
+    });
+    let scripts =
+        draft.scripts.iter().map(|script| format!("{:?}.{:?} is a script", script.tool, script.field));
+    mistakes.chain(rules).chain(maps).chain(scripts).collect::<Vec<_>>().join("\n")
 }
 
 fn said_by(statement: &Statement) -> String {
@@ -49,6 +56,9 @@ fn each_statement_says_what_it_says() {
         ("limit send to 3 per session", r#""send" 3 times"#),
         ("limit send to 3 per read", r#""send" 3 times, again after "read""#),
         ("map bash.command rm as delete", r#""bash"."command" as "delete""#),
+        ("map bash running git as git", r#""bash" running "git" [] as "git""#),
+        ("map bash running git push -f as push", r#""bash" running "git" ["push", "-f"] as "push""#),
+        ("script python.code", r#""python"."code" is a script"#),
         ("observe block email", r#"observe "email" never"#),
         ("mode enforce\nobserve block a\nblock b", "observe \"a\" never\n\"b\" never"),
         ("block a\nblock b\nmode observe", "observe \"a\" never\nobserve \"b\" never"),
@@ -70,6 +80,11 @@ fn names_are_any_words() {
         ("limit a to 3 per Session", r#""a" 3 times, again after "Session""#),
         ("limit a.b to 3 per session.x", r#""a.b" 3 times, again after "session.x""#),
         ("map bash.a.b rm as d.e", r#""bash"."a.b" as "d.e""#),
+        ("map bash.command running as busy", r#""bash"."command" as "busy""#),
+        ("map running running running as running", r#""running" running "running" [] as "running""#),
+        ("map bash running as as as", r#""bash" running "as" [] as "as""#),
+        ("map bash running sed as as as as", r#""bash" running "sed" ["as", "as"] as "as""#),
+        ("script script.script", r#""script"."script" is a script"#),
     ]);
 }
 
@@ -218,7 +233,7 @@ fn a_misspelt_keyword_is_named_with_its_neighbour() {
     5 | frobnicate
       | ^^^^^^^^^^ no statement starts like this
       |
-      = try: start the line with `require`, `limit`, `block`, `map`, `observe` or `mode`, or with `#` for a comment
+      = try: start the line with `require`, `limit`, `block`, `map`, `script`, `observe` or `mode`, or with `#` for a comment
     ");
 }
 
@@ -411,7 +426,7 @@ fn a_map_says_which_field_of_which_tool() {
     1 | map bash rm as delete
       |     ^^^^ which field of its input?
       |
-      = try: write `bash.command`, if the pattern is about the field `command`
+      = try: write `bash.command`, if the field `command` is meant
 
     error[empty-target]: tool and field must be non-empty in '.command'
      --> ci.rules:2:5
@@ -428,6 +443,96 @@ fn a_map_says_which_field_of_which_tool() {
       |                     ^^ expected `as`
       |
       = try: write `map bash.command rm as delete`
+    ");
+}
+
+#[test]
+fn a_map_of_what_runs_says_tool_program_and_name() {
+    insta::assert_snapshot!(said("map bash running\nmap bash running as push\nmap bash running git push\nmap bash running git push to push\nmap bash.command running git push as push\nmap bash running /usr/bin/rm as delete\nmap bash running /rm/ as delete"), @r"
+    error[token-count]: 'map <tool> running <program> as <name>' expects at least 6 tokens, got 3
+     --> ci.rules:1:1
+      |
+    1 | map bash running
+      | ^^^^^^^^^^^^^^^^ 3 too few
+      |
+      = try: write `map bash running <program> as <name>`
+
+    error[token-count]: 'map <tool> running <program> as <name>' expects at least 6 tokens, got 5
+     --> ci.rules:2:1
+      |
+    2 | map bash running as push
+      | ^^^^^^^^^^^^^^^^^^^^^^^^ 1 too few
+      |
+      = try: write `map bash running <program> as push`
+
+    error[token-count]: 'map <tool> running <program> as <name>' expects at least 6 tokens, got 5
+     --> ci.rules:3:1
+      |
+    3 | map bash running git push
+      | ^^^^^^^^^^^^^^^^^^^^^^^^^ 1 too few
+      |
+      = try: write `map bash running git as push`
+
+    error[expected-word]: expected 'as' at position 6, got 'to'
+     --> ci.rules:4:27
+      |
+    4 | map bash running git push to push
+      |                           ^^ expected `as`
+      |
+      = try: put `as` before the name, which is the last word: `… as push`
+
+    error[unexpected-field]: expected a tool without a field (e.g., bash), got 'bash.command'
+     --> ci.rules:5:5
+      |
+    5 | map bash.command running git push as push
+      |     ^^^^^^^^^^^^ `running` looks at every script of the tool
+      |
+      = try: write `map bash running git push as push`
+
+    error[program-with-folder]: a program is known by its name alone, not as '/usr/bin/rm'
+     --> ci.rules:6:18
+      |
+    6 | map bash running /usr/bin/rm as delete
+      |                  ^^^^^^^^^^^ neither a path nor a pattern
+      |
+      = try: write `rm`; it is taken from every folder
+
+    error[program-with-folder]: a program is known by its name alone, not as '/rm/'
+     --> ci.rules:7:18
+      |
+    7 | map bash running /rm/ as delete
+      |                  ^^^^ neither a path nor a pattern
+      |
+      = try: write `rm`; it is taken from every folder
+    ");
+}
+
+#[test]
+fn a_script_says_which_field_of_which_tool() {
+    insta::assert_snapshot!(said("script python\nscript python.code please\nobserve script python.code"), @r"
+    error[missing-field]: expected <tool>.<field> (e.g., bash.command), got 'python'
+     --> ci.rules:1:8
+      |
+    1 | script python
+      |        ^^^^^^ which field of its input?
+      |
+      = try: write `python.command`, if the field `command` is meant
+
+    error[token-count]: 'script <tool>.<field>' expects 2 tokens, got 3
+     --> ci.rules:2:20
+      |
+    2 | script python.code please
+      |                    ^^^^^^ 1 too many
+      |
+      = try: put a `#` before what is meant as a comment
+
+    error[observe-without-rule]: 'observe <rule>' expects a rule, got 'script'
+     --> ci.rules:3:9
+      |
+    3 | observe script python.code
+      |         ^^^^^^ not a rule
+      |
+      = try: write `observe` before `require`, `limit` or `block` only, or `mode observe` for the whole file
     ");
 }
 
@@ -555,6 +660,9 @@ fn scraps() -> impl proptest::strategy::Strategy<Value = String> {
     let word = prop_oneof![
         proptest::sample::select(vec![
             "map",
+            "running",
+            "script",
+            "bash",
             "require",
             "limit",
             "block",

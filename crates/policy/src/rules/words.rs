@@ -20,7 +20,7 @@ impl Word<'_> {
     }
 }
 
-/// The words of a line; the longest statement with its prefix has seven.
+/// The words of a line; most statements have at most seven.
 pub(super) type Words<'t> = SmallVec<[Word<'t>; 8]>;
 
 /// The lines of a file, each with the byte it starts at.

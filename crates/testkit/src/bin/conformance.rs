@@ -1,4 +1,4 @@
-//! Plays recorded cases of another gate through Lockgate and counts those that agree.
+//! Plays recorded cases through Lockgate and counts those that agree.
 
 use std::{
     env, fs,
@@ -14,7 +14,7 @@ fn main() -> ExitCode {
     let said = match arguments.as_slice() {
         ["--help" | "-h" | "help"] => io::stdout().write_all(help().as_bytes()).map(|()| 0),
         [language, path] => match play(language, path) {
-            Ok(report) => writeln!(io::stdout(), "{report}").map(|()| u8::from(!report.failures.is_empty())),
+            Ok(report) => writeln!(io::stdout(), "{report}").map(|()| u8::from(!report.holds())),
             Err(error) => writeln!(io::stderr(), "error: {error}").map(|()| 2),
         },
         _ => io::stderr().write_all(help().as_bytes()).map(|()| 2),
@@ -34,7 +34,7 @@ fn play(language: &str, path: &str) -> Result<Report, String> {
 fn help() -> String {
     format!(
         "Play recorded cases through the gate and count those that agree\n\n\
-         conformance LANGUAGE FILE.jsonl\n\n\
+         conformance LANGUAGE FILE\n\n\
          Languages: {}\n\
          Exit 0: all agree, 1: some do not, 2: could not tell.\n",
         names()
