@@ -26,7 +26,11 @@ impl Arguments {
     pub(crate) fn prints_data(&self) -> bool {
         match self.command {
             Command::Gate(_) | Command::Graph(_) | Command::Completions(_) => true,
-            Command::Demo | Command::Verify(_) | Command::Check(_) | Command::Explain(_) => self.json,
+            Command::Demo
+            | Command::Verify(_)
+            | Command::Check(_)
+            | Command::Explain(_)
+            | Command::See(_) => self.json,
         }
     }
 }
@@ -57,6 +61,9 @@ pub(crate) enum Command {
     /// Play calls and say why each verdict, net by net
     #[command(after_help = EXPLAIN_EXAMPLES)]
     Explain(ExplainArguments),
+    /// Show what the gate sees in a call
+    #[command(after_help = SEE_EXAMPLES)]
+    See(SeeArguments),
     /// Draw the nets of a policy
     #[command(after_help = GRAPH_EXAMPLES)]
     Graph(GraphArguments),
@@ -93,6 +100,13 @@ Examples:
 
 A line is one of `lockgate gate`, or a call by itself, which succeeds unless it
 says \"ok\": false.";
+
+const SEE_EXAMPLES: &str = "\
+Examples:
+  lockgate see --tool bash --input '{\"command\": \"cd /srv && sudo rm -rf data\"}'
+  lockgate see ops.rules --tool bash --input '{\"command\": \"cp a b; rm a\"}'
+
+Exit 0: everything can be told, 1: there are doubts, 2: no such call.";
 
 const GRAPH_EXAMPLES: &str = "\
 Examples:
@@ -137,6 +151,22 @@ pub(crate) struct ExplainArguments {
     /// Show the nets that have no say, too
     #[arg(long)]
     pub(crate) all: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SeeArguments {
+    /// Policy files, or folders of them, to see the deeds under
+    #[arg(value_name = "POLICY")]
+    pub(crate) files: Vec<PathBuf>,
+    /// The tool
+    #[arg(long, value_name = "NAME")]
+    pub(crate) tool: String,
+    /// The tool's input
+    #[arg(long, value_name = "JSON")]
+    pub(crate) input: Option<String>,
+    /// The folder relative paths start from
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cwd: Option<String>,
 }
 
 #[derive(Debug, Args)]

@@ -6,6 +6,7 @@ mod demo;
 mod explain;
 mod gate;
 mod graph;
+mod see;
 mod verify;
 
 use std::{io::ErrorKind, path::Path};
@@ -25,6 +26,7 @@ pub(crate) fn run(arguments: &Arguments, console: &mut Console<'_>) -> u8 {
         Command::Verify(arguments) => verify::run(arguments, json, console),
         Command::Check(arguments) => check::run(arguments, json, console),
         Command::Explain(arguments) => explain::run(arguments, json, console),
+        Command::See(arguments) => see::run(arguments, json, console),
         Command::Graph(arguments) => graph::run(arguments, json, console),
         Command::Completions(arguments) => completions::run(arguments, console),
         // It speaks nothing but JSON anyway.

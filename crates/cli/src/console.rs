@@ -84,6 +84,11 @@ pub(crate) fn dim<T>(text: T) -> Painted<T> {
     Painted(Style::new().dimmed(), text)
 }
 
+/// What is not certain.
+pub(crate) fn doubtful<T>(text: T) -> Painted<T> {
+    Painted(AnsiColor::Yellow.on_default().bold(), text)
+}
+
 /// Something wrong.
 pub(crate) fn wrong<T>(text: T) -> Painted<T> {
     Painted(AnsiColor::Red.on_default().bold(), text)

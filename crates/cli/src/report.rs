@@ -65,6 +65,22 @@ pub(crate) fn note(out: &mut dyn Write, word: &str, sentence: &str) -> io::Resul
     said(out, &dim(word), word.chars().count(), sentence)
 }
 
+/// Writes a word in a colour of its own and its sentence.
+pub(crate) fn painted_note(
+    out: &mut dyn Write,
+    painted: &dyn std::fmt::Display,
+    word: &str,
+    sentence: &str,
+) -> io::Result<()> {
+    said(out, painted, word.chars().count(), sentence)
+}
+
+/// Writes a word and a text that is not wrapped, and leaves the line open.
+pub(crate) fn line(out: &mut dyn Write, word: &str, text: &str) -> io::Result<()> {
+    let gap = WORD.saturating_sub(word.chars().count());
+    write!(out, "{:MARGIN$}{}{:gap$}{text}", "", dim(word), "")
+}
+
 fn place(out: &mut dyn Write, obstacle: &Obstacle) -> io::Result<()> {
     if obstacle.line == 0 {
         return Ok(());

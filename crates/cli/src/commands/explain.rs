@@ -76,7 +76,7 @@ impl Player<'_> {
         if is_bare {
             return match decode_call(line, &format!("line-{number}")) {
                 Ok((message, ok)) => {
-                    let at = self.server.moment(None).map_err(CommandError::said)?;
+                    let at = self.server.moment(None);
                     self.play_call(number, message, at, Some(ok.unwrap_or(true)), console)
                 }
                 Err(error) => self.tell_error(number, &error.to_string(), console),
@@ -85,7 +85,7 @@ impl Player<'_> {
         match decode(line) {
             Ok(request) => match request.message {
                 Message::Call(message) => {
-                    let at = self.server.moment(request.at).map_err(CommandError::said)?;
+                    let at = self.server.moment(request.at);
                     self.play_call(number, *message, at, None, console)
                 }
                 _ => self.play_other(number, line, console),

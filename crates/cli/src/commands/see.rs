@@ -1,0 +1,353 @@
+//! `lockgate see`: what the gate sees in a call.
+//!
+//! The commands its scripts would run, the paths and hosts it names, what it amounts to under given policy files,
+//! and every doubt. Nothing is judged here; `check` and `explain` do that.
+
+use std::io::{self, Write};
+
+use lockgate::{
+    Call, LocalFiles, Policy,
+    call::{
+        Access, Command, Known, Reach, Reading, RedirectionKind, Script, Spot, TouchedHost, TouchedPath,
+        Word, visible,
+    },
+};
+use serde::Serialize;
+
+use crate::{
+    args::SeeArguments,
+    console::{CommandError, Console, Ending, bold, dim, doubtful},
+    protocol::{decode_call, encode},
+    report,
+};
+
+pub(crate) fn run(
+    arguments: &SeeArguments,
+    json: bool,
+    console: &mut Console<'_>,
+) -> Result<Ending, CommandError> {
+    let policy = match arguments.files.as_slice() {
+        [] => None,
+        files => Some(super::open(files)?.policy),
+    };
+    let call = call_of(arguments)?;
+    let seen = Seen::of(&call, policy.as_ref());
+    if json {
+        writeln!(console.out, "{}", encode(&seen))?;
+    } else {
+        seen.write(console.out)?;
+    }
+    Ok(if seen.has_doubts() { Ending::No } else { Ending::Yes })
+}
+
+fn call_of(arguments: &SeeArguments) -> Result<Call, CommandError> {
+    let input = arguments.input.as_deref().unwrap_or("{}");
+    let tool = serde_json::Value::from(arguments.tool.as_str());
+    let text = format!(r#"{{"tool": {tool}, "input": {input}}}"#);
+    let wrong = |error| {
+        CommandError::Said(format!(
+            "`--input` is no JSON object: {error}; try --input '{{\"command\": \"ls\"}}'"
+        ))
+    };
+    let (message, _) = decode_call(&text, "see").map_err(wrong)?;
+    let mut call = message.into_call("see", lockgate::Time(0));
+    call.about.cwd.clone_from(&arguments.cwd);
+    Ok(call)
+}
+
+/// Everything there is to see in a call.
+#[derive(Serialize)]
+struct Seen {
+    tool: String,
+    scripts: Vec<SeenScript>,
+    paths: Vec<SeenPath>,
+    hosts: Vec<SeenHost>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    deeds: Option<Vec<SeenDeed>>,
+    doubts: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct SeenScript {
+    field: String,
+    opaque: bool,
+    commands: Vec<SeenCommand>,
+}
+
+#[derive(Serialize)]
+struct SeenCommand {
+    program: Option<String>,
+    text: String,
+    words: Vec<SeenWord>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    redirections: Vec<SeenRedirection>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    assignments: Vec<(String, SeenWord)>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    reached_by: Vec<String>,
+    unconditional: bool,
+    confirmed: bool,
+    opaque: bool,
+}
+
+#[derive(Serialize)]
+struct SeenWord {
+    text: String,
+    known: &'static str,
+}
+
+#[derive(Serialize)]
+struct SeenRedirection {
+    does: &'static str,
+    target: SeenWord,
+}
+
+#[derive(Serialize)]
+struct SeenPath {
+    text: String,
+    access: &'static str,
+    guess: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    paths: Vec<String>,
+    /// Where links on this machine lead, if elsewhere than the text says.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    behind_links: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    doubt: Option<String>,
+}
+
+#[derive(Serialize)]
+struct SeenHost {
+    text: String,
+    guess: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    host: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reach: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    doubt: Option<String>,
+}
+
+#[derive(Serialize)]
+struct SeenDeed {
+    name: String,
+    certain: bool,
+    confirmed: bool,
+}
+
+impl Seen {
+    fn of(call: &Call, policy: Option<&Policy>) -> Self {
+        let is_declared =
+            |field: &str| policy.is_some_and(|policy| policy.declares_script(&call.tool, field));
+        let reading = Reading::with_script_fields(call, is_declared);
+        let (paths, hosts) = (reading.paths(), reading.hosts());
+        let mut doubts: Vec<String> = Vec::new();
+        let scripts = reading.scripts().map(|(field, script)| {
+            doubts.extend(script.doubts.iter().cloned());
+            SeenScript::of(field.to_string(), script)
+        });
+        let scripts = scripts.collect();
+        for unseen in paths.unseen.iter().chain(&hosts.unseen).map(ToString::to_string) {
+            if !doubts.contains(&unseen) {
+                doubts.push(unseen);
+            }
+        }
+        Self {
+            tool: call.tool.clone(),
+            scripts,
+            paths: paths.touched.iter().map(SeenPath::of).collect(),
+            hosts: hosts.touched.iter().map(SeenHost::of).collect(),
+            deeds: policy.map(|policy| deeds_of(policy, call)),
+            doubts,
+        }
+    }
+
+    fn has_doubts(&self) -> bool {
+        !self.doubts.is_empty()
+    }
+
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        writeln!(out, "{}", bold(visible(&self.tool)))?;
+        for script in &self.scripts {
+            let mut word = "runs";
+            for command in &script.commands {
+                command.write(out, word)?;
+                word = "";
+            }
+        }
+        // A word that merely might be a file's name is data for rules, and noise for people.
+        let told = self.paths.iter().filter(|path| !path.guess || path.doubt.is_some());
+        for (at, path) in told.enumerate() {
+            report::note(out, if at == 0 { "paths" } else { "" }, &path.words())?;
+        }
+        for (at, host) in self.hosts.iter().enumerate() {
+            report::note(out, if at == 0 { "hosts" } else { "" }, &host.words())?;
+        }
+        if let Some(deeds) = &self.deeds {
+            let names: Vec<String> = deeds.iter().map(SeenDeed::words).collect();
+            report::note(out, "deeds", &names.join(", "))?;
+        }
+        self.doubts.iter().try_for_each(|doubt| report::painted_note(out, &doubtful("doubt"), "doubt", doubt))
+    }
+}
+
+/// What the call amounts to, each deed once, for whichever rules.
+fn deeds_of(policy: &Policy, call: &Call) -> Vec<SeenDeed> {
+    let mut seen: Vec<SeenDeed> = Vec::new();
+    for deed in policy.deeds(call).iter().flat_map(|(_, deeds)| deeds) {
+        let deed =
+            SeenDeed { name: deed.name.to_string(), certain: deed.certain, confirmed: deed.is_confirmed };
+        if !seen.iter().any(|known| (&known.name, known.certain) == (&deed.name, deed.certain)) {
+            seen.push(deed);
+        }
+    }
+    seen
+}
+
+impl SeenScript {
+    fn of(field: String, script: &Script) -> Self {
+        let commands = script.commands.iter().map(SeenCommand::of).collect();
+        Self { field, opaque: script.opaque, commands }
+    }
+}
+
+impl SeenCommand {
+    fn of(command: &Command) -> Self {
+        let redirections = command.redirections.iter().map(|it| SeenRedirection {
+            does: match it.kind {
+                RedirectionKind::Reads => "reads",
+                RedirectionKind::Writes => "writes",
+                RedirectionKind::Appends => "appends",
+            },
+            target: SeenWord::of(&it.target),
+        });
+        Self {
+            program: command.program.clone(),
+            text: command.text.clone(),
+            words: command.words.iter().map(SeenWord::of).collect(),
+            redirections: redirections.collect(),
+            assignments: command
+                .assignments
+                .iter()
+                .map(|(name, value)| (name.clone(), SeenWord::of(value)))
+                .collect(),
+            reached_by: command.reached_by.clone(),
+            unconditional: command.is_unconditional,
+            confirmed: command.is_confirmed,
+            opaque: command.opaque,
+        }
+    }
+
+    /// The command, further to the right the deeper it hides, and what is to be known about it.
+    fn write(&self, out: &mut dyn Write, word: &str) -> io::Result<()> {
+        let mut about = Vec::new();
+        if !self.reached_by.is_empty() {
+            about.push(format!("in {}", self.reached_by.join(", ")));
+        }
+        about.extend(self.redirections.iter().map(|it| format!("{} {}", it.does, it.target.text)));
+        if !self.unconditional {
+            about.push("perhaps".to_owned());
+        }
+        let indent = "  ".repeat(self.reached_by.len().min(8));
+        let text = format!("{indent}{}", visible(&self.text));
+        let about = visible(&about.join("; "));
+        report::line(out, word, &text)?;
+        if self.opaque {
+            write!(out, "  {}", doubtful("opaque"))?;
+        }
+        if !about.is_empty() {
+            write!(out, "  {}", dim(about))?;
+        }
+        writeln!(out)
+    }
+}
+
+impl SeenWord {
+    fn of(word: &Word) -> Self {
+        let known = match word.known {
+            Known::Certain => "certain",
+            Known::Glob => "glob",
+            Known::Unknown => "unknown",
+        };
+        Self { text: word.text.clone(), known }
+    }
+}
+
+impl SeenPath {
+    fn of(path: &TouchedPath) -> Self {
+        let (spots, doubt) = match &path.spots {
+            Ok(spots) => (spots.as_slice(), None),
+            Err(doubt) => ([].as_slice(), Some(doubt.to_string())),
+        };
+        let is_behind = |spot: &Spot| spot.canonical(&LocalFiles).filter(|real| *real != spot.path);
+        let access = match path.access {
+            Access::Reads => "reads",
+            Access::Writes => "writes",
+            Access::Runs => "runs",
+            Access::Unknown => "touches",
+        };
+        Self {
+            text: path.text.clone(),
+            access,
+            guess: path.is_guess,
+            paths: spots.iter().map(|spot| spot.path.clone()).collect(),
+            behind_links: spots.iter().filter_map(is_behind).collect(),
+            doubt,
+        }
+    }
+
+    fn words(&self) -> String {
+        let guess = if self.guess { "perhaps " } else { "" };
+        match &self.doubt {
+            Some(doubt) => format!("{guess}{} {}: {doubt}", self.access, self.text),
+            None if self.behind_links.is_empty() => {
+                format!("{guess}{} {}", self.access, self.paths.join(" or "))
+            }
+            None => {
+                let (text, behind) = (self.paths.join(" or "), self.behind_links.join(" or "));
+                format!("{guess}{} {text}, behind links {behind}", self.access)
+            }
+        }
+    }
+}
+
+impl SeenHost {
+    fn of(host: &TouchedHost) -> Self {
+        let (name, reach, doubt) = match &host.host {
+            Ok(host) => (Some(host.name().to_owned()), Some(reach_word(host.reach())), None),
+            Err(doubt) => (None, None, Some(doubt.to_string())),
+        };
+        Self { text: host.text.clone(), guess: host.is_guess, host: name, reach, doubt }
+    }
+
+    fn words(&self) -> String {
+        let guess = if self.guess { "perhaps " } else { "" };
+        match (&self.host, &self.doubt) {
+            (Some(host), _) => format!("{guess}{host} ({})", self.reach.unwrap_or_default()),
+            (None, doubt) => format!("{guess}{}: {}", self.text, doubt.as_deref().unwrap_or_default()),
+        }
+    }
+}
+
+fn reach_word(reach: Reach) -> &'static str {
+    match reach {
+        Reach::Name => "a name",
+        Reach::Public => "public",
+        Reach::Private => "a private network",
+        Reach::Loopback => "this machine",
+        Reach::LinkLocal => "the network at hand",
+        Reach::Unspecified => "no particular address",
+        Reach::Metadata => "the metadata of a cloud",
+        Reach::Reserved => "reserved",
+    }
+}
+
+impl SeenDeed {
+    fn words(&self) -> String {
+        match (self.certain, self.confirmed) {
+            (true, true) => format!("`{}`", self.name),
+            (true, false) => format!("`{}`, which no success proves", self.name),
+            (false, _) => format!("perhaps `{}`", self.name),
+        }
+    }
+}
