@@ -142,10 +142,10 @@ mod tests {
             ("../../x/..", None, "../.."),
             ("/..", None, "/"),
             ("//etc//passwd", None, "/etc/passwd"),
-            ("x", Some("/work"), "/work/x"),
-            ("../x", Some("/work/a"), "/work/x"),
-            ("../../../etc", Some("/work"), "/etc"),
-            ("/etc", Some("/work"), "/etc"),
+            ("x", Some("/desk"), "/desk/x"),
+            ("../x", Some("/desk/a"), "/desk/x"),
+            ("../../../etc", Some("/desk"), "/etc"),
+            ("/etc", Some("/desk"), "/etc"),
             ("../x", Some("a"), "x"),
             ("...", None, "..."),
             ("./~/x", None, "./~/x"),
@@ -164,7 +164,7 @@ mod tests {
             ("a\nb", None, PathDoubt::ControlCharacter),
             ("a\u{85}b", None, PathDoubt::ControlCharacter),
             ("~/x", None, PathDoubt::Home),
-            ("~root/x", Some("/work"), PathDoubt::Home),
+            ("~root/x", Some("/desk"), PathDoubt::Home),
             ("x", Some(""), PathDoubt::Empty),
             ("x", Some("/wo\0rk"), PathDoubt::ControlCharacter),
         ];
@@ -176,14 +176,14 @@ mod tests {
     #[test]
     fn only_what_is_certainly_inside_is_under_a_folder() {
         let rows = [
-            ("/work/a", "/work", None, true),
-            ("/work", "/work/", None, true),
-            ("/workshop", "/work", None, false),
-            ("/work/../etc", "/work", None, false),
-            ("/work/a/../b", "/work", None, true),
-            ("a", "/work", Some("/work"), true),
-            ("../a", "/work", Some("/work"), false),
-            ("a", "/work", None, false),
+            ("/desk/a", "/desk", None, true),
+            ("/desk", "/desk/", None, true),
+            ("/deskshop", "/desk", None, false),
+            ("/desk/../etc", "/desk", None, false),
+            ("/desk/a/../b", "/desk", None, true),
+            ("a", "/desk", Some("/desk"), true),
+            ("../a", "/desk", Some("/desk"), false),
+            ("a", "/desk", None, false),
             ("a/b", "a", None, true),
             ("a/../../a/b", "a", None, false),
             ("../a", "..", None, false),
@@ -191,8 +191,8 @@ mod tests {
             ("..", ".", None, false),
             ("/etc", ".", None, false),
             ("/anything", "/", None, true),
-            ("/work/a\0", "/work", None, false),
-            ("~/work", "/", None, false),
+            ("/desk/a\0", "/desk", None, false),
+            ("~/desk", "/", None, false),
         ];
         for (path, folder, cwd, under) in rows {
             assert_eq!(is_under(path, folder, cwd), under, "{path:?} under {folder} in {cwd:?}");

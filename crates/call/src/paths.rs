@@ -886,7 +886,7 @@ mod tests {
     /// The paths of one command as a script's reader would hand it on.
     fn see(command: Command) -> Vec<(String, Access)> {
         let mut call = Call::new("1", "bash");
-        call.about.cwd = Some("/work".into());
+        call.about.cwd = Some("/desk".into());
         let mut reading = Reading::of(&call);
         let script = Script { commands: vec![command], ..Script::default() };
         let selector = Selector::parse("command").unwrap();
@@ -913,7 +913,7 @@ mod tests {
         let rows = [
             (RedirectionKind::Reads, "../x", Known::Certain, vec![("/x", Access::Reads)]),
             (RedirectionKind::Writes, "/etc/x", Known::Certain, vec![("/etc/x", Access::Writes)]),
-            (RedirectionKind::Appends, "a", Known::Certain, vec![("/work/a", Access::Writes)]),
+            (RedirectionKind::Appends, "a", Known::Certain, vec![("/desk/a", Access::Writes)]),
             (RedirectionKind::Writes, "$x", Known::Unknown, vec![("?Computed", Access::Writes)]),
             (RedirectionKind::Writes, "/dev/null", Known::Certain, vec![]),
         ];
@@ -927,7 +927,7 @@ mod tests {
     #[test]
     fn a_shell_pattern_stands_for_the_folder_it_looks_in() {
         for (pattern, seen) in
-            [("src/*.rs", "/work/src"), ("../*/x", "/"), ("*/../../x", "?Glob"), (".*", "?Glob")]
+            [("src/*.rs", "/desk/src"), ("../*/x", "/"), ("*/../../x", "?Glob"), (".*", "?Glob")]
         {
             let words = vec![word("cat", Known::Certain), word(pattern, Known::Glob)];
             assert_eq!(see(Command { words, ..cat() }), [(seen.to_owned(), Access::Reads)], "{pattern}");
@@ -944,7 +944,7 @@ mod tests {
     fn what_find_puts_in_is_seen_where_it_starts() {
         let words = vec![word("cat", Known::Certain), word("{}", Known::Unknown), word("a", Known::Certain)];
         let reached_by = vec!["find -exec".to_owned()];
-        assert_eq!(see(Command { words, reached_by, ..cat() }), [("/work/a".to_owned(), Access::Reads)]);
+        assert_eq!(see(Command { words, reached_by, ..cat() }), [("/desk/a".to_owned(), Access::Reads)]);
     }
 
     #[test]

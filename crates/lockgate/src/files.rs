@@ -23,18 +23,18 @@ mod tests {
     #[test]
     fn a_link_out_of_the_folder_is_not_under_it() {
         let folder = std::env::temp_dir().join(format!("lockgate-files-{}", std::process::id()));
-        let work = folder.join("work");
-        std::fs::create_dir_all(&work).unwrap();
-        std::os::unix::fs::symlink("/etc", work.join("link")).unwrap();
-        let work = std::fs::canonicalize(&work).unwrap();
+        let desk = folder.join("desk");
+        std::fs::create_dir_all(&desk).unwrap();
+        std::os::unix::fs::symlink("/etc", desk.join("link")).unwrap();
+        let desk = std::fs::canonicalize(&desk).unwrap();
         let under = |name: &str| {
-            let path = work.join(name).display().to_string();
+            let path = desk.join(name).display().to_string();
             let touched = paths(&Call::new("1", "write").with("path", path));
-            let work = work.display().to_string();
-            let is_under = |files| touched.touched.iter().all(|path| path.is_under(&work, files));
+            let desk = desk.display().to_string();
+            let is_under = |files| touched.touched.iter().all(|path| path.is_under(&desk, files));
             (is_under(None), is_under(Some(&LocalFiles)))
         };
-        let answers = [under("new/file"), under("link/passwd"), under("link/../work/x")];
+        let answers = [under("new/file"), under("link/passwd"), under("link/../desk/x")];
         std::fs::remove_dir_all(&folder).unwrap();
         // By its text each stays inside; behind the link only the first does.
         assert_eq!(answers, [(true, true), (true, false), (true, false)]);

@@ -150,7 +150,7 @@ mod tests {
             if value != "missing" {
                 input.insert("x".into(), value.clone());
             }
-            assert_eq!(condition.holds(&input, Some("/work")), *expected, "{condition}: {value}");
+            assert_eq!(condition.holds(&input, Some("/desk")), *expected, "{condition}: {value}");
         }
     }
 
@@ -163,7 +163,7 @@ mod tests {
         let rows = [
             ("src/a.rs", true),
             ("src", true),
-            ("/work/src/a.rs", true),
+            ("/desk/src/a.rs", true),
             ("./src//b/../a.rs", true),
             ("/tmp/x", true),
             ("src/../secret", false),
