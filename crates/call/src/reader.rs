@@ -12,16 +12,14 @@ use rable::{ListOperator, Node, NodeKind};
 
 use crate::confirm::confirm;
 use crate::environment;
-use crate::glob::fits;
-use crate::interpreters::{Interpreter, Source, interpreter};
 use crate::scan::Place;
-use crate::script::{Command, Known, Redirection, RedirectionKind, SCRIPT_BYTES_MAX, Script, TOO_LONG, Word};
-use crate::unwrap::{Inner, Unwrapped, unwrap};
+use crate::script::{Command, Redirection, RedirectionKind, SCRIPT_BYTES_MAX, Script, TOO_LONG, Word};
 use crate::variables::Variables;
 use crate::words::{Field, IN_PARAMETER, Inside, look_into, resolve};
-use crate::wrappers::is_shell;
 use crate::written::{Content, Written};
-use crate::{interpreters, wrappers};
+
+mod files;
+mod run;
 
 /// How deep commands may be nested, by brackets, loops, quotes and wrappers together.
 const NESTING_MAX: usize = 64;
@@ -35,31 +33,9 @@ const SUBSTITUTIONS_MAX: usize = 64;
 /// How often the limits of one script may be used up again by scripts within it.
 const ROUNDS_MAX: usize = 4;
 
-/// The longest glob that is compared with names.
-const GLOB_BYTES_MAX: usize = 64;
-
 /// The most reasons that are given for a doubt, and the longest name in one.
 const DOUBTS_MAX: usize = 8;
 const NAME_CHARS_MAX: usize = 60;
-
-/// Builtins that take names of variables, and so run what stands in `name[$(…)]` once more.
-const NAMERS: [&str; 12] = [
-    "declare",
-    "export",
-    "getopts",
-    "let",
-    "local",
-    "mapfile",
-    "read",
-    "readarray",
-    "readonly",
-    "typeset",
-    "unset",
-    "wait",
-];
-
-/// Commands after which the rest of the script may not run.
-const STOPPERS: [&str; 9] = ["break", "continue", "exec", "exit", "kill", "logout", "return", "set", "trap"];
 
 /// What comes on a command's standard input.
 #[derive(Clone, Debug)]
@@ -70,12 +46,6 @@ pub(crate) enum Input {
     Text(String),
     /// Something another command writes.
     Computed,
-}
-
-/// What a wrapper makes us look at next.
-enum Next<'a> {
-    Words(Vec<Field>),
-    Script(String, &'a Input),
 }
 
 /// What stands around a command.
@@ -483,100 +453,6 @@ impl Reader {
         }
     }
 
-    /// Reads what the redirections of a compound command run, and lists its files.
-    fn group_files(&mut self, redirects: &[Node], input: &Input) -> Input {
-        if redirects.is_empty() {
-            return input.clone();
-        }
-        let (input, files) = self.redirected(redirects, input);
-        self.write_files(redirects, &Input::Computed);
-        self.attached.redirections.extend(files);
-        self.list_files();
-        input
-    }
-
-    /// Lists the files of something that is no program of its own.
-    fn list_files(&mut self) {
-        if !self.attached.redirections.is_empty() {
-            self.list(Vec::new(), None, false, None);
-        }
-    }
-
-    /// Reads what redirections run; gives the standard input they leave a command with, and the files.
-    fn redirected(&mut self, redirects: &[Node], input: &Input) -> (Input, Vec<Redirection>) {
-        let mut files = Vec::new();
-        for redirect in redirects {
-            match &redirect.kind {
-                NodeKind::HereDoc { quoted: true, .. } => {}
-                NodeKind::HereDoc { content, .. } => self.text(content, Place::Quoted),
-                NodeKind::Redirect { op, target, .. } => {
-                    let targets = self.words(std::slice::from_ref(target));
-                    for target in targets.iter().filter(|target| is_file(op, target)) {
-                        let kinds: &[RedirectionKind] = match op.as_str() {
-                            "<" => &[RedirectionKind::Reads],
-                            "<>" => &[RedirectionKind::Reads, RedirectionKind::Writes],
-                            ">>" | "&>>" => &[RedirectionKind::Appends],
-                            _ => &[RedirectionKind::Writes],
-                        };
-                        files.extend(
-                            kinds
-                                .iter()
-                                .map(|kind| Redirection { kind: *kind, target: target.clone().into() }),
-                        );
-                    }
-                }
-                _ => self.doubt("the script contains a redirection that cannot be read"),
-            }
-        }
-        (self.input_after(redirects, input), files)
-    }
-
-    /// Remembers what redirections write.
-    fn write_files(&mut self, redirects: &[Node], output: &Input) {
-        for redirect in redirects {
-            let NodeKind::Redirect { op, target, fd, .. } = &redirect.kind else { continue };
-            let text = match output {
-                // In a branch or a loop it may be written never, or twice.
-                Input::Text(text) if matches!(fd, -1 | 1) && !self.is_conditional => Some(text.clone()),
-                _ => None,
-            };
-            for target in self.peek(std::slice::from_ref(target)) {
-                if is_file(op, &target) && op != "<" {
-                    self.written.write(&target, text.clone(), op.ends_with(">>"));
-                }
-            }
-        }
-    }
-
-    fn input_after(&mut self, redirects: &[Node], input: &Input) -> Input {
-        let mut input = input.clone();
-        for redirect in redirects {
-            match &redirect.kind {
-                NodeKind::HereDoc { content, quoted, fd: -1 | 0, .. } => {
-                    let expands = !quoted && content.contains(['$', '`', '\\']);
-                    input = if expands { Input::Computed } else { Input::Text(content.clone()) };
-                }
-                NodeKind::Redirect { op, target, fd: -1 | 0, .. } if op.starts_with('<') => {
-                    let fields = self.peek(std::slice::from_ref(target));
-                    match (op.as_str(), fields.as_slice()) {
-                        ("<<<", [field]) if field.is_certain() => input = Input::Text(field.text.clone()),
-                        ("<", [field]) if field.is_certain() && !field.text.starts_with("/dev/") => {
-                            input = match self.written.read(field, &[], &[]) {
-                                Content::Text(text) => Input::Text(text),
-                                Content::Foreign => Input::Given,
-                                Content::Read | Content::Unknown => Input::Computed,
-                            };
-                        }
-                        ("<<<" | "<" | "<>" | "<&", _) => input = Input::Computed,
-                        _ => {}
-                    }
-                }
-                _ => {}
-            }
-        }
-        input
-    }
-
     /// Resolves words and reads what they run while they are expanded.
     fn words(&mut self, words: &[Node]) -> Vec<Field> {
         let mut inside = Vec::new();
@@ -623,216 +499,6 @@ impl Reader {
             });
             self.is_conditional = before;
         }
-    }
-
-    /// Lists what the words run: the program itself, or what it wraps.
-    pub(crate) fn run(&mut self, words: Vec<Field>, input: &Input) {
-        let Some(first) = words.first() else { return self.list_files() };
-        // One shell reads `=rm` as the path of `rm`.
-        let program = first.text.rsplit('/').next().unwrap_or_default().trim_start_matches('=').to_owned();
-        if !first.is_certain() || program.starts_with('-') {
-            return self.run_unknown(&program, words);
-        }
-        self.take_in(&program, &words, input);
-        if let Some(interpreter) = interpreter(&program) {
-            return self.interpret(interpreter, program, words, input);
-        }
-        let unwrapped = match unwrap(&program, &words) {
-            Some(unwrapped) => unwrapped,
-            // Its own name may be that of a file the script wrote.
-            None if self.written.holds(&program) => {
-                Unwrapped { inner: vec![Inner::File(first.clone())], own: true, ..Unwrapped::default() }
-            }
-            None => return self.list(words, Some(program), false, None),
-        };
-        self.hand_on(program, words, unwrapped, None, input);
-    }
-
-    /// Lists a command whose program is not certain.
-    fn run_unknown(&mut self, program: &str, mut words: Vec<Field>) {
-        self.may_have_stopped = true;
-        let Some(first) = words.first() else { return };
-        // After `shopt -s nullglob` a glob may be no word at all, and the next one the program.
-        let is_glob = first.known == Known::Glob
-            && !program.starts_with('-')
-            && program.len() <= GLOB_BYTES_MAX
-            && !self.variables.is_frozen()
-            && !may_run_others(program, &words);
-        // A glob is a doubt about this command alone: it runs one of the programs that fit.
-        if !is_glob {
-            self.doubt(&format!("the program `{}` is known only when the script runs", short(&first.text)));
-        }
-        if let Some(first) = words.first_mut().filter(|_| !is_glob) {
-            first.known = Known::Unknown;
-        }
-        self.list(words, None, true, None);
-    }
-
-    /// Looks at programs that change what we know, or expand their arguments once more.
-    fn take_in(&mut self, program: &str, words: &[Field], input: &Input) {
-        self.variables.after_running(program);
-        self.may_have_stopped |= STOPPERS.contains(&program);
-        let is = |word: &Field, option: &str| word.text == option;
-        let arguments = words.get(1..).unwrap_or_default();
-        self.written.copy(program, arguments);
-        if program == "tee" {
-            let text = match input {
-                Input::Text(text) if !self.is_conditional => Some(text),
-                _ => None,
-            };
-            let appends = arguments.iter().any(|word| is(word, "-a") || is(word, "--append"));
-            for file in arguments.iter().filter(|word| !word.text.starts_with('-')) {
-                self.written.write(file, text.cloned(), appends);
-            }
-        }
-        let takes_names = match program {
-            "printf" => arguments.first().is_some_and(|word| word.text.starts_with("-v")),
-            "test" | "[" => arguments.iter().any(|word| is(word, "-v") || is(word, "-R")),
-            program => NAMERS.contains(&program),
-        };
-        if !takes_names {
-            return;
-        }
-        for argument in arguments {
-            match argument.text.split_once('=') {
-                Some((name, value)) if program != "let" => {
-                    self.set(name, &Field { text: value.to_owned(), ..*argument });
-                }
-                _ if argument.is_certain() => self.text(&argument.text, Place::Quoted),
-                _ => {}
-            }
-        }
-    }
-
-    /// Reads code in another language for what it runs.
-    fn interpret(&mut self, interpreter: &Interpreter, program: String, words: Vec<Field>, input: &Input) {
-        let mut unwrapped = Unwrapped { own: true, ..Unwrapped::default() };
-        let arguments = words.get(1..).unwrap_or_default();
-        let source = match interpreter.source(arguments) {
-            Source::Makefile => match ["Makefile", "makefile", "GNUmakefile"]
-                .into_iter()
-                .find(|name| self.written.holds(name))
-            {
-                Some(name) => Source::File(Field::certain(name)),
-                None => Source::Elsewhere,
-            },
-            source => source,
-        };
-        let code = match source {
-            Source::Inline(parts, label) => {
-                unwrapped.label = Some(label);
-                let is_known = interpreter.is_filter() || parts.iter().all(Field::is_certain);
-                unwrapped.inner.extend((!is_known).then_some(Inner::Unknown));
-                Content::Text(parts.iter().map(|part| part.text.as_str()).collect::<Vec<_>>().join("\n"))
-            }
-            Source::Input => match input {
-                Input::Text(text) => Content::Text(text.clone()),
-                Input::Computed => Content::Unknown,
-                Input::Given => Content::Foreign,
-            },
-            Source::File(file) if file.text.contains("<(") || file.text.contains("/dev/") => Content::Unknown,
-            Source::File(file) => self.written.read(&file, &self.found.commands, &self.open),
-            Source::Makefile | Source::Elsewhere => Content::Foreign,
-        };
-        let code = match code {
-            Content::Text(code) => Some(code),
-            Content::Unknown => {
-                unwrapped.inner.push(Inner::Unknown);
-                None
-            }
-            Content::Foreign | Content::Read => None,
-        };
-        if let Some(code) = &code {
-            unwrapped.inner.extend(interpreter.handed_on(code));
-        }
-        // What `sed` runs is all listed; the rest of its code is text to look for and to put in.
-        let code = code.filter(|_| !interpreter.is_text());
-        self.hand_on(program, words, unwrapped, code, input);
-    }
-
-    /// Lists a command that runs others, and reads those.
-    fn hand_on(
-        &mut self,
-        program: String,
-        words: Vec<Field>,
-        unwrapped: Unwrapped,
-        code: Option<String>,
-        input: &Input,
-    ) {
-        let Unwrapped { inner, assignments, label, own, repeats } = unwrapped;
-        let around = match label.filter(|label| !label.is_empty()) {
-            Some(label) => format!("{program} {label}"),
-            None => program.clone(),
-        };
-        for assignment in assignments {
-            if let Some((name, value)) = assignment.text.split_once('=') {
-                let value = Field { text: value.to_owned(), ..assignment };
-                self.set(name, &value);
-                self.attached.assignments.push((name.to_owned(), value.into()));
-            }
-        }
-        let mut opaque = false;
-        let mut listed = own || inner.is_empty();
-        let mut next = Vec::new();
-        for inner in inner {
-            match (inner, input) {
-                (Inner::Words(inner), _) => next.push(Next::Words(inner)),
-                (Inner::Script(script), _) if script.is_certain() => {
-                    next.push(Next::Script(script.text, input))
-                }
-                (Inner::File(file), _) => {
-                    listed = true;
-                    match self.written.read(&file, &self.found.commands, &self.open) {
-                        Content::Text(text) if is_foreign_language(&text) => opaque = true,
-                        Content::Text(text) => next.push(Next::Script(text, input)),
-                        Content::Unknown => opaque = true,
-                        // A file whose name is unknown is still a file, though it may be `/dev/stdin`.
-                        Content::Foreign if !file.is_certain() => match input {
-                            Input::Text(text) => next.push(Next::Script(text.clone(), &Input::Given)),
-                            Input::Computed => opaque = true,
-                            Input::Given => {}
-                        },
-                        Content::Foreign | Content::Read => {}
-                    }
-                }
-                // Whoever reads on in the same input finds nothing that is not listed.
-                (Inner::Input, Input::Text(text)) => next.push(Next::Script(text.clone(), &Input::Given)),
-                (Inner::Input, Input::Given) => listed = true,
-                (Inner::Script(_) | Inner::Unknown | Inner::Input, _) => opaque = true,
-            }
-        }
-        if opaque {
-            self.may_have_stopped = true;
-            self.doubt_what_runs(&program);
-        }
-        let open = self.open.len();
-        if listed || opaque {
-            self.open.push(self.found.commands.len());
-            self.list(words, Some(program), opaque, code);
-        }
-        let before = self.is_conditional;
-        self.is_conditional |= repeats;
-        for inner in next {
-            let around = around.clone();
-            match inner {
-                Next::Words(words) => {
-                    self.within(around, |reader| reader.deeper(|reader| reader.run(words, input)));
-                }
-                Next::Script(script, input) => {
-                    self.within(around, |reader| reader.foreign_script(&script, input));
-                }
-            }
-        }
-        self.open.truncate(open);
-        self.is_conditional = before;
-    }
-
-    /// Reads a script for a shell of its own, which knows nothing of our variables.
-    fn foreign_script(&mut self, script: &str, input: &Input) {
-        self.subshell(|reader| {
-            reader.variables.forget();
-            reader.script(script, input);
-        });
     }
 
     fn list(&mut self, words: Vec<Field>, program: Option<String>, opaque: bool, code: Option<String>) {
@@ -886,34 +552,9 @@ impl From<Field> for Word {
     }
 }
 
-/// Whether a program of this glob may be one that runs what stands in its arguments.
-fn may_run_others(glob: &str, words: &[Field]) -> bool {
-    let unwraps = |name: &str| unwrap(name, words).is_some_and(|unwrapped| !unwrapped.inner.is_empty());
-    wrappers::names().any(|name| fits(glob, name) && unwraps(name))
-        || interpreters::names().any(|name| fits(glob, name))
-}
-
 /// A name as it is shown: no longer than needed to find it again.
 fn short(name: &str) -> String {
     name.chars().take(NAME_CHARS_MAX).collect()
-}
-
-/// Whether a redirection connects to a file: `2>&1` and `<<<` do not, and a substitution is a command.
-fn is_file(op: &str, target: &Field) -> bool {
-    let is_descriptor = || target.text.bytes().all(|byte| byte.is_ascii_digit());
-    match op {
-        "<<<" | ">&-" | "<&" => false,
-        ">&" if is_descriptor() => false,
-        _ => !target.text.starts_with("<(") && !target.text.starts_with(">("),
-    }
-}
-
-/// Whether a file says by its first line that it is no shell script.
-fn is_foreign_language(text: &str) -> bool {
-    let Some(interpreter) = text.lines().next().and_then(|line| line.strip_prefix("#!")) else {
-        return false;
-    };
-    !interpreter.split_whitespace().any(|word| is_shell(word.rsplit('/').next().unwrap_or_default()))
 }
 
 /// Whether a sum could be meant as a command: `rm -rf /x` is both.

@@ -1,0 +1,266 @@
+//! What the words of a command run: the program itself, what it wraps, or code it is given.
+
+use super::{Input, Reader, short};
+use crate::glob::fits;
+use crate::interpreters::{self, Interpreter, Source, interpreter};
+use crate::scan::Place;
+use crate::script::Known;
+use crate::unwrap::{Inner, Unwrapped, unwrap};
+use crate::words::Field;
+use crate::wrappers::{self, is_shell};
+use crate::written::Content;
+
+/// Builtins that take names of variables, and so run what stands in `name[$(…)]` once more.
+const NAMERS: [&str; 12] = [
+    "declare",
+    "export",
+    "getopts",
+    "let",
+    "local",
+    "mapfile",
+    "read",
+    "readarray",
+    "readonly",
+    "typeset",
+    "unset",
+    "wait",
+];
+
+/// Commands after which the rest of the script may not run.
+const STOPPERS: [&str; 9] = ["break", "continue", "exec", "exit", "kill", "logout", "return", "set", "trap"];
+
+/// The longest glob that is compared with names.
+const GLOB_BYTES_MAX: usize = 64;
+
+/// What a wrapper makes us look at next.
+enum Next<'a> {
+    Words(Vec<Field>),
+    Script(String, &'a Input),
+}
+
+impl Reader {
+    /// Lists what the words run: the program itself, or what it wraps.
+    pub(crate) fn run(&mut self, words: Vec<Field>, input: &Input) {
+        let Some(first) = words.first() else { return self.list_files() };
+        // One shell reads `=rm` as the path of `rm`.
+        let program = first.text.rsplit('/').next().unwrap_or_default().trim_start_matches('=').to_owned();
+        if !first.is_certain() || program.starts_with('-') {
+            return self.run_unknown(&program, words);
+        }
+        self.take_in(&program, &words, input);
+        if let Some(interpreter) = interpreter(&program) {
+            return self.interpret(interpreter, program, words, input);
+        }
+        let unwrapped = match unwrap(&program, &words) {
+            Some(unwrapped) => unwrapped,
+            // Its own name may be that of a file the script wrote.
+            None if self.written.holds(&program) => {
+                Unwrapped { inner: vec![Inner::File(first.clone())], own: true, ..Unwrapped::default() }
+            }
+            None => return self.list(words, Some(program), false, None),
+        };
+        self.hand_on(program, words, unwrapped, None, input);
+    }
+
+    /// Lists a command whose program is not certain.
+    fn run_unknown(&mut self, program: &str, mut words: Vec<Field>) {
+        self.may_have_stopped = true;
+        let Some(first) = words.first() else { return };
+        // After `shopt -s nullglob` a glob may be no word at all, and the next one the program.
+        let is_glob = first.known == Known::Glob
+            && !program.starts_with('-')
+            && program.len() <= GLOB_BYTES_MAX
+            && !self.variables.is_frozen()
+            && !may_run_others(program, &words);
+        // A glob is a doubt about this command alone: it runs one of the programs that fit.
+        if !is_glob {
+            self.doubt(&format!("the program `{}` is known only when the script runs", short(&first.text)));
+        }
+        if let Some(first) = words.first_mut().filter(|_| !is_glob) {
+            first.known = Known::Unknown;
+        }
+        self.list(words, None, true, None);
+    }
+
+    /// Looks at programs that change what we know, or expand their arguments once more.
+    fn take_in(&mut self, program: &str, words: &[Field], input: &Input) {
+        self.variables.after_running(program);
+        self.may_have_stopped |= STOPPERS.contains(&program);
+        let is = |word: &Field, option: &str| word.text == option;
+        let arguments = words.get(1..).unwrap_or_default();
+        self.written.copy(program, arguments);
+        if program == "tee" {
+            let text = match input {
+                Input::Text(text) if !self.is_conditional => Some(text),
+                _ => None,
+            };
+            let appends = arguments.iter().any(|word| is(word, "-a") || is(word, "--append"));
+            for file in arguments.iter().filter(|word| !word.text.starts_with('-')) {
+                self.written.write(file, text.cloned(), appends);
+            }
+        }
+        let takes_names = match program {
+            "printf" => arguments.first().is_some_and(|word| word.text.starts_with("-v")),
+            "test" | "[" => arguments.iter().any(|word| is(word, "-v") || is(word, "-R")),
+            program => NAMERS.contains(&program),
+        };
+        if !takes_names {
+            return;
+        }
+        for argument in arguments {
+            match argument.text.split_once('=') {
+                Some((name, value)) if program != "let" => {
+                    self.set(name, &Field { text: value.to_owned(), ..*argument });
+                }
+                _ if argument.is_certain() => self.text(&argument.text, Place::Quoted),
+                _ => {}
+            }
+        }
+    }
+
+    /// Reads code in another language for what it runs.
+    fn interpret(&mut self, interpreter: &Interpreter, program: String, words: Vec<Field>, input: &Input) {
+        let mut unwrapped = Unwrapped { own: true, ..Unwrapped::default() };
+        let arguments = words.get(1..).unwrap_or_default();
+        let source = match interpreter.source(arguments) {
+            Source::Makefile => match ["Makefile", "makefile", "GNUmakefile"]
+                .into_iter()
+                .find(|name| self.written.holds(name))
+            {
+                Some(name) => Source::File(Field::certain(name)),
+                None => Source::Elsewhere,
+            },
+            source => source,
+        };
+        let code = match source {
+            Source::Inline(parts, label) => {
+                unwrapped.label = Some(label);
+                let is_known = interpreter.is_filter() || parts.iter().all(Field::is_certain);
+                unwrapped.inner.extend((!is_known).then_some(Inner::Unknown));
+                Content::Text(parts.iter().map(|part| part.text.as_str()).collect::<Vec<_>>().join("\n"))
+            }
+            Source::Input => match input {
+                Input::Text(text) => Content::Text(text.clone()),
+                Input::Computed => Content::Unknown,
+                Input::Given => Content::Foreign,
+            },
+            Source::File(file) if file.text.contains("<(") || file.text.contains("/dev/") => Content::Unknown,
+            Source::File(file) => self.written.read(&file, &self.found.commands, &self.open),
+            Source::Makefile | Source::Elsewhere => Content::Foreign,
+        };
+        let code = match code {
+            Content::Text(code) => Some(code),
+            Content::Unknown => {
+                unwrapped.inner.push(Inner::Unknown);
+                None
+            }
+            Content::Foreign | Content::Read => None,
+        };
+        if let Some(code) = &code {
+            unwrapped.inner.extend(interpreter.handed_on(code));
+        }
+        // What `sed` runs is all listed; the rest of its code is text to look for and to put in.
+        let code = code.filter(|_| !interpreter.is_text());
+        self.hand_on(program, words, unwrapped, code, input);
+    }
+
+    /// Lists a command that runs others, and reads those.
+    fn hand_on(
+        &mut self,
+        program: String,
+        words: Vec<Field>,
+        unwrapped: Unwrapped,
+        code: Option<String>,
+        input: &Input,
+    ) {
+        let Unwrapped { inner, assignments, label, own, repeats } = unwrapped;
+        let around = match label.filter(|label| !label.is_empty()) {
+            Some(label) => format!("{program} {label}"),
+            None => program.clone(),
+        };
+        for assignment in assignments {
+            if let Some((name, value)) = assignment.text.split_once('=') {
+                let value = Field { text: value.to_owned(), ..assignment };
+                self.set(name, &value);
+                self.attached.assignments.push((name.to_owned(), value.into()));
+            }
+        }
+        let mut opaque = false;
+        let mut listed = own || inner.is_empty();
+        let mut next = Vec::new();
+        for inner in inner {
+            match (inner, input) {
+                (Inner::Words(inner), _) => next.push(Next::Words(inner)),
+                (Inner::Script(script), _) if script.is_certain() => {
+                    next.push(Next::Script(script.text, input))
+                }
+                (Inner::File(file), _) => {
+                    listed = true;
+                    match self.written.read(&file, &self.found.commands, &self.open) {
+                        Content::Text(text) if is_foreign_language(&text) => opaque = true,
+                        Content::Text(text) => next.push(Next::Script(text, input)),
+                        Content::Unknown => opaque = true,
+                        // A file whose name is unknown is still a file, though it may be `/dev/stdin`.
+                        Content::Foreign if !file.is_certain() => match input {
+                            Input::Text(text) => next.push(Next::Script(text.clone(), &Input::Given)),
+                            Input::Computed => opaque = true,
+                            Input::Given => {}
+                        },
+                        Content::Foreign | Content::Read => {}
+                    }
+                }
+                // Whoever reads on in the same input finds nothing that is not listed.
+                (Inner::Input, Input::Text(text)) => next.push(Next::Script(text.clone(), &Input::Given)),
+                (Inner::Input, Input::Given) => listed = true,
+                (Inner::Script(_) | Inner::Unknown | Inner::Input, _) => opaque = true,
+            }
+        }
+        if opaque {
+            self.may_have_stopped = true;
+            self.doubt_what_runs(&program);
+        }
+        let open = self.open.len();
+        if listed || opaque {
+            self.open.push(self.found.commands.len());
+            self.list(words, Some(program), opaque, code);
+        }
+        let before = self.is_conditional;
+        self.is_conditional |= repeats;
+        for inner in next {
+            let around = around.clone();
+            match inner {
+                Next::Words(words) => {
+                    self.within(around, |reader| reader.deeper(|reader| reader.run(words, input)));
+                }
+                Next::Script(script, input) => {
+                    self.within(around, |reader| reader.foreign_script(&script, input));
+                }
+            }
+        }
+        self.open.truncate(open);
+        self.is_conditional = before;
+    }
+
+    /// Reads a script for a shell of its own, which knows nothing of our variables.
+    pub(super) fn foreign_script(&mut self, script: &str, input: &Input) {
+        self.subshell(|reader| {
+            reader.variables.forget();
+            reader.script(script, input);
+        });
+    }
+}
+
+/// Whether a program of this glob may be one that runs what stands in its arguments.
+fn may_run_others(glob: &str, words: &[Field]) -> bool {
+    let unwraps = |name: &str| unwrap(name, words).is_some_and(|unwrapped| !unwrapped.inner.is_empty());
+    wrappers::names().any(|name| fits(glob, name) && unwraps(name))
+        || interpreters::names().any(|name| fits(glob, name))
+}
+
+/// Whether a file says by its first line that it is no shell script.
+fn is_foreign_language(text: &str) -> bool {
+    let Some(interpreter) = text.lines().next().and_then(|line| line.strip_prefix("#!")) else {
+        return false;
+    };
+    !interpreter.split_whitespace().any(|word| is_shell(word.rsplit('/').next().unwrap_or_default()))
+}
