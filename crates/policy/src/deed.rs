@@ -4,7 +4,7 @@
 //! suspect is *possible*, and possible deeds are restricted like certain ones but earn nothing. What the
 //! rules then say about a deed is decided elsewhere.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use lockgate_call::{Call, Command, Known, Script, Word, is_script_field, read_script, read_words};
 use serde_json::Value;
@@ -138,11 +138,11 @@ impl FileMaps {
     }
 
     /// What a call of a mapped tool amounts to; `itself` is the deed named after the tool.
-    pub(crate) fn deeds(&self, call: &Call, itself: Deed) -> Deeds {
+    pub(crate) fn deeds<'c>(&self, call: &'c Call, itself: Deed, scripts: &mut Scripts<'c>) -> Deeds {
         let mut deeds = Deeds::new();
         if let Some(maps) = itself.tool.or(itself.id).and_then(|tool| self.tools.get(&tool)) {
             maps.take_plain(call, &itself, &mut deeds);
-            maps.take_scripts(call, &itself, &mut deeds);
+            maps.take_scripts(call, &itself, scripts, &mut deeds);
         }
         if deeds.is_empty() {
             deeds.push(itself);
@@ -176,7 +176,7 @@ impl ToolMaps {
     }
 
     /// Fields that are scripts: each is read for the maps of that field and for those of what any script runs.
-    fn take_scripts(&self, call: &Call, itself: &Deed, deeds: &mut Deeds) {
+    fn take_scripts<'c>(&self, call: &'c Call, itself: &Deed, scripts: &mut Scripts<'c>, deeds: &mut Deeds) {
         for (field, value) in call.input.iter().filter(|(field, _)| self.is_script(field)) {
             let maps: SmallVec<[&ToolMap; 8]> =
                 self.scripts.iter().filter(|map| map.takes.looks_at(field)).collect();
@@ -184,22 +184,47 @@ impl ToolMaps {
                 continue;
             }
             match value {
-                Value::String(text) => take_script(&maps, &read_script(text), text, itself, deeds),
-                Value::Array(items) => {
-                    let words: Option<Vec<String>> =
-                        items.iter().map(|item| item.as_str().map(str::to_owned)).collect();
-                    match words {
-                        Some(words) => {
-                            take_script(&maps, &read_words(&words), &words.join(" "), itself, deeds);
-                        }
-                        None => take_opaque(&maps, itself, deeds),
-                    }
-                }
-                Value::Object(_) => take_opaque(&maps, itself, deeds),
                 // A number, a flag or nothing is no script; the call is the tool itself.
                 Value::Null | Value::Bool(_) | Value::Number(_) => {}
+                Value::String(_) | Value::Array(_) | Value::Object(_) => match scripts.of(field, value) {
+                    Some((script, text)) => take_script(&maps, script, text, itself, deeds),
+                    None => take_opaque(&maps, itself, deeds),
+                },
             }
         }
+    }
+}
+
+/// The scripts of one call, each read once however many files have maps for it.
+#[derive(Default)]
+pub(crate) struct Scripts<'c> {
+    read: SmallVec<[(&'c str, Option<ReadScript<'c>>); 1]>,
+}
+
+/// A script and the text it was read from.
+type ReadScript<'c> = (Script, Cow<'c, str>);
+
+impl<'c> Scripts<'c> {
+    /// The script in a field, and its text; none where the value is nothing a shell could be given.
+    fn of(&mut self, field: &'c str, value: &'c Value) -> Option<&ReadScript<'c>> {
+        let known = self.read.iter().position(|(name, _)| *name == field);
+        let at = known.unwrap_or_else(|| {
+            self.read.push((field, read(value)));
+            self.read.len() - 1
+        });
+        self.read.get(at)?.1.as_ref()
+    }
+}
+
+fn read(value: &Value) -> Option<ReadScript<'_>> {
+    match value {
+        Value::String(text) => Some((read_script(text), Cow::Borrowed(text.as_str()))),
+        Value::Array(items) => {
+            let words: Option<Vec<String>> =
+                items.iter().map(|item| item.as_str().map(str::to_owned)).collect();
+            words.map(|words| (read_words(&words), Cow::Owned(words.join(" "))))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
     }
 }
 

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use smallvec::SmallVec;
 
 use crate::{
-    deed::{Deed, Deeds, FileMaps},
+    deed::{Deed, Deeds, FileMaps, Scripts},
     diagnostic::{Diagnostic, Severity},
     draft::{Draft, DraftRule, Mode, Scope, Statement},
     hash::HashMap,
@@ -137,9 +137,10 @@ impl Policy {
         let tool = self.names.find(&call.tool);
         let itself = Deed::of_tool(call, tool, &self.names);
         let mut groups: SmallVec<[(Audience, Deeds); 1]> = SmallVec::new();
+        let mut scripts = Scripts::default();
         for file in tool.and_then(|tool| self.names.get(tool)).iter().flat_map(|known| &known.renamed_in) {
             if let Some(maps) = self.maps.get(file.0 as usize) {
-                groups.push((Audience(Some(*file)), maps.deeds(call, itself.clone())));
+                groups.push((Audience(Some(*file)), maps.deeds(call, itself.clone(), &mut scripts)));
             }
         }
         // Where every file has maps for this tool, nobody is left to see the call as it is.
