@@ -156,13 +156,22 @@ fn plain_list(nodes: &[Node]) -> Option<Vec<Link<'_>>> {
     Some(links)
 }
 
-/// Whether the words name the program themselves, or behind a wrapper that changes nothing about it.
+/// Whether the words name the program themselves, or right behind a wrapper that changes nothing about it. With an
+/// option a wrapper may not run it at all (`sudo -l cp a b`) or not wait for it (`sudo -b`), and with a variable it
+/// may run another (`sudo PATH=/tmp cp a b`).
 fn is_direct(written: &[&str], text_with_path: &str) -> bool {
     let program = text_with_path.split(' ').next();
-    let is_kept = written.first().is_some_and(|first| STATUS_KEEPERS.contains(first))
-        // `sudo PATH=/tmp cp a b` is another `cp`.
-        && !written.iter().any(|word| word.contains('='));
-    is_kept || written.first().copied() == program
+    let mut rest = written;
+    while let [first, after @ ..] = rest
+        && STATUS_KEEPERS.contains(first)
+        && program != Some(*first)
+    {
+        rest = match (*first, after) {
+            ("timeout", [limit, after @ ..]) if limit.starts_with(|c: char| c.is_ascii_digit()) => after,
+            _ => after,
+        };
+    }
+    rest.first().copied() == program
 }
 
 /// Whether the program is the one its name says: by bare name, or in a folder of the system.
@@ -231,6 +240,13 @@ mod tests {
             ("find . -exec cp a b ';'", &[]),
             ("xargs cp < list", &[]),
             ("trap 'cp a b' EXIT", &[]),
+            // Wrappers that were told not to run it, or not to wait for it.
+            ("sudo -l cp a b", &[]),
+            ("sudo -b cp a b", &[]),
+            ("nohup --version cp a b", &[]),
+            ("timeout --help cp a b", &[]),
+            ("nice sudo cp a b", &["cp"]),
+            ("sudo dd if=a of=b", &["dd"]),
             // Another program of that name.
             ("./cp a b", &[]),
             ("/tmp/bin/cp a b", &[]),

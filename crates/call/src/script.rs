@@ -130,11 +130,16 @@ pub fn read_script(text: &str) -> Script {
 /// Reads a command given as a list of words, none of which a shell will touch: `["rm", "-rf", "/"]`.
 #[must_use]
 pub fn read_words(words: &[String]) -> Script {
-    if let [shell, "-c" | "-lc", script] = words.iter().map(String::as_str).collect::<Vec<_>>().as_slice()
-        && is_shell(shell.rsplit('/').next().unwrap_or_default())
+    if let [path, "-c" | "-lc", script] = words.iter().map(String::as_str).collect::<Vec<_>>().as_slice()
+        && let shell = path.rsplit('/').next().unwrap_or_default()
+        && is_shell(shell)
     {
-        // So hosts hand a script to a shell, and nothing but the shell stands around it.
-        return read_script(script);
+        // So hosts hand a script to a shell: nothing else stands around it, and its success is the script's.
+        let mut script = read_script(script);
+        for command in &mut script.commands {
+            command.reached_by.insert(0, format!("{shell} -c"));
+        }
+        return script;
     }
     let bytes = words.iter().map(String::len).fold(0, usize::saturating_add);
     let fields: Vec<Field> = words.iter().map(Field::certain).collect();

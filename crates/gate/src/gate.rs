@@ -118,9 +118,15 @@ impl Gate {
         let not_open = || AnswerError::NotOpen(approval.to_string());
         // The kill switch may have been thrown while the human thought: then a yes is worth no more than a no.
         let halted = self.halted_verdict().filter(|_| granted);
+        let judge =
+            |session: &Session, granted| judge_answer(&self.rulebook, session, approval.number, granted, at);
         let judged = self.commit_with(&approval.session, |session| {
             let granted = granted && halted.is_none();
-            let judgement = judge_answer(&self.rulebook, session, approval.number, granted, at)?;
+            // A refusal asks nobody's code, so it can be told after a panic as well.
+            let judgement =
+                catch_unwind(AssertUnwindSafe(|| judge(session, granted))).unwrap_or_else(|_| {
+                    judge(session, false).map(|refusal| Judgement { verdict: panicked(), ..refusal })
+                })?;
             let call = session.asked().get(&approval.number).map(|asked| asked.call.clone());
             Some((judgement.events, (halted.clone().unwrap_or(judgement.verdict), call)))
         });
@@ -290,7 +296,7 @@ impl Gate {
     fn judge_or_block(&self, session: &Session, call: &Call, human: Human) -> Judgement {
         catch_unwind(AssertUnwindSafe(|| judge(&self.rulebook, session, call, human))).unwrap_or_else(|_| {
             let blocked = Event::Blocked { id: call.id.clone(), tool: call.tool.clone(), at: call.at };
-            Judgement { verdict: failed("a rule's own code or the gate panicked"), events: vec![blocked] }
+            Judgement { verdict: panicked(), events: vec![blocked] }
         })
     }
 
@@ -429,6 +435,11 @@ impl std::fmt::Debug for Gate {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("Gate").field("policy", &self.rulebook.policy.hash()).finish_non_exhaustive()
     }
+}
+
+/// The verdict when the author's code or ours panics.
+fn panicked() -> Verdict {
+    failed("a rule's own code or the gate panicked")
 }
 
 /// The verdict when Lockgate itself fails.

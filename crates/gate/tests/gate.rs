@@ -224,6 +224,31 @@ fn code_that_panics_blocks_and_earns_nothing() {
 }
 
 #[test]
+fn code_that_panics_after_a_grant_blocks_and_gives_back() {
+    let asks = DraftTransition::new("ship", &["slot"], &[]).tools(&["ship"]).manual();
+    let gate = Gate::builder(net(DraftNet::new("slots").place("slot", 1).transition(asks)))
+        .validate("slots", {
+            let asked = AtomicUsize::new(0);
+            move |_, _| {
+                assert_eq!(
+                    asked.fetch_add(1, Ordering::SeqCst),
+                    0,
+                    "a validator's own mistake, the second time"
+                );
+                Ok(())
+            }
+        })
+        .build()
+        .unwrap();
+    let question = gate.call(&Call::new("1", "ship")).approval.unwrap();
+    assert_eq!(status(&gate), "slots: ", "the slot is held");
+    let verdict = gate.answer(&question, true, Time(0)).unwrap();
+    assert_eq!(verdict.decision, Decision::Block);
+    assert!(verdict.reason.starts_with("Lockgate could not decide"), "{}", verdict.reason);
+    assert_eq!(status(&gate), "slots: slot:1");
+}
+
+#[test]
 fn an_approver_that_panics_is_nobody() {
     struct Careless;
     impl lockgate_gate::Approver for Careless {

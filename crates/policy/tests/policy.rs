@@ -285,6 +285,15 @@ fn a_script_may_come_as_words_or_as_nothing_readable() {
 }
 
 #[test]
+fn a_shell_is_run_whether_its_script_comes_as_text_or_as_words() {
+    let policy = policy("map bash running bash as shell\nblock shell");
+    for command in [serde_json::json!("bash -lc ls"), serde_json::json!(["/bin/bash", "-lc", "ls"])] {
+        let call = Call::new("1", "bash").with("command", command.clone());
+        assert_eq!(deeds(&policy, &call), ["bash shell?"], "{command}");
+    }
+}
+
+#[test]
 fn other_fields_are_matched_as_they_are_and_dots_name_actions() {
     let policy = policy(
         "map slack.channel general as shout\nmap slack.text /urgent/ as alarm\nblock shout\nblock alarm\n\
