@@ -1,8 +1,8 @@
 //! What a tool call will do.
 //!
 //! A [`Call`] says what an agent asks for; [`read_script`] and [`read_words`] say which commands it would
-//! run, [`paths`] and [`hosts`] which places it touches, [`Selector`] what stands in one of its fields, and
-//! [`canonical_json`] gives equal inputs equal text. Whatever cannot be known is said as a doubt, never
+//! run, [`paths`] and [`hosts`] which places it touches, [`Selector`] what stands in one of its fields,
+//! [`sensitive`] what in it is not for everybody's eyes, and [`canonical_json`] gives equal inputs equal text. Whatever cannot be known is said as a doubt, never
 //! guessed away. There are no rules in here, no sessions and no I/O: a path is read as text, not looked up,
 //! unless a door lends its eyes.
 
@@ -13,13 +13,17 @@ mod environment;
 mod glob;
 mod hosts;
 mod interpreters;
+mod links;
 pub mod path;
 mod paths;
 mod reader;
 mod reading;
 mod scan;
 mod script;
+mod sed;
 mod selector;
+pub mod sensitive;
+mod unread;
 mod unwrap;
 mod variables;
 mod visible;
@@ -30,8 +34,9 @@ mod written;
 pub use call::{About, Call, Time};
 pub use canonical::canonical_json;
 pub use hosts::{Host, HostDoubt, HostPattern, Hosts, Reach, TouchedHost, hosts};
+pub use links::Links;
 pub use paths::{Access, Files, Paths, Spot, TouchedPath, paths};
-pub use reading::{Place, Reading, Unseen};
+pub use reading::{Place, Reading, Unseen, may_hold_a_script};
 pub use script::{
     Command, Known, Redirection, RedirectionKind, Script, Word, is_script_field, read_script, read_words,
 };
