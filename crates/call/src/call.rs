@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use crate::links::Links;
+
 /// A moment, in milliseconds since 1970. Time is a value handed in: nothing below a door looks at a clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Time(pub u64);
@@ -48,6 +50,8 @@ pub struct About {
     pub cwd: Option<String>,
     /// The call of the agent that started this agent.
     pub parent: Option<String>,
+    /// Where the call's paths really lead, if a door on the same machine looked.
+    pub links: Option<Links>,
 }
 
 impl Call {

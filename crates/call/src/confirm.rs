@@ -63,7 +63,7 @@ const STATUS_KEEPERS: [&str; 7] = ["command", "doas", "ionice", "nice", "nohup",
 
 /// Folders in which a program's name can be trusted.
 const SYSTEM_FOLDERS: [&str; 6] =
-    ["/bin/", "/sbin/", "/usr/bin/", "/usr/sbin/", "/usr/local/bin/", "/usr/local/sbin/"];
+    ["/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"];
 
 /// Marks the commands that must have succeeded if the script did; `nodes` is the script, `script` what was
 /// seen in it.
@@ -96,7 +96,7 @@ pub(crate) fn confirm(script: &mut Script, nodes: &[Node]) {
             _ => return,
         }
         joined_by = Some(());
-        command.is_confirmed = is_trusted(&command.text_with_path);
+        command.is_confirmed = command.is_trusted();
     }
 }
 
@@ -104,8 +104,7 @@ pub(crate) fn confirm(script: &mut Script, nodes: &[Node]) {
 pub(crate) fn confirm_words(script: &mut Script, words: &[String]) {
     let written: Vec<&str> = words.iter().map(String::as_str).collect();
     if let ([command], false) = (script.commands.as_mut_slice(), script.opaque) {
-        command.is_confirmed =
-            is_direct(&written, &command.text_with_path) && is_trusted(&command.text_with_path);
+        command.is_confirmed = is_direct(&written, &command.text_with_path) && command.is_trusted();
     }
 }
 
@@ -174,10 +173,9 @@ fn is_direct(written: &[&str], text_with_path: &str) -> bool {
     rest.first().copied() == program
 }
 
-/// Whether the program is the one its name says: by bare name, or in a folder of the system.
-fn is_trusted(text_with_path: &str) -> bool {
-    let program = text_with_path.split(' ').next().unwrap_or_default();
-    !program.contains('/') || SYSTEM_FOLDERS.iter().any(|folder| program.starts_with(folder))
+/// Whether a program is the one its name says: by bare name, or right in a folder of the system.
+pub(crate) fn is_trusted(program: &str) -> bool {
+    program.rsplit_once('/').is_none_or(|(folder, _)| SYSTEM_FOLDERS.contains(&folder))
 }
 
 fn names_variable(redirect: &Node) -> bool {

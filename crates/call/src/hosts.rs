@@ -21,13 +21,26 @@ const URL_BYTES_MAX: usize = 4_096;
 const HOST_BYTES_MAX: usize = 255;
 
 /// Last words of keys that hold a URL or a host by custom, so that `evil.com/x` is one without a scheme.
-const FIELDS: &[&str] =
+pub(crate) const FIELDS: &[&str] =
     &["url", "uri", "href", "endpoint", "webhook", "callback", "host", "hostname", "domain", "fqdn", "ip"];
 
 /// The same of keys that may as well hold another name.
 const LOOSE_FIELDS: &[&str] = &[
-    "link", "server", "origin", "proxy", "remote", "website", "site", "registry", "gateway", "upstream",
+    "link",
+    "server",
+    "origin",
+    "proxy",
+    "remote",
+    "website",
+    "site",
+    "registry",
+    "gateway",
+    "upstream",
     "broker",
+    "address",
+    "addr",
+    "peer",
+    "nameserver",
 ];
 
 /// What programs take their words for, and the options whose next word is something else.
@@ -174,6 +187,20 @@ const HOST_OPTIONS: &[&str] = &[
     "--socks4",
     "--remote",
     "--referer",
+];
+
+/// Options by which a program is told elsewhere where to go.
+const ELSEWHERE: &[(&[&str], &[&str])] = &[
+    (&["curl", "curlie"], &["-K", "--config"]),
+    (&["wget", "wget2"], &["-i", "-e", "--input-file", "--execute", "--config"]),
+    (&["aria2c"], &["-i", "--input-file", "--conf-path"]),
+    (&["ssh", "autossh", "mosh", "scp", "sftp"], &["-F"]),
+];
+
+/// Settings that lead somewhere else than the words say, by the start of their name.
+const LEADING_SETTINGS: &[(&[&str], &[&str])] = &[
+    (&["ssh", "autossh", "scp", "sftp"], &["hostname", "proxy"]),
+    (&["git"], &["http.", "https.", "url.", "remote.", "core.gitproxy"]),
 ];
 
 /// Characters that begin or end what a shell puts in.
@@ -481,6 +508,8 @@ impl Finder {
             }
         } else if text.kind == TextKind::Number {
             return;
+        } else if whole.parse::<IpAddr>().is_ok() {
+            self.add(whole, &place, true, Address::bare(whole));
         } else if !whole.contains(' ') && (starts_with_scheme(whole) || starts_scheme_relative(whole)) {
             // Read whole as well: what ends an address in prose may be part of it here.
             let address = Address::bare(whole);
@@ -556,6 +585,10 @@ impl Finder {
             }
         }
         let name = command.program.as_deref().unwrap_or_default();
+        if let Some(word) = command.words.iter().skip(1).position(|word| leads_elsewhere(name, &word.text)) {
+            let address = Address::doubt(HostDoubt::Elsewhere);
+            self.add(&command.text, &place(Some(word + 1)), false, address);
+        }
         if let Some(program) = PROGRAMS.iter().find(|program| program.names.contains(&name)) {
             self.program(program, command, place);
             let goes = matches!(program.words, Words::Urls | Words::Hosts | Words::First);
@@ -689,6 +722,25 @@ impl Finder {
     }
 }
 
+/// Whether a word tells the program to look elsewhere for where to go.
+fn leads_elsewhere(program: &str, word: &str) -> bool {
+    let is_option = |option: &&str| match (option.strip_prefix("--"), word.strip_prefix("--")) {
+        // Long options may be cut short, short ones glued together.
+        (Some(option), Some(word)) => {
+            let name = word.split('=').next().unwrap_or_default();
+            name.len() > 1 && option.starts_with(name)
+        }
+        (None, None) => word.starts_with('-') && word.contains(option.trim_start_matches('-')),
+        _ => false,
+    };
+    let setting = word.trim_start_matches("-o").trim_start_matches("-c").to_ascii_lowercase();
+    let is_setting = |start: &&str| setting.starts_with(start) && setting.contains(['=', ' ']);
+    let finds = |table: &[(&[&str], &[&str])], fits: &dyn Fn(&&str) -> bool| {
+        table.iter().any(|(programs, texts)| programs.contains(&program) && texts.iter().any(fits))
+    };
+    finds(ELSEWHERE, &is_option) || finds(LEADING_SETTINGS, &is_setting)
+}
+
 /// What a text says about where to go.
 struct Address {
     scheme: Option<String>,
@@ -755,7 +807,8 @@ fn starts_with_scheme(text: &str) -> bool {
 /// `//host`, also with backslashes.
 fn starts_scheme_relative(text: &str) -> bool {
     let is_slash = |c: Option<char>| matches!(c, Some('/' | '\\'));
-    let mut start = text.chars();
+    // Tabs and new lines are dropped before anything else.
+    let mut start = text.chars().filter(|c| !matches!(c, '\t' | '\n' | '\r'));
     is_slash(start.next()) && is_slash(start.next())
 }
 

@@ -8,6 +8,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use crate::sed;
 use crate::unwrap::Inner;
 use crate::words::Field;
 use crate::wrappers::has;
@@ -281,6 +282,21 @@ pub(crate) enum Source {
 }
 
 impl Interpreter {
+    /// The files its code opens by itself; none if that cannot be told.
+    pub(crate) fn opens<'c>(&self, code: &'c str) -> Option<Vec<&'c str>> {
+        match self.dialect {
+            Dialect::Sed => {
+                let file = |deed| match deed {
+                    sed::Deed::Opens(file) => Some(file),
+                    sed::Deed::Runs(_) => None,
+                };
+                Some(sed::deeds(code)?.into_iter().filter_map(file).collect())
+            }
+            Dialect::Awk => awk_opens_none(code).then(Vec::new),
+            _ => None,
+        }
+    }
+
     /// Whether code that is partly unknown is still read as it stands: in `sed "s/$a/b/"` the unknown is data.
     pub(crate) fn is_filter(&self) -> bool {
         matches!(self.dialect, Dialect::Awk | Dialect::Sed)
@@ -314,6 +330,10 @@ impl Interpreter {
                     continue;
                 }
                 file = file.or(Some(word));
+                // Where options may follow files, code may still come.
+                if self.dialect == Dialect::Sed {
+                    continue;
+                }
                 break;
             }
             match self.option(text) {
@@ -348,16 +368,21 @@ impl Interpreter {
     }
 
     fn option<'a>(&self, text: &'a str) -> Meaning<'a> {
-        let named = |list: &'static str, name: &str| list.split_ascii_whitespace().find(|item| *item == name);
+        // Long options may be cut short: `--expr`.
+        let named = |list: &'static str, name: &str| {
+            let is_cut = self.is_filter() && name.len() > 2 && name.starts_with("--");
+            let is = |item: &&str| *item == name || is_cut && item.starts_with(name);
+            list.split_ascii_whitespace().find(is)
+        };
         let (name, value) = match text.split_once('=').filter(|_| text.starts_with("--")) {
             Some((name, value)) => (name, value),
             None => (text, ""),
         };
         if let Some(option) = named(self.code, name) {
             return Meaning::Code(option, value);
-        } else if has(self.elsewhere, name) {
+        } else if named(self.elsewhere, name).is_some() {
             return Meaning::Elsewhere;
-        } else if has(self.valued, name) && value.is_empty() {
+        } else if named(self.valued, name).is_some() && value.is_empty() {
             return Meaning::ValueFollows;
         } else if text.starts_with("--") {
             return Meaning::Flag;
@@ -590,7 +615,26 @@ fn awk(code: &str) -> Vec<Inner> {
             _ => Inner::Unknown,
         }
     };
-    pipes(code).into_iter().map(command).collect()
+    let mut found: Vec<Inner> = pipes(code).into_iter().map(command).collect();
+    // `@f(x)` calls the function whose name stands in `f`, and `@load` brings others in.
+    found.extend(code.contains('@').then_some(Inner::Unknown));
+    found
+}
+
+/// Whether awk code opens no files but those among the words of the command. Names of files are computed like any
+/// text in there, so what might open one is not looked at any closer.
+fn awk_opens_none(code: &str) -> bool {
+    let is_number_test = |after: &str| {
+        let number = after.trim_start_matches(['=', ' ', '-']);
+        let rest = number.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.').trim_start();
+        number.starts_with(|c: char| c.is_ascii_digit())
+            && (rest.is_empty() || rest.starts_with([')', '{', '&', '|', ';', '}']))
+    };
+    let writes = code.contains("print")
+        && code
+            .match_indices('>')
+            .any(|(at, _)| !code.get(at.saturating_add(1)..).is_some_and(is_number_test));
+    !writes && !["getline", "ARGV", "ARGC", "@"].iter().any(|word| code.contains(word))
 }
 
 /// What stands on either side of each pipe: a bar that is no part of a string, of a pattern or of `||`.
@@ -622,45 +666,15 @@ fn pipes(code: &str) -> Vec<(&str, &str)> {
     found
 }
 
-/// The command `e` and the flag `e` of `s`.
+/// What `sed` runs: the command `e` and the flag `e` of `s`.
 fn sed(code: &str) -> Vec<Inner> {
-    let mut found = Vec::new();
-    for command in code.split(['\n', ';', '{', '}']).take(CALLS_MAX) {
-        let command = after_address(command.trim_start());
-        if let Some(script) = command.strip_prefix('e') {
-            match script.trim() {
-                "" => found.push(Inner::Unknown),
-                script if command.starts_with("e ") => found.push(script_of(script)),
-                _ => {}
-            }
-        } else if let Some(rest) = command.strip_prefix('s')
-            && let Some(mark) = rest.chars().next().filter(|mark| !mark.is_alphanumeric())
-            && let Some(flags) = rest.rsplit(mark).next()
-            && flags.len() <= "gpiImMe 999".len()
-            && flags.contains('e')
-            && flags.chars().all(|c| "gpiImMe0123456789 ".contains(c))
-        {
-            found.push(Inner::Unknown);
-        }
-    }
-    found
-}
-
-/// A command without the lines it is for: `1,$ e id`.
-fn after_address(command: &str) -> &str {
-    let mut rest = command;
-    loop {
-        let before = rest;
-        rest = rest.trim_start_matches(|c: char| c.is_ascii_digit() || " \t,$!~+".contains(c));
-        if let Some(pattern) = rest.strip_prefix('/')
-            && let Some((_, after)) = pattern.split_once('/')
-        {
-            rest = after.trim_start_matches(['I', 'M']);
-        }
-        if rest == before {
-            return rest;
-        }
-    }
+    let Some(deeds) = sed::deeds(code) else { return vec![Inner::Unknown] };
+    let run = |deed| match deed {
+        sed::Deed::Runs(Some(script)) => Some(script_of(script)),
+        sed::Deed::Runs(None) => Some(Inner::Unknown),
+        sed::Deed::Opens(_) => None,
+    };
+    deeds.into_iter().filter_map(run).take(CALLS_MAX).collect()
 }
 
 /// Recipes, and `$(shell …)`.

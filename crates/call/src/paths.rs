@@ -10,9 +10,12 @@ use std::borrow::Cow;
 use url::Url;
 
 use crate::call::Call;
+use crate::glob::fits;
+use crate::interpreters::{Source, interpreter};
 use crate::path::{PathDoubt, lies_in, normalise};
 use crate::reading::{Place, ReadScript, Reading, TOUCHED_MAX, Text, TextKind, Unseen, unseen};
 use crate::script::{Command, Known, RedirectionKind, Word};
+use crate::words::Field;
 
 /// The longest path that is read. No system takes longer ones.
 const PATH_BYTES_MAX: usize = 4_096;
@@ -151,7 +154,9 @@ pub struct Spot {
     /// Whether it is a folder, and some files below it are meant.
     pub is_pattern: bool,
     /// The path as a system walks it: with every `..`, which after a link leads elsewhere than the text says.
-    walked: String,
+    pub(crate) walked: String,
+    /// What a shell matches below the folder, part by part; none where it may be anything.
+    globs: Option<Vec<String>>,
 }
 
 /// The files of the machine the call runs on, as a door on the same machine sees them.
@@ -201,13 +206,29 @@ impl Spot {
     fn may_lie(&self, folder: &str, files: Option<&dyn Files>) -> bool {
         // What a pattern in a folder may match includes what the folder below it holds.
         let overlaps = |path: &str, folder: &str| {
-            lies_in(path, folder) != Some(false) || (self.is_pattern && lies_in(folder, path) != Some(false))
+            lies_in(path, folder) != Some(false) || (self.is_pattern && self.may_match_in(path, folder))
         };
         overlaps(&self.path, folder)
             || files.is_some_and(|files| match (self.canonical(files), files.canonical(folder)) {
                 (Some(path), Some(folder)) => overlaps(&path, &folder),
                 _ => true,
             })
+    }
+
+    /// Whether the pattern, which starts at `start`, may match the folder or something in it.
+    fn may_match_in(&self, start: &str, folder: &str) -> bool {
+        let below = match (lies_in(folder, start), normalise(folder, None)) {
+            (Some(false), _) => return false,
+            (Some(true), Ok(folder)) => folder.strip_prefix(start).map(ToOwned::to_owned),
+            _ => None,
+        };
+        let (Some(globs), Some(below)) = (&self.globs, below) else { return true };
+        let parts = below.split('/').filter(|part| !part.is_empty());
+        // A shell's star fits no name with a dot in front, unless it says so itself.
+        let fits_part = |(glob, part): (&String, &str)| {
+            fits(glob, part) && (!part.starts_with('.') || glob.starts_with(['.', '[']))
+        };
+        globs.iter().zip(parts).all(fits_part)
     }
 
     /// The file behind the path, without links; none if it cannot be told.
@@ -224,7 +245,7 @@ impl Reading<'_> {
     pub fn paths(&self) -> Paths {
         let start = Folders { known: vec![self.call.about.cwd.clone()], unknown: false };
         let folders = start.with_fields(self);
-        let mut finder = Finder { reading: self, found: Paths::default() };
+        let mut finder = Finder { reading: self, found: Paths::default(), home_may_change: false };
         finder.found.unseen.clone_from(&self.unseen);
         for text in &self.texts {
             // What names the folder starts where the call would stand without it.
@@ -235,6 +256,31 @@ impl Reading<'_> {
             finder.script(script, &folders);
         }
         finder.found
+    }
+
+    /// Every text of a field that is no path by its name or look, read as one: a tool may take any of them for
+    /// the name of a file. What cannot be one is left out.
+    #[must_use]
+    pub fn names(&self) -> Vec<TouchedPath> {
+        let start = Folders { known: vec![self.call.about.cwd.clone()], unknown: false };
+        let folders = start.with_fields(self);
+        let is_name = |text: &&Text<'_>| {
+            text.kind != TextKind::Number
+                && (text.kind == TextKind::Key || field_access(&text.key).is_none())
+                && !looks_like_a_path(&text.text)
+                && !is_web_address(&text.text)
+        };
+        let touched = |text: &Text<'_>| {
+            let spots = look(&text.text, Look::Field, self).and_then(|looked| folders.spots(&looked)).ok()?;
+            Some(TouchedPath {
+                text: text.text.to_string(),
+                place: Place::Field(text.selector.clone()),
+                access: Access::Unknown,
+                is_guess: true,
+                spots: Ok(spots),
+            })
+        };
+        self.texts.iter().filter(is_name).filter_map(touched).take(TOUCHED_MAX).collect()
     }
 
     /// A variable of the place where the call runs, if the host tells it.
@@ -297,14 +343,14 @@ impl Folders {
 
     fn spots(&self, looked: &[Looked<'_>]) -> Result<Vec<Spot>, PathDoubt> {
         let mut spots = Vec::with_capacity(looked.len());
-        for Looked { text, is_pattern } in looked {
-            if text.starts_with('/') {
-                spots.push(spot(text, None, *is_pattern)?);
+        for looked in looked {
+            if looked.text.starts_with('/') {
+                spots.push(spot(looked, None)?);
             } else if self.unknown {
                 return Err(PathDoubt::Folder);
             } else {
                 for folder in &self.known {
-                    spots.push(spot(text, folder.as_deref(), *is_pattern)?);
+                    spots.push(spot(looked, folder.as_deref())?);
                 }
             }
         }
@@ -312,13 +358,14 @@ impl Folders {
     }
 }
 
-fn spot(text: &str, folder: Option<&str>, is_pattern: bool) -> Result<Spot, PathDoubt> {
+fn spot(looked: &Looked<'_>, folder: Option<&str>) -> Result<Spot, PathDoubt> {
+    let Looked { text, is_pattern, globs } = looked;
     let path = normalise(text, folder)?;
     let walked = join(folder, text);
     if is_magic(&path, &walked) {
         return Err(PathDoubt::Magic);
     }
-    Ok(Spot { path, is_pattern, walked })
+    Ok(Spot { path, is_pattern: *is_pattern, walked, globs: globs.clone() })
 }
 
 fn join(folder: Option<&str>, path: &str) -> String {
@@ -344,6 +391,8 @@ fn is_magic(path: &str, walked: &str) -> bool {
 struct Finder<'r, 'a> {
     reading: &'r Reading<'a>,
     found: Paths,
+    /// Whether the script that is read makes `~` another folder.
+    home_may_change: bool,
 }
 
 impl<'r> Finder<'r, '_> {
@@ -374,6 +423,10 @@ impl<'r> Finder<'r, '_> {
         let is_ordered = !script.source.contains("done") && !script.source.contains("()");
         let chain = chain(script);
         let mut standing = folders.clone();
+        self.home_may_change = script.script.sets.iter().any(|name| name == "HOME");
+        let has_search_path = script.script.sets.iter().any(|name| name == "CDPATH");
+        // Then `cd x` may lead into a folder of that name anywhere.
+        standing.unknown |= has_search_path;
         if !is_ordered {
             for _ in 0..FOLDERS_MAX {
                 commands
@@ -386,6 +439,12 @@ impl<'r> Finder<'r, '_> {
             let mut here = standing.clone();
             option_folders(command).for_each(|target| here.join(self.after(&here, target)));
             self.command(script, i, command, &here);
+            // Where it goes without a word about it, it still goes.
+            if let Some(target @ (Target::Home | Target::Unknown)) = moves(command) {
+                let looked = self.look_at_target(target);
+                let place = Place::Word { field: script.selector.clone(), command: i, word: 0 };
+                self.add(&command.text, place, Access::Reads, false, looked, &here);
+            }
             if is_ordered && let Some(target) = moves(command) {
                 let after = self.after(&standing, target);
                 if chain.get(i).is_some_and(|part| part.trim_start().starts_with("cd ")) {
@@ -408,6 +467,13 @@ impl<'r> Finder<'r, '_> {
             };
             self.word(&redirection.target, around(), access, false, folders);
         }
+        for word in &command.wrapper_places {
+            if word.text.starts_with('-') {
+                self.option(word, "", &around(), folders);
+            } else {
+                self.word(word, around(), Access::Unknown, false, folders);
+            }
+        }
         for (_, value) in &command.assignments {
             if starts_like_a_path(&value.text) {
                 self.word(value, around(), Access::Unknown, true, folders);
@@ -417,11 +483,19 @@ impl<'r> Finder<'r, '_> {
     }
 
     fn after(&self, folders: &Folders, target: Target<'_>) -> Folders {
-        folders.after(match target {
+        folders.after(self.look_at_target(target))
+    }
+
+    fn look_at_target<'w>(&self, target: Target<'w>) -> Result<Vec<Looked<'w>>, PathDoubt>
+    where
+        'r: 'w,
+    {
+        match target {
             Target::Word(word) => self.look_at_word(word),
+            Target::Home if self.home_may_change => Err(PathDoubt::Home),
             Target::Home => look("~", Look::Word, self.reading),
             Target::Unknown => Err(PathDoubt::Computed),
-        })
+        }
     }
 
     fn words(&mut self, script: &ReadScript<'_>, i: usize, command: &Command, folders: &Folders) {
@@ -433,8 +507,18 @@ impl<'r> Finder<'r, '_> {
             self.word(first, place(0), Access::Runs, false, folders);
         }
         if WORD_PROGRAMS.contains(&program) {
+            // They do nothing with a file, but what a pattern fits is read from a folder.
+            for (w, word) in command.words.iter().enumerate().skip(1) {
+                if word.known == Known::Glob && word.text.contains(['/', '~']) {
+                    self.word(word, place(w), Access::Reads, true, folders);
+                }
+            }
             return;
         }
+        if program == "git" {
+            self.git(command, &place(0), folders);
+        }
+        let read = self.code(command, program, &place(0), folders);
         let access = FILE_PROGRAMS.iter().find(|(name, _)| *name == program).map(|(_, access)| *access);
         let mut options_end = false;
         let mut is_pattern = PATTERN_PROGRAMS.contains(&program);
@@ -442,7 +526,7 @@ impl<'r> Finder<'r, '_> {
             let is_option = !options_end && word.text.starts_with('-');
             // What `find` puts in lies below the folders it was given, which are words of its own.
             let is_found = word.text == "{}" && is_reached_by(command, &["find"]);
-            if word.text == "-" || word.text.is_empty() || is_found {
+            if word.text == "-" || word.text.is_empty() || is_found || read.contains(&w) {
                 continue;
             }
             if is_option {
@@ -461,6 +545,51 @@ impl<'r> Finder<'r, '_> {
         if is_reached_by(command, FEEDERS) {
             let spots = Err(PathDoubt::Computed);
             self.add(&command.text, place(0), access.unwrap_or(Access::Unknown), true, spots, folders);
+        }
+    }
+
+    /// The files that the code of `sed` and `awk` opens by itself. Gives the words that are nothing but such code:
+    /// what is in there has been read.
+    fn code(&mut self, command: &Command, program: &str, place: &Place, folders: &Folders) -> Vec<usize> {
+        let none = Vec::new();
+        let Some(interpreter) = interpreter(program).filter(|interpreter| interpreter.is_filter()) else {
+            return none;
+        };
+        let field = |word: &Word| Field { text: word.text.clone(), known: word.known, splits: false };
+        let arguments: Vec<Field> = command.words.iter().skip(1).map(field).collect();
+        let Source::Inline(parts, _) = interpreter.source(&arguments) else { return none };
+        let code = parts.iter().map(|part| part.text.as_str()).collect::<Vec<_>>().join("\n");
+        let files = interpreter.opens(&code).filter(|_| parts.iter().all(Field::is_certain));
+        let Some(files) = files else {
+            self.add(&code, place.clone(), Access::Unknown, true, Err(PathDoubt::Computed), folders);
+            return none;
+        };
+        for file in files {
+            let word = Word { text: file.to_owned(), known: Known::Certain };
+            self.word(&word, place.clone(), Access::Unknown, false, folders);
+        }
+        // Each once: a file may be called like the code.
+        let mut read = Vec::new();
+        for part in parts {
+            let is_part = |(w, word): &(usize, &Word)| word.text == part.text && !read.contains(w);
+            read.extend(command.words.iter().enumerate().skip(1).find(is_part).map(|(w, _)| w));
+        }
+        read
+    }
+
+    /// The files of settings that git reads and writes when it is asked about settings.
+    fn git(&mut self, command: &Command, place: &Place, folders: &Folders) {
+        let has = |option: &str| command.words.iter().any(|word| word.text == option);
+        if !has("config") && !has("var") {
+            return;
+        }
+        let files =
+            [("--global", "~/.gitconfig"), ("--system", "/etc/gitconfig"), ("--local", ".git/config")];
+        // Without a word about it, all of them are read.
+        let all = !files.iter().any(|(option, _)| has(option)) && !has("--file") && !has("-f");
+        for (_, file) in files.iter().filter(|(option, _)| all || has(option)) {
+            let word = Word { text: (*file).to_owned(), known: Known::Certain };
+            self.word(&word, place.clone(), Access::Unknown, false, folders);
         }
     }
 
@@ -525,6 +654,7 @@ impl<'r> Finder<'r, '_> {
         'r: 'w,
     {
         match word.known {
+            _ if self.home_may_change && word.text.starts_with('~') => Err(PathDoubt::Home),
             Known::Certain => look(&word.text, Look::Word, self.reading),
             Known::Glob => look(&word.text, Look::Glob, self.reading),
             Known::Unknown
@@ -681,6 +811,8 @@ enum Look {
 struct Looked<'t> {
     text: Cow<'t, str>,
     is_pattern: bool,
+    /// What is matched below, where a shell does it.
+    globs: Option<Vec<String>>,
 }
 
 /// The paths a text may stand for.
@@ -696,7 +828,7 @@ fn look<'t>(text: &'t str, how: Look, reading: &'t Reading<'_>) -> Result<Vec<Lo
     }
     if is_file_address(text) {
         let text = Cow::Owned(file_of_address(text)?);
-        return Ok(vec![Looked { text, is_pattern: false }]);
+        return Ok(vec![Looked { text, is_pattern: false, globs: None }]);
     }
     if how == Look::Field {
         check_field(text)?;
@@ -783,7 +915,7 @@ fn pattern(text: Cow<'_, str>, how: Look) -> Result<Looked<'_>, PathDoubt> {
     let has_braces = |part: &str| part.contains('{') && !part.starts_with("${");
     let is_glob = |part: &&str| part.contains(['*', '?', '[']) || has_braces(part);
     if how == Look::Word || !text.split('/').any(|part| is_glob(&part)) {
-        return Ok(Looked { text, is_pattern: false });
+        return Ok(Looked { text, is_pattern: false, globs: None });
     }
     let fixed: Vec<&str> = text.split('/').take_while(|part| !is_glob(part)).collect();
     let mut after = text.split('/').skip(fixed.len());
@@ -796,7 +928,10 @@ fn pattern(text: Cow<'_, str>, how: Look) -> Result<Looked<'_>, PathDoubt> {
         [""] => "/".to_owned(),
         fixed => fixed.join("/"),
     };
-    Ok(Looked { text: Cow::Owned(folder), is_pattern: true })
+    // A tool that is no shell may match in its own way.
+    let globs = (how == Look::Glob && !text.contains("**"))
+        .then(|| text.split('/').skip(fixed.len()).map(ToOwned::to_owned).collect());
+    Ok(Looked { text: Cow::Owned(folder), is_pattern: true, globs })
 }
 
 /// Whether a pattern may fit `..`: only one that starts with a dot can, and not if it holds a name.

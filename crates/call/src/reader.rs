@@ -33,6 +33,9 @@ const SUBSTITUTIONS_MAX: usize = 64;
 /// How often the limits of one script may be used up again by scripts within it.
 const ROUNDS_MAX: usize = 4;
 
+/// The most variables that are listed as set.
+const SETS_MAX: usize = 256;
+
 /// The most reasons that are given for a doubt, and the longest name in one.
 const DOUBTS_MAX: usize = 8;
 const NAME_CHARS_MAX: usize = 60;
@@ -56,6 +59,7 @@ type Around = Cow<'static, str>;
 struct Attached {
     redirections: Vec<Redirection>,
     assignments: Vec<(String, Word)>,
+    wrapper_places: Vec<Word>,
 }
 
 #[derive(Default)]
@@ -112,6 +116,7 @@ impl Reader {
             self.is_cramped = true;
             return;
         }
+        set_in_sums(text).for_each(|name| self.sets(name));
         match catch_unwind(|| rable::parse(text, false)) {
             Ok(Ok(nodes)) => {
                 nodes.iter().for_each(|node| self.node(node, input));
@@ -185,7 +190,8 @@ impl Reader {
                 let input = self.group_files(redirects, input);
                 self.subshell(|reader| reader.within("(…)", |reader| reader.node(body, &input)));
             }
-            NodeKind::Coproc { command, .. } => {
+            NodeKind::Coproc { command, name } => {
+                self.sets(name.as_deref().unwrap_or("COPROC"));
                 let read = |reader: &mut Self| reader.node(command, &Input::Computed);
                 self.subshell(|reader| reader.within("coproc", read));
             }
@@ -207,12 +213,14 @@ impl Reader {
                 let input = self.group_files(redirects, input);
                 self.block("until", &[condition], &[body], &input);
             }
-            NodeKind::For { words, body, redirects, .. } => {
+            NodeKind::For { var, words, body, redirects } => {
+                self.sets(var);
                 self.words(words.as_deref().unwrap_or_default());
                 let input = self.group_files(redirects, input);
                 self.block("for", &[], &[body], &input);
             }
-            NodeKind::Select { words, body, redirects, .. } => {
+            NodeKind::Select { var, words, body, redirects } => {
+                self.sets(var);
                 self.words(words.as_deref().unwrap_or_default());
                 let input = self.group_files(redirects, input);
                 self.block("select", &[], &[body], &input);
@@ -418,9 +426,21 @@ impl Reader {
 
     /// Looks at a value for what it will run wherever it is used.
     fn set(&mut self, name: &str, value: &Field) {
+        self.sets(name);
         let attached = take(&mut self.attached);
         self.look_at_value(name, value);
         self.attached = attached;
+    }
+
+    /// Takes in that a variable is set.
+    fn sets(&mut self, name: &str) {
+        let is_known = self.found.sets.iter().any(|set| set == name);
+        if !is_known && self.found.sets.len() >= SETS_MAX {
+            return self.doubt("the script sets too many variables to list");
+        }
+        if !is_known {
+            self.found.sets.push(name.to_owned());
+        }
     }
 
     fn look_at_value(&mut self, name: &str, value: &Field) {
@@ -518,7 +538,7 @@ impl Reader {
             _ => 0,
         };
         let text = text_with_path.get(folder..).unwrap_or_default().to_owned();
-        let Attached { redirections, assignments } = take(&mut self.attached);
+        let Attached { redirections, assignments, wrapper_places } = take(&mut self.attached);
         self.found.commands.push(Command {
             program,
             text,
@@ -526,6 +546,7 @@ impl Reader {
             words: words.into_iter().map(Word::from).collect(),
             redirections,
             assignments,
+            wrapper_places,
             is_unconditional: !self.is_conditional && !self.may_have_stopped,
             reached_by: self.around.iter().map(|around| around.clone().into_owned()).collect(),
             code,
@@ -566,6 +587,26 @@ fn looks_like_a_command(sum: &str) -> bool {
     };
     words.next().is_some_and(|first| is_name(first) && !first.starts_with(|c: char| c.is_ascii_digit()))
         && words.next().is_none_or(is_argument)
+}
+
+/// Variables that a sum or an expansion may set: `((PATH = 5))`, `${PATH:=.}`. Those with a small letter are the
+/// script's own.
+fn set_in_sums(text: &str) -> impl Iterator<Item = &str> {
+    let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let has_sums = text.contains(['[', '{']) || text.contains("((");
+    let assigns = text.match_indices('=').filter(move |_| has_sums);
+    assigns.filter_map(move |(at, _)| {
+        let (before, after) = text.split_at_checked(at)?;
+        if after.starts_with("==") || before.ends_with(['=', '!']) {
+            return None;
+        }
+        let before = before.trim_end_matches(|c: char| c == ' ' || "+-*/%&|^<>:".contains(c));
+        let start = before.trim_end_matches(is_letter);
+        let name =
+            before.get(start.len()..).filter(|name| !name.starts_with(|c: char| c.is_ascii_digit()))?;
+        let is_ours = name.is_empty() || name.chars().any(|c| c.is_ascii_lowercase()) || start.ends_with('$');
+        (!is_ours).then_some(name)
+    })
 }
 
 /// How far the parser goes down for a text, at most. A bracket or a keyword takes several calls, what joins

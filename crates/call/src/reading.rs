@@ -126,6 +126,31 @@ impl Reading<'_> {
     }
 }
 
+/// Whether a field of this name may hold a script or a command, though not by custom: `commands`, `build-script`,
+/// `bash`, `code`. Where that is taken for one, a rule sees more than it must.
+#[must_use]
+pub fn may_hold_a_script(key: &str) -> bool {
+    let words = key_words(key);
+    let last = words.rsplit('_').next().unwrap_or_default();
+    let singular = last.strip_suffix('s').unwrap_or(last);
+    ["command", "cmd", "script", "cmdline", "commandline", "bash", "executable", "interpreter"]
+        .contains(&singular)
+        || [
+            "command_line",
+            "argv",
+            "code",
+            "exec",
+            "execute",
+            "eval",
+            "program",
+            "run",
+            "sh",
+            "zsh",
+            "powershell",
+        ]
+        .contains(&words.as_str())
+}
+
 struct Walk<'a, 'w> {
     reading: Reading<'a>,
     steps: Vec<Step>,
@@ -196,6 +221,10 @@ impl<'a> Walk<'a, '_> {
     /// Reads a command whose arguments stand in a field of their own, and says whether that is all of it: a
     /// tool may hand anything but a plain name to a shell.
     fn program_with_arguments(&mut self, program: &Value, object: &Map<String, Value>) -> bool {
+        let text = ARGUMENT_FIELDS.iter().find_map(|name| object.get(*name)?.as_str());
+        if let (Value::String(program), Some(text)) = (program, text) {
+            self.read(Cow::Owned(format!("{program} {text}")), read_script);
+        }
         let arguments = ARGUMENT_FIELDS.iter().find_map(|name| strings(object.get(*name)?));
         let (Value::String(program), Some(arguments)) = (program, arguments) else {
             return false;
@@ -235,7 +264,7 @@ pub(crate) fn unseen(reasons: &mut Vec<Unseen>, reason: Unseen) {
 }
 
 /// The words of a key, in one spelling: `filePath`, `file-path` and `File_Path` are all `file_path`.
-fn key_words(key: &str) -> String {
+pub(crate) fn key_words(key: &str) -> String {
     let mut words = String::with_capacity(key.len() + 4);
     let mut after_lower = false;
     for c in key.chars() {
@@ -281,6 +310,18 @@ mod tests {
         ];
         for (key, words) in rows {
             assert_eq!(key_words(key), words, "{key}");
+        }
+    }
+
+    #[test]
+    fn a_field_that_may_hold_a_script_is_known_by_its_name() {
+        for key in ["commands", "cmds", "buildScript", "Bash", "code", "command-line", "run", "PreCommand"] {
+            assert!(may_hold_a_script(key), "{key}");
+        }
+        for key in
+            ["description", "transcript", "subscription", "language_code", "run_id", "shell", "path", ""]
+        {
+            assert!(!may_hold_a_script(key), "{key}");
         }
     }
 

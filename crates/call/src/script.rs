@@ -6,7 +6,7 @@
 
 use std::thread;
 
-use crate::confirm::confirm_words;
+use crate::confirm::{confirm_words, is_trusted};
 use crate::glob::fits;
 use crate::reader::{Input, Reader};
 use crate::words::Field;
@@ -31,6 +31,9 @@ pub struct Script {
     pub opaque: bool,
     /// Why it is opaque, in words.
     pub doubts: Vec<String>,
+    /// The variables it sets, for itself or for one of its programs, each once; what is computed stands as
+    /// written.
+    pub sets: Vec<String>,
 }
 
 /// One program a script may run, as seen after taking off `sudo`, `env`, `xargs`, `sh -c` and the like.
@@ -50,6 +53,8 @@ pub struct Command {
     pub redirections: Vec<Redirection>,
     /// Variables set for it alone: `A=1 make`, `env A=1 make`.
     pub assignments: Vec<(String, Word)>,
+    /// Words of the wrappers around it that may name a place: the `/etc` of `env -C /etc ls`.
+    pub wrapper_places: Vec<Word>,
     /// Whether it runs whenever the script does, as far as the text tells: in no branch, loop or function and
     /// behind no `&&` or `||`.
     pub is_unconditional: bool,
@@ -69,6 +74,13 @@ impl Command {
     pub fn program_glob(&self) -> Option<&str> {
         let first = self.words.first().filter(|word| self.program.is_none() && word.known == Known::Glob)?;
         first.text.rsplit('/').next()
+    }
+
+    /// Whether its program is the one its name says: written without a folder, or right in a folder of the
+    /// system. `./ls` is not, nor is `/bin/../tmp/ls`.
+    #[must_use]
+    pub fn is_trusted(&self) -> bool {
+        self.program.is_some() && self.words.first().is_some_and(|first| is_trusted(&first.text))
     }
 
     /// Whether it may run the program of this name.
@@ -133,6 +145,7 @@ pub fn read_words(words: &[String]) -> Script {
     if let [path, "-c" | "-lc", script] = words.iter().map(String::as_str).collect::<Vec<_>>().as_slice()
         && let shell = path.rsplit('/').next().unwrap_or_default()
         && is_shell(shell)
+        && is_trusted(path)
     {
         // So hosts hand a script to a shell: nothing else stands around it, and its success is the script's.
         let mut script = read_script(script);

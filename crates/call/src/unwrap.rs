@@ -31,6 +31,8 @@ pub(crate) struct Unwrapped {
     pub(crate) assignments: Vec<Field>,
     /// What to call it in [`crate::Command::reached_by`], where its name does not say enough.
     pub(crate) label: Option<&'static str>,
+    /// Words of its own that may name a place.
+    pub(crate) places: Vec<Field>,
     /// Whether it does something of its own beside.
     pub(crate) own: bool,
     /// Whether what it hands on may never run, or often.
@@ -67,6 +69,11 @@ pub(crate) fn unwrap(program: &str, words: &[Field]) -> Option<Unwrapped> {
         other => other,
     };
     let mut all: Option<Unwrapped> = None;
+    // Written the old way, its letters take the words after them in turn: `tar cIf id out x`.
+    let is_bundle = |word: &Field| !word.text.starts_with('-') && word.text.contains(['I', 'F']);
+    if matches!(name, "tar" | "gtar" | "bsdtar") && arguments.first().is_some_and(is_bundle) {
+        all = Some(Unwrapped { inner: vec![Inner::Unknown], own: true, ..Unwrapped::default() });
+    }
     for wrapper in wrappers(name) {
         let Some(arguments) = after_verb(wrapper.verb, arguments) else { continue };
         let all = all.get_or_insert_with(Unwrapped::default);
@@ -118,6 +125,7 @@ impl Wrapper {
         while let Some(word) = words.next() {
             let text = word.text.as_str();
             let mut skipped = Some(word);
+            let mut goes = false;
             if options && word.is_certain() && text.starts_with('-') && !(script.is_some() && glues) {
                 unsure = false;
                 match self.meaning(text) {
@@ -138,6 +146,8 @@ impl Wrapper {
                     Meaning::Setting(text) => all.inner.extend(setting(&Field::certain(text))),
                     Meaning::Replaces(mark) => replaced = Some(mark),
                     Meaning::ValueFollows => {
+                        all.places.extend(may_be_place(word).then(|| word.clone()));
+                        goes = matches!(text, "-C" | "-D" | "--chdir" | "--wd" | "--workdir" | "--cwd");
                         skipped = words.next();
                         if text.ends_with('I') {
                             replaced = skipped.map(|mark| mark.text.as_str());
@@ -162,6 +172,9 @@ impl Wrapper {
                 rest.extend(words.by_ref().cloned());
                 skipped = None;
             }
+            // What an own deed is given stands among its words.
+            let place = skipped.filter(|word| !self.own && (goes || may_be_place(word)));
+            all.places.extend(place.cloned());
             // What may be several words may hold the command.
             if !takes_no_words && !self.own && skipped.is_some_and(|word| word.splits) {
                 all.inner.push(Inner::Unknown);
@@ -206,6 +219,11 @@ impl Wrapper {
                 None if name != "--" && !is(self.flags) => Meaning::Unknown,
                 _ => Meaning::Flag,
             };
+        }
+        // Some write whole names behind one dash: `-exec rm`, `-exec=rm`.
+        let (name, value) = option.split_once('=').unwrap_or((option, ""));
+        if name.len() > 2 && has(self.scripts, name) {
+            return if value.is_empty() { Meaning::ScriptFollows } else { Meaning::Script(value) };
         }
         // Letters may be glued together, and a value to the last of them: `-qc 'rm x'`, `-0I{}`, `-n5`.
         for (at, letter) in option.char_indices().skip(1) {
@@ -257,6 +275,11 @@ impl Wrapper {
         };
         all.inner.push(inner);
     }
+}
+
+/// Whether a word of a wrapper may name a place other than where it stands.
+fn may_be_place(word: &Field) -> bool {
+    word.text.contains('/') || word.text.contains("..") || word.text.starts_with('~')
 }
 
 /// What a setting of the form `key=value` or `key value` makes its program run.

@@ -351,6 +351,7 @@ const WRAPPERS: &[Wrapper] = &[
     Wrapper { names: "nodemon", scripts: "-x --exec", ..HOST },
     Wrapper { names: "git", scripts: "--upload-pack --receive-pack --exec", settings: "-c --config", ..HOST },
     Wrapper { names: "git", verb: "config", rest: Rest::Setting, ..HOST },
+    Wrapper { names: "git", verb: "config set", rest: Rest::Setting, ..HOST },
     Wrapper { names: "git", verb: "rebase", scripts: "-x --exec", ..HOST },
     Wrapper { names: "git", verb: "difftool", scripts: "-x --extcmd", ..HOST },
     Wrapper { names: "git", verb: "bisect run", ..RUNNER },
@@ -377,9 +378,17 @@ const WRAPPERS: &[Wrapper] = &[
     },
     Wrapper { names: "sort gsort", scripts: "--compress-program", ..HOST },
     Wrapper { names: "split", scripts: "--filter", ..HOST },
+    Wrapper { names: "install ginstall", scripts: "--strip-program", ..HOST },
+    Wrapper { names: "sdiff diff3", scripts: "--diff-program", ..HOST },
+    Wrapper { names: "wget wget2", scripts: "--use-askpass", ..HOST },
+    Wrapper { names: "tcpdump", scripts: "-z", ..HOST },
+    Wrapper { names: "bat batcat delta", scripts: "--pager", ..HOST },
     Wrapper { names: "zip", scripts: "-TT --unzip-command", ..HOST },
-    Wrapper { names: "man", scripts: "-P --pager", ..HOST },
-    Wrapper { names: "rg", scripts: "--pre", ..HOST },
+    Wrapper { names: "man", scripts: "-P -H --pager --html", ..HOST },
+    Wrapper { names: "rg", scripts: "--pre --hostname-bin", ..HOST },
+    Wrapper { names: "go", scripts: "-exec --exec -toolexec --toolexec -vettool --vettool", ..HOST },
+    Wrapper { names: "npm pnpm yarn", scripts: "--script-shell", ..HOST },
+    Wrapper { names: "cargo", settings: "--config", ..HOST },
     Wrapper { names: "fd fdfind", verb: "-x", repeats: true, ..RUNNER },
     Wrapper { names: "fd fdfind", verb: "-X", repeats: true, ..RUNNER },
     Wrapper { names: "fd fdfind", verb: "--exec", repeats: true, ..RUNNER },
@@ -390,10 +399,24 @@ const WRAPPERS: &[Wrapper] = &[
 /// Keys of settings whose value names a program: whole, by their start and by their end.
 const RUNNING_KEYS: &str = "exec proxycommand localcommand knownhostscommand core.pager core.editor \
     core.sshcommand core.fsmonitor core.askpass core.gitproxy sequence.editor diff.external credential.helper \
-    gpg.program gpg.ssh.program browser.cmd interactive.difffilter uploadpack.packobjectshook";
-const RUNNING_KEYS_STARTING: [&str; 2] = ["alias.", "pager."];
-const RUNNING_KEYS_ENDING: [&str; 8] =
-    [".command", ".cmd", ".clean", ".smudge", ".process", ".textconv", ".driver", ".helper"];
+    include.path core.hookspath init.templatedir browser.cmd interactive.difffilter uploadpack.packobjectshook";
+const RUNNING_KEYS_STARTING: [&str; 3] = ["alias.", "pager.", "includeif."];
+const RUNNING_KEYS_ENDING: [&str; 14] = [
+    ".program",
+    ".command",
+    ".cmd",
+    ".clean",
+    ".smudge",
+    ".process",
+    ".textconv",
+    ".driver",
+    ".helper",
+    ".runner",
+    ".linker",
+    ".rustc",
+    ".rustc-wrapper",
+    ".rustc-workspace-wrapper",
+];
 
 /// Shells that read a script from `-c`, a file or their standard input.
 const SHELLS: [&str; 16] = [

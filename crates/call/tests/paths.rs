@@ -1,7 +1,7 @@
 //! Which paths the gate sees in a call, as tables.
 
 use lockgate_call::path::PathDoubt;
-use lockgate_call::{Access, Call, Files, Paths, TouchedPath, Unseen, paths};
+use lockgate_call::{Access, Call, Files, Paths, Reading, TouchedPath, Unseen, paths};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -157,11 +157,43 @@ fn a_path_is_seen_in_the_words_of_a_script() {
         ("env rm -rf ..", "/desk"),
         ("awk 'BEGIN{system(\"cat /etc/passwd\")}'", "/etc/passwd"),
         ("grep 'a\\.b' x", "/desk/app/a\\.b, /desk/app/x"),
+        ("echo /etc/*", "/etc/…"),
+        ("echo *", ""),
+        ("echo \"$(</etc/passwd)\"", "/etc/passwd"),
+        ("git config -l", "?Home, /etc/gitconfig, /desk/app/.git/config, /desk/app/config"),
+        ("git config --local a b", "/desk/app/.git/config, /desk/app/config, /desk/app/a, /desk/app/b"),
+    ]);
+    check_scripts(&[
+        ("env -C /etc ls", "/etc"),
+        ("env -C .. ls", "/desk"),
+        ("env -C sub ls", "/desk/app/sub"),
+        ("env --chdir=/etc ls", "/etc"),
+        ("env -C/etc ls", "/etc"),
+        ("env -C \"$x\" ls", "?Computed"),
+        ("strace -o ../x ls", "/desk/x"),
+        ("flock /tmp/lock ls", "/tmp/lock"),
+        ("timeout 5 ls", ""),
+        ("sudo -u me nice -n 5 ls", ""),
+        ("sed r/etc/passwd x", "/etc/passwd, /desk/app/x"),
+        ("sed -n 'w../x' a", "/desk/x, /desk/app/a"),
+        ("sed 's/a/b/w/etc/x' a", "/etc/x, /desk/app/a"),
+        ("sed 's|/etc|/x|' a", "/desk/app/a"),
+        ("sed /etc/p /etc/p", "/etc/p"),
+        ("sed /etc/passwd -e p", "/etc/passwd"),
+        ("sed x --expr='r /etc/passwd'", "/etc/passwd, /desk/app/x, /desk/app/r /etc/passwd"),
+        ("sed 's/[^/]*$//' a", "/desk/app/a"),
+        ("sed \"s/$a/b/\" x", "?Computed, /desk/app/x"),
+        ("awk '$1 > 5 { print $1 }' x", "/desk/app/x"),
+        ("awk '{ print > f }' x", "?Computed, /desk/app/x"),
+        ("awk '{ print > 5 \"/../../x\" }' x", "?Computed, /x, /desk/app/x"),
+        ("awk 'BEGIN { while ((getline l < f) > 0) n++ }'", "?Computed"),
+        ("awk 'BEGIN { ARGV[1] = f } 1' x", "?Computed, /desk/app/x"),
     ]);
     check_inputs(vec![
         (json!({ "command": ["cat", "/etc/passwd"] }), "/etc/passwd"),
         (json!({ "input": { "cmd": "cat /etc/passwd" } }), "/etc/passwd"),
         (json!({ "command": "tar", "args": ["--directory=/etc", "p"] }), "/etc, /desk/app/p"),
+        (json!({ "command": "cat", "args": "a; cat ../b" }), "/desk/app/a, /desk/b"),
     ]);
 }
 
@@ -177,10 +209,10 @@ fn a_relative_path_starts_wherever_the_call_may_stand() {
             "/desk/app/a, /desk/app/b or /desk/app/a/b, /desk/app/c or /desk/app/a/c or /desk/app/b/c or /desk/app/a/b/c",
         ),
         ("cd /a; cd /b; cat c", "/a, /b, /desk/app/c or /a/c or /b/c"),
-        ("cd && cat x", "?Folder"),
-        ("cd - && cat x", "?Folder"),
+        ("cd && cat x", "?Home, ?Folder"),
+        ("cd - && cat x", "?Computed, ?Folder"),
         ("cd \"$X\" && cat x /y", "?Computed, ?Folder, /y"),
-        ("cat a; popd; cat b", "/desk/app/a, ?Folder"),
+        ("cat a; popd; cat b", "/desk/app/a, ?Computed, ?Folder"),
         ("tar -C / -cf - etc/passwd", "/, /desk/app/etc/passwd or /etc/passwd"),
         ("while true; do cat x; cd ..; done", "?Folder"),
         ("f() { cat x; }; cd /etc; f", "/desk/app/x or /etc/x, /etc"),
@@ -224,7 +256,13 @@ fn the_host_may_tell_home_and_other_variables() {
         (json!({ "path": "$ODD/x" }), "?Variable"),
         (json!({ "path": "~other/x" }), "?Home"),
         (json!({ "command": "cat ~/x" }), "/home/me/x"),
-        (json!({ "command": "cd && cat x" }), "/home/me/x"),
+        (json!({ "command": "cd && cat x" }), "/home/me, /home/me/x"),
+        (json!({ "command": "HOME=/etc; cat ~/x" }), "?Home"),
+        (
+            json!({ "command": "export HOME=/etc && cd && cat x" }),
+            "/desk/app/HOME=/etc, /etc, ?Home, ?Folder",
+        ),
+        (json!({ "command": "CDPATH=/etc; cd x; cat y" }), "?Folder"),
     ];
     for (input, seen) in rows {
         assert_eq!(known(input.clone()), seen, "{input}");
@@ -295,6 +333,36 @@ fn text_and_file_must_both_lie_in_a_folder() {
         let answer = |files| (touched.is_under("/desk", files), touched.may_be_under("/desk", files));
         assert_eq!((answer(None), answer(Some(&Linked))), (by_text, by_file), "{path}");
     }
+}
+
+#[test]
+fn a_shell_pattern_may_be_under_a_folder_only_if_it_fits_its_name() {
+    let rows = [
+        ("cat *", "/desk/app/.git", false),
+        ("cat *", "/desk/app/secrets", true),
+        ("cat *.rs", "/desk/app/secrets", false),
+        ("cat .*/config", "/desk/app/.git", true),
+        ("cat .g*/config", "/desk/app/.git", true),
+        ("cat [.]git/config", "/desk/app/.git", true),
+        ("cat */*/key", "/desk/app/a/secrets", true),
+        ("cat */key", "/desk/app/a/secrets", false),
+        ("rm -r *", "/desk/app/a/secrets", true),
+        ("cat s*/x", "/desk/other", false),
+        ("cat ../*/x", "/desk/other", true),
+    ];
+    for (script, folder, may) in rows {
+        let found = paths(&call(&json!({ "command": script })));
+        assert_eq!(found.touched.iter().any(|path| path.may_be_under(folder, None)), may, "{script}");
+    }
+}
+
+#[test]
+fn a_text_in_any_field_may_be_the_name_of_a_file() {
+    let call =
+        call(&json!({ "x": ".git/config", "y": ["a b"], "path": "p", "url": "https://a.com", "z": "a\nb" }));
+    let names: Vec<String> =
+        Reading::of(&call).names().into_iter().map(|path| path.spots.unwrap()[0].path.clone()).collect();
+    assert_eq!(names, ["/desk/app/.git/config", "/desk/app/a b"]);
 }
 
 #[test]

@@ -61,6 +61,51 @@ fn runs(script: &Script, program: &str) -> bool {
 }
 
 #[test]
+fn a_variable_is_listed_however_it_is_set() {
+    let rows: &[(&str, &[&str])] = &[
+        ("ls", &[]),
+        ("PATH=. ls", &["PATH"]),
+        ("PATH=.; ls", &["PATH"]),
+        ("env PATH=. ls", &["PATH"]),
+        ("export PATH=.; ls", &["PATH"]),
+        ("read PATH < x; ls", &["PATH"]),
+        ("printf -v PATH .; ls", &["PATH", "."]),
+        ("printf -vPATH .; ls", &["PATH", "."]),
+        ("for PATH in .; do ls; done", &["PATH"]),
+        ("ls {PATH}> x", &["PATH"]),
+        ("((PATH = 5)); ls", &["PATH"]),
+        ("echo $((PATH=5)); ls", &["PATH"]),
+        ("[[ PATH=5 -eq 5 ]]; ls", &["PATH"]),
+        (": ${PATH:=.}; ls", &["PATH"]),
+        ("[ \"$A\" = b ] && [[ $A == b ]]", &[]),
+        ("echo 'A=b'", &[]),
+        ("x=1", &["x"]),
+    ];
+    for (script, sets) in rows {
+        assert_eq!(read_script(script).sets, *sets, "{script}");
+    }
+    let many = |n: usize| read_script(&(0..n).map(|i| format!("a{i}=1; ")).collect::<String>()).opaque;
+    assert_eq!((many(256), many(257)), (false, true));
+}
+
+#[test]
+fn a_program_is_trusted_by_its_bare_name_or_in_a_system_folder() {
+    let rows = [
+        ("ls", true),
+        ("/bin/ls", true),
+        ("/usr/local/bin/ls", true),
+        ("./ls", false),
+        ("/bin/../tmp/ls", false),
+        ("/bin/x/ls", false),
+        ("'/bin/ls /../../tmp/ls'", false),
+        ("$x", false),
+    ];
+    for (script, trusted) in rows {
+        assert_eq!(read_script(script).commands[0].is_trusted(), trusted, "{script}");
+    }
+}
+
+#[test]
 fn what_runs_rm_is_seen_or_doubted() {
     let rows = [
         "rm -rf build/",
@@ -557,6 +602,18 @@ fn what_other_programs_run_by_name_is_seen() {
         ("git bisect run rm x", "git bisect run rm x ¦ rm x"),
         ("git config core.editor 'rm x'", "git config core.editor rm x ¦ rm x"),
         ("tar cf a --checkpoint-action=exec='rm x' b", "tar cf a --checkpoint-action=exec=rm x b ¦ rm x"),
+        ("tar cIf 'rm x' a b", "?tar cIf rm x a b"),
+        ("install --strip-program='rm x' -s a b", "install --strip-program=rm x -s a b ¦ rm x"),
+        ("git config set core.editor 'rm x'", "git config set core.editor rm x ¦ rm x"),
+        ("git -c core.hooksPath=evil commit", "git -c core.hooksPath=evil commit ¦ evil"),
+        ("sed '/a\\/b/e rm x' f", "sed /a\\/b/e rm x f ¦ rm x"),
+        ("sed '\\%a%e rm x' f", "sed \\%a%e rm x f ¦ rm x"),
+        ("sed 's/a/rm x/ew f' f", "?sed s/a/rm x/ew f f"),
+        ("gawk 'BEGIN { f = \"sys\" \"tem\"; @f(x) }'", "?gawk BEGIN { f = \"sys\" \"tem\"; @f(x) }"),
+        ("sed x -e '1e rm x'", "sed x -e 1e rm x ¦ rm x"),
+        ("sed --expr='1e rm x' f", "sed --expr=1e rm x f ¦ rm x"),
+        ("./sudo ls", "sudo ls ¦ ls"),
+        ("/usr/bin/sudo ls", "ls"),
         ("tar xf a --to-command='rm x'", "tar xf a --to-command=rm x ¦ rm x"),
         ("rsync -e 'rm x' a b", "rsync -e rm x a b ¦ rm x"),
         ("ssh -o ProxyCommand='rm x' h", "ssh -o ProxyCommand=rm x h ¦ rm x"),
@@ -673,6 +730,13 @@ fn strings_that_slip_past_a_search_for_paths_and_programs_are_seen() {
         ("sed 1e id", "?sed 1e id"),
         ("sed '1e id'", "sed 1e id ¦ id"),
         ("sort --compress-program=id", "sort --compress-program=id ¦ id"),
+        ("go test -exec 'rm -rf /' ./...", "go test -exec rm -rf / ./... ¦ rm -rf /"),
+        ("go build -toolexec=id .", "go build -toolexec=id . ¦ id"),
+        ("go vet --vettool id", "go vet --vettool id ¦ id"),
+        ("go test ./...", "go test ./..."),
+        ("npm run build --script-shell=id", "npm run build --script-shell=id ¦ id"),
+        ("cargo test --config target.x.runner=id", "cargo test --config target.x.runner=id ¦ id"),
+        ("cargo test --config build.jobs=2", "cargo test --config build.jobs=2"),
         ("curl evil.com", "curl evil.com"),
         ("git commit -m \"fix; docs\"", "git commit -m fix; docs"),
         ("ls 2>&1", "ls"),

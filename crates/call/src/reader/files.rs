@@ -35,7 +35,10 @@ impl Reader {
             match &redirect.kind {
                 NodeKind::HereDoc { quoted: true, .. } => {}
                 NodeKind::HereDoc { content, .. } => self.text(content, Place::Quoted),
-                NodeKind::Redirect { op, target, .. } => {
+                NodeKind::Redirect { op, target, varfd, .. } => {
+                    if let Some(name) = varfd {
+                        self.sets(name);
+                    }
                     let targets = self.words(std::slice::from_ref(target));
                     for target in targets.iter().filter(|target| is_file(op, target)) {
                         let kinds: &[RedirectionKind] = match op.as_str() {

@@ -1,10 +1,11 @@
 //! What the words of a command run: the program itself, what it wraps, or code it is given.
 
 use super::{Input, Reader, short};
+use crate::confirm::is_trusted;
 use crate::glob::fits;
 use crate::interpreters::{self, Interpreter, Source, interpreter};
 use crate::scan::Place;
-use crate::script::Known;
+use crate::script::{Known, Word};
 use crate::unwrap::{Inner, Unwrapped, unwrap};
 use crate::words::Field;
 use crate::wrappers::{self, is_shell};
@@ -52,7 +53,8 @@ impl Reader {
             return self.interpret(interpreter, program, words, input);
         }
         let unwrapped = match unwrap(&program, &words) {
-            Some(unwrapped) => unwrapped,
+            // `./sudo` may do anything beside what it is given.
+            Some(unwrapped) => Unwrapped { own: unwrapped.own || !is_trusted(&first.text), ..unwrapped },
             // Its own name may be that of a file the script wrote.
             None if self.written.holds(&program) => {
                 Unwrapped { inner: vec![Inner::File(first.clone())], own: true, ..Unwrapped::default() }
@@ -112,8 +114,15 @@ impl Reader {
                 Some((name, value)) if program != "let" => {
                     self.set(name, &Field { text: value.to_owned(), ..*argument });
                 }
-                _ if argument.is_certain() => self.text(&argument.text, Place::Quoted),
-                _ => {}
+                _ => {
+                    let name = argument.text.strip_prefix("-v").unwrap_or(&argument.text);
+                    if !name.is_empty() && !name.starts_with('-') && !matches!(program, "test" | "[") {
+                        self.sets(name);
+                    }
+                    if argument.is_certain() {
+                        self.text(&argument.text, Place::Quoted);
+                    }
+                }
             }
         }
     }
@@ -173,7 +182,8 @@ impl Reader {
         code: Option<String>,
         input: &Input,
     ) {
-        let Unwrapped { inner, assignments, label, own, repeats } = unwrapped;
+        let Unwrapped { inner, assignments, label, own, repeats, places } = unwrapped;
+        self.attached.wrapper_places.extend(places.into_iter().map(Word::from));
         let around = match label.filter(|label| !label.is_empty()) {
             Some(label) => format!("{program} {label}"),
             None => program.clone(),

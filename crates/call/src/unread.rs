@@ -1,0 +1,141 @@
+//! What a listed command may still do unseen: the tables.
+//!
+//! Most programs do what their words say. Some run others, or go to other machines, by words we do not follow:
+//! code in a language of its own, an alias of git, a package manager's settings. A rule that lists what may run
+//! has to know of those. What a program does by itself once it runs is left out on purpose: nobody can read that.
+
+use crate::interpreters::{Interpreter, interpreter};
+use crate::script::{Command, Known};
+use crate::wrappers::has;
+
+/// What git can be told to do without running anything but itself. Every other verb is an alias, a program of
+/// that name, or runs what its settings say.
+const GIT_VERBS: &str = "add am apply archive bisect blame branch bundle cat-file check-attr check-ignore \
+    check-mailmap check-ref-format checkout checkout-index cherry cherry-pick clean clone column commit \
+    commit-graph commit-tree config count-objects describe diff diff-files diff-index diff-tree fast-export \
+    fast-import fetch fetch-pack filter-branch fmt-merge-msg for-each-ref format-patch fsck gc get-tar-commit-id \
+    grep hash-object index-pack init interpret-trailers log ls-files ls-remote ls-tree mailinfo mailsplit merge \
+    merge-base merge-file merge-index merge-tree mktag mktree multi-pack-index mv name-rev notes pack-objects \
+    pack-refs patch-id prune pull push range-diff read-tree rebase reflog remote repack replace rerere reset \
+    restore rev-list rev-parse revert rm send-pack shortlog show show-branch show-index show-ref sparse-checkout \
+    stash status stripspace submodule switch symbolic-ref tag unpack-file unpack-objects update-index update-ref \
+    var verify-commit verify-pack verify-tag version whatchanged worktree write-tree";
+
+/// Options of git before its verb whose value is the next word.
+const GIT_VALUED: &str = "-C -c --git-dir --work-tree --namespace --super-prefix --attr-source";
+
+/// Verbs of git that go to another machine.
+const GIT_GOES: &str = "clone fetch fetch-pack ls-remote pull push remote send-pack submodule";
+
+/// Programs that run others by what stands in their files and settings, whatever their words say.
+const UNREAD: &str = "dc gnuplot m4 pic rpm rpmbuild troff";
+
+/// Programs that fetch or send by settings of their own.
+const GOERS: &str = "apk apt apt-get aws az brew bun bundle cargo dnf docker gcloud gem gh glab go helm kubectl \
+    nerdctl npm npx pip pip3 pipx pnpm podman poetry rclone s3cmd terraform twine uv uvx yarn yum";
+
+impl Command {
+    /// Why it may run something that is not listed, or read and write what its words do not name; none if its
+    /// words tell.
+    #[must_use]
+    pub fn runs_unread(&self) -> Option<&'static str> {
+        let program = self.program.as_deref()?;
+        let (row, is_interpreter) = (interpreter(program), interpreter(program).is_some());
+        let is_filter = row.is_some_and(Interpreter::is_filter);
+        if self.code.is_some() && !is_filter {
+            return Some("it is given code in another language, which may do anything");
+        }
+        let may_be_code = |text: &str| text.contains(['(', ';', '`', '\n']);
+        if is_interpreter && !is_filter && self.words.iter().skip(1).any(|word| may_be_code(&word.text)) {
+            return Some("a word of it may be code in another language");
+        }
+        if is_filter && self.words.iter().any(|word| word.known == Known::Unknown) {
+            return Some("its code is known only when the script runs");
+        }
+        match program {
+            "git" => self.git_runs(),
+            "less" | "more" | "most" if self.words.iter().skip(1).any(|word| word.text.starts_with('+')) => {
+                Some("it is given a command of its own language")
+            }
+            program if has(UNREAD, program) => Some("it runs what its files and settings say"),
+            _ => None,
+        }
+    }
+
+    /// Whether it goes to another machine that its words need not name.
+    #[must_use]
+    pub fn goes_unread(&self) -> bool {
+        let goes = |verb: &str| has(GIT_GOES, verb) || !has(GIT_VERBS, verb);
+        match self.program.as_deref() {
+            Some("git") => self.git_verb().is_some_and(goes),
+            Some(program) => has(GOERS, program),
+            None => false,
+        }
+    }
+
+    fn git_runs(&self) -> Option<&'static str> {
+        let starts = |start: &str| self.words.iter().any(|word| word.text.starts_with(start));
+        if starts("--exec-path=") || starts("--config-env") {
+            return Some("git is told to take programs or settings from elsewhere");
+        }
+        if self.words.iter().any(|word| word.text.contains("ext::") || word.text.contains("fd::")) {
+            return Some("git is given a remote that is a program");
+        }
+        let verb = self.git_verb()?;
+        if verb == "grep" && (starts("-O") || starts("--open")) {
+            return Some("git is told to open files with a program");
+        }
+        (!has(GIT_VERBS, verb)).then_some("what git does by this name, its settings say")
+    }
+
+    /// What git is told to do: the first word that is neither an option nor the value of one.
+    fn git_verb(&self) -> Option<&str> {
+        let mut words = self.words.iter().skip(1).map(|word| word.text.as_str());
+        loop {
+            let word = words.next()?;
+            if has(GIT_VALUED, word) {
+                words.next();
+            } else if !word.starts_with('-') {
+                return Some(word);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::read_script;
+
+    #[test]
+    fn a_command_that_may_do_more_than_it_says_is_told_apart() {
+        let rows = [
+            ("git status", false, false),
+            ("git -C sub -c a=b log --oneline", false, false),
+            ("git --version", false, false),
+            ("git x", true, true),
+            ("git -c user.name=status x", true, true),
+            ("git --exec-path=. status", true, false),
+            ("git grep -Oid x", true, false),
+            ("git grep x", false, false),
+            ("git clone ext::id", true, true),
+            ("git push origin main", false, true),
+            ("npm install", false, true),
+            ("ls -la", false, false),
+            ("python3 -c 'print(1)'", true, false),
+            ("python3 x.py", false, false),
+            ("python3 -m timeit 'f(x)'", true, false),
+            ("node -e 1", true, false),
+            ("awk '{print $1}' x", false, false),
+            ("awk \"{print $x}\" x", true, false),
+            ("sed s/a/b/ x", false, false),
+            ("sed \"s/$a/b/\" x", true, false),
+            ("less '+!id' x", true, false),
+            ("less x", false, false),
+            ("m4 x", true, false),
+        ];
+        for (script, runs, goes) in rows {
+            let command = read_script(script).commands.remove(0);
+            assert_eq!((command.runs_unread().is_some(), command.goes_unread()), (runs, goes), "{script}");
+        }
+    }
+}
