@@ -8,10 +8,10 @@ use std::{collections::BTreeSet, str::Chars, sync::LazyLock};
 
 use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 
-use crate::pattern::PatternError;
-
-/// The deepest nesting of groups in an expression.
-pub(crate) const GROUPS_DEPTH_MAX: usize = 64;
+use crate::{
+    characters::{all, has, one_of, set_text, without},
+    pattern::{GROUPS_DEPTH_MAX, PatternError},
+};
 
 /// The flags `i`, `m` and `s`.
 #[derive(Clone, Copy, Default)]
@@ -540,17 +540,7 @@ impl Walker<'_> {
     }
 
     fn push_set(&mut self, set: &ClassUnicode) {
-        let code = |character: char| format!(r"\x{{{:X}}}", u32::from(character));
-        let text = match set.ranges() {
-            [] => r"[^\x{0}-\x{10FFFF}]".into(),
-            [one] if one.start() == one.end() => code(one.start()),
-            ranges => {
-                let ranges =
-                    ranges.iter().map(|range| format!("{}-{}", code(range.start()), code(range.end())));
-                format!("[{}]", ranges.collect::<String>())
-            }
-        };
-        self.out.text.push_str(&text);
+        self.out.text.push_str(&set_text(set));
     }
 
     fn eat(&mut self, prefix: &str) -> bool {
@@ -596,34 +586,12 @@ fn shorthand(letter: char) -> Option<ClassUnicode> {
     })
 }
 
-fn one_of(ranges: &[(char, char)]) -> ClassUnicode {
-    ClassUnicode::new(ranges.iter().map(|(start, end)| ClassUnicodeRange::new(*start, *end)))
-}
-
-fn without(ranges: &[(char, char)]) -> ClassUnicode {
-    let mut set = one_of(ranges);
-    set.negate();
-    set
-}
-
-fn all() -> ClassUnicode {
-    without(&[])
-}
-
 /// The set with every character that JavaScript's flag `i` takes for one of it: two characters are the same
 /// if their upper cases are, but no character outside ASCII becomes one inside (`ſ` is no `S`).
 fn any_case(set: &ClassUnicode) -> ClassUnicode {
-    let has = |character: char| {
-        let order = |range: &ClassUnicodeRange| match () {
-            () if range.end() < character => std::cmp::Ordering::Less,
-            () if range.start() > character => std::cmp::Ordering::Greater,
-            () => std::cmp::Ordering::Equal,
-        };
-        set.ranges().binary_search_by(order).is_ok()
-    };
     let uppers: BTreeSet<char> =
-        UPPERS.iter().filter(|(lower, _)| has(*lower)).map(|(_, upper)| *upper).collect();
-    let same = UPPERS.iter().filter(|(_, upper)| has(*upper) || uppers.contains(upper));
+        UPPERS.iter().filter(|(lower, _)| has(set, *lower)).map(|(_, upper)| *upper).collect();
+    let same = UPPERS.iter().filter(|(_, upper)| has(set, *upper) || uppers.contains(upper));
     let mut folded = set.clone();
     folded.union(&one_of(
         &same.flat_map(|(lower, upper)| [(*lower, *lower), (*upper, *upper)]).collect::<Vec<_>>(),

@@ -62,7 +62,7 @@ pub(crate) fn is_net(source: &Source) -> bool {
 /// Reads a hand-written net and the maps that rename calls for it.
 pub(crate) fn parse(source: &Source) -> (Draft, Vec<Diagnostic>) {
     let mut draft = Draft::of(source);
-    let (root, diagnostics) = yaml::parse(source);
+    let (root, diagnostics) = yaml::parse(source, yaml::Dialect::default());
     let mut file = NetFile { reader: Reader { source, diagnostics }, places: None };
     if let Some(root) = &root
         && let Some(fields) = file.reader.fields(root, "a net", &NET_KEYS)

@@ -1,13 +1,18 @@
-//! What a field of a call's input is compared with: a bare word or a JavaScript regular expression.
+//! What a text is compared with: a bare word, a text, a glob, a JavaScript or a Python regular expression.
 //!
-//! [`Pattern::find`] says where a text matches, as JavaScript would, and never takes long about it: a plain
-//! expression runs on a linear engine; look-around, back-references and line anchors run on a backtracking
+//! [`Pattern::find`] says where a text matches, as its language would, and never takes long about it: a plain
+//! expression runs on a linear engine; look-around, back-references and the like run on a backtracking
 //! one that gives up at a bound and answers [`Match::Unsure`]. What JavaScript reads as something its author
 //! cannot have meant (`\u{61}` is 61 times `u`) is refused. Missing on purpose: UTF-16 (a character outside
 //! the basic plane counts as one here and as two in JavaScript, which shows in `/^.$/` and the like), groups that
 //! forget what they held when an outer group repeats, and look-around inside a look-behind.
 
-use std::{collections::BTreeSet, fmt, ops::Range};
+use std::{
+    collections::BTreeSet,
+    fmt,
+    ops::Range,
+    sync::{Arc, OnceLock},
+};
 
 use regex_automata::{
     Input,
@@ -15,34 +20,73 @@ use regex_automata::{
     nfa::thompson,
 };
 
-use crate::javascript::{Dialect, Flags, translate};
+use regex_syntax::hir::{Class, Hir, HirKind, Look};
+
+use crate::{
+    characters::{all, one_of, set_text},
+    javascript::{Dialect, Flags, translate},
+    python::{Expression, Reach},
+    word_edges::{self, Edges},
+};
+
+/// The deepest nesting of groups in an expression.
+pub(crate) const GROUPS_DEPTH_MAX: usize = 64;
 
 /// The longest regular expression, in bytes.
 const REGEX_BYTES_MAX: usize = 4 * 1024;
 /// The most memory a compiled regular expression may take, in bytes.
 const PROGRAM_BYTES_MAX: usize = 1 << 20;
+/// The most for an expression of Python, whose `\w` alone takes 48 KB: it knows the letters of every script.
+const PYTHON_PROGRAM_BYTES_MAX: usize = 8 << 20;
 /// How often the backtracking engine may turn back before it gives up on a text.
 const BACKTRACKS_MAX: usize = 100_000;
 /// The longest text the backtracking engine looks at, in bytes: between two steps back it may read all of it,
 /// so the time grows with the square of this, to a third of a second for the slowest expression tried.
 const BACKTRACKING_TEXT_BYTES_MAX: usize = 8 * 1024;
+/// More than a state of the engine's automaton takes, in bytes, with what belongs to it.
+const STATE_BYTES_MAX: usize = 256;
+/// More states than one range of characters needs.
+const RANGE_STATES_MAX: usize = 64;
 /// The most memory spent on finding out that a pattern can never match, in bytes.
 const IMPOSSIBLE_BYTES_MAX: usize = 1 << 18;
 
-/// A bare word or a JavaScript regular expression.
+/// A bare word, a text, a glob, or a regular expression of JavaScript or Python.
 #[derive(Clone, Debug)]
 pub struct Pattern {
     text: String,
-    /// The flags of a regular expression; none for a bare word.
-    flags: Option<String>,
+    language: Language,
     engine: Engine,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Language {
+    Word,
+    Literal,
+    Glob,
+    /// With its flags.
+    JavaScript(String),
+    Python(Reach),
 }
 
 #[derive(Clone, Debug)]
 enum Engine {
     Word,
-    Linear(regex::Regex),
+    /// With the text as the linear engine writes it.
+    Literal(String),
+    Linear(Linear),
+    /// A linear engine, and another for the texts in which it sees other word edges than Python.
+    Edges(Linear, Edges),
     Backtracking(fancy_regex::Regex),
+}
+
+/// A linear engine, built when it is first asked: a policy holds many that no call ever needs.
+#[derive(Clone, Debug)]
+struct Linear {
+    source: Arc<str>,
+    bytes_max: usize,
+    /// Whether some text is seen to match without an automaton.
+    is_surely_possible: bool,
+    built: Arc<OnceLock<Option<regex::Regex>>>,
 }
 
 /// What a pattern says about a text.
@@ -77,25 +121,82 @@ impl Pattern {
     /// underscore (ASCII) must not have another one beside it; a side that does not, such as the left one of
     /// `--force` and `.env`, may have anything beside it.
     pub fn word(text: &str) -> Self {
-        Self { text: text.into(), flags: None, engine: Engine::Word }
+        Self { text: text.into(), language: Language::Word, engine: Engine::Word }
     }
 
     /// A JavaScript regular expression with any of the flags `i`, `m` and `s`.
     pub fn regex(body: &str, flags: &str) -> Result<Self, PatternError> {
-        if body.len() > REGEX_BYTES_MAX {
-            return Err(PatternError::whole(format!(
-                "the expression is longer than {REGEX_BYTES_MAX} bytes: split it in two"
-            )));
-        }
+        check_length(body)?;
         let engine = compile(body, Flags::parse(flags)?)?;
-        Ok(Self { text: body.into(), flags: Some(flags.into()), engine })
+        Ok(Self { text: body.into(), language: Language::JavaScript(flags.into()), engine })
+    }
+
+    /// A Python regular expression that may match any part of a text, as `re.search` has it.
+    pub fn python(text: &str) -> Result<Self, PatternError> {
+        Self::python_reaching(text, Reach::Part)
+    }
+
+    /// A Python regular expression that must match all of a text, each of its alternatives too, as
+    /// `re.fullmatch` has it with `re.DOTALL`: a newline at the end is not forgiven, and `.*` is any text.
+    pub fn python_full(text: &str) -> Result<Self, PatternError> {
+        Self::python_reaching(text, Reach::Whole)
+    }
+
+    fn python_reaching(text: &str, reach: Reach) -> Result<Self, PatternError> {
+        check_length(text)?;
+        let expression = Expression::parse(text, reach)?;
+        let engine = match expression.linear() {
+            None => Engine::Backtracking(build_backtracking(
+                &expression.backtracking(),
+                PYTHON_PROGRAM_BYTES_MAX,
+            )?),
+            Some(linear) if expression.has_edges() => {
+                let edges = Edges::new(&linear, PYTHON_PROGRAM_BYTES_MAX)
+                    .ok_or_else(|| too_large(PYTHON_PROGRAM_BYTES_MAX))?;
+                Engine::Edges(Linear::known(&linear, PYTHON_PROGRAM_BYTES_MAX), edges)
+            }
+            Some(linear) => Engine::Linear(Linear::new(&linear, PYTHON_PROGRAM_BYTES_MAX)?),
+        };
+        Ok(Self { text: text.into(), language: Language::Python(reach), engine })
+    }
+
+    /// A glob that must match all of a text: `*` is any run of characters, `?` any one, newlines included, and
+    /// everything else is itself.
+    pub fn glob(text: &str) -> Result<Self, PatternError> {
+        check_length(text)?;
+        let any = set_text(&all());
+        let mut expression = String::from(r"\A");
+        let mut last = None;
+        for character in text.chars() {
+            match character {
+                '*' if last == Some('*') => {}
+                '*' => expression.push_str(&format!("{any}*")),
+                '?' => expression.push_str(&any),
+                other => expression.push_str(&set_text(&one_of(&[(other, other)]))),
+            }
+            last = Some(character);
+        }
+        expression.push_str(r"\z");
+        Ok(Self {
+            text: text.into(),
+            language: Language::Glob,
+            engine: Engine::Linear(Linear::new(&expression, PROGRAM_BYTES_MAX)?),
+        })
+    }
+
+    /// A text: it matches wherever a text has it, whole word or not.
+    pub fn literal(text: &str) -> Self {
+        let engine = Engine::Literal(regex::escape(text));
+        Self { text: text.into(), language: Language::Literal, engine }
     }
 
     /// Where the leftmost match begins.
     pub fn find(&self, text: &str) -> Match {
         let found = match &self.engine {
             Engine::Word => find_word(&self.text, text),
-            Engine::Linear(regex) => regex.find(text).map(|found| found.start()),
+            Engine::Literal(_) => text.find(&self.text),
+            Engine::Edges(_, edges) if !word_edges::agree(text) => return edges.find(text),
+            Engine::Linear(linear) | Engine::Edges(linear, _) => return linear.find(text),
             Engine::Backtracking(_) if text.len() > BACKTRACKING_TEXT_BYTES_MAX => return Match::Unsure,
             Engine::Backtracking(regex) => match regex.find(text) {
                 Ok(found) => found.map(|found| found.start()),
@@ -113,20 +214,37 @@ impl Pattern {
     /// Whether certainly no text at all can match. Patterns that would take long to decide count as possible.
     pub fn is_impossible(&self) -> bool {
         match &self.engine {
-            Engine::Linear(regex) => accepts_nothing(regex.as_str()),
-            Engine::Word | Engine::Backtracking(_) => false,
+            Engine::Linear(linear) => !linear.is_surely_possible && accepts_nothing(&linear.source),
+            Engine::Word | Engine::Literal(_) | Engine::Edges(..) | Engine::Backtracking(_) => false,
         }
     }
 
-    /// Whether the time it takes grows only with the length of the text, so that it is never unsure.
+    /// Whether the time it takes grows only with the length of the text.
     pub fn is_linear(&self) -> bool {
         !matches!(self.engine, Engine::Backtracking(_))
+    }
+
+    /// The pattern as the crate `regex` writes it, so that many can be asked at once in a set; none if that
+    /// engine cannot run it. A set gives the right answer for the texts that [`Pattern::suits_set`].
+    pub fn linear_source(&self) -> Option<&str> {
+        match &self.engine {
+            Engine::Literal(source) => Some(source),
+            Engine::Linear(linear) | Engine::Edges(linear, _) => Some(&linear.source),
+            Engine::Word | Engine::Backtracking(_) => None,
+        }
+    }
+
+    /// Whether a set made of [`Pattern::linear_source`] answers for this text as [`Pattern::find`] does. It does
+    /// not for an empty text, nor for one with a character that the engine takes for part of a word and Python
+    /// does not, or the other way round: ask each pattern alone then.
+    pub fn suits_set(text: &str) -> bool {
+        word_edges::agree(text)
     }
 }
 
 impl PartialEq for Pattern {
     fn eq(&self, other: &Self) -> bool {
-        self.text == other.text && self.flags == other.flags
+        self.text == other.text && self.language == other.language
     }
 }
 
@@ -134,9 +252,9 @@ impl Eq for Pattern {}
 
 impl fmt::Display for Pattern {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.flags {
-            None => out.write_str(&self.text),
-            Some(flags) => write!(out, "/{}/{flags}", self.text),
+        match &self.language {
+            Language::JavaScript(flags) => write!(out, "/{}/{flags}", self.text),
+            _ => out.write_str(&self.text),
         }
     }
 }
@@ -158,30 +276,122 @@ fn find_word(word: &str, text: &str) -> Option<usize> {
     }
 }
 
+fn check_length(expression: &str) -> Result<(), PatternError> {
+    if expression.len() <= REGEX_BYTES_MAX {
+        return Ok(());
+    }
+    Err(PatternError::whole(format!(
+        "the expression is longer than {REGEX_BYTES_MAX} bytes: split it in two"
+    )))
+}
+
 fn compile(body: &str, flags: Flags) -> Result<Engine, PatternError> {
     let linear = translate(body, flags, Dialect::Linear)?;
     if !linear.needs_backtracking {
-        let built = regex::RegexBuilder::new(&linear.text).size_limit(PROGRAM_BYTES_MAX).build();
-        return built.map(Engine::Linear).map_err(|_| {
-            let remedy = "use smaller repetitions";
-            PatternError::whole(format!(
-                "the expression takes more than {PROGRAM_BYTES_MAX} bytes when compiled: {remedy}"
-            ))
-        });
+        return Linear::new(&linear.text, PROGRAM_BYTES_MAX).map(Engine::Linear);
     }
     let backtracking = translate(body, flags, Dialect::Backtracking)?;
-    fancy_regex::RegexBuilder::new(&backtracking.text)
+    build_backtracking(&backtracking.text, PROGRAM_BYTES_MAX).map(Engine::Backtracking)
+}
+
+impl Linear {
+    /// Finds out at once whether the engine can be built.
+    fn new(expression: &str, bytes_max: usize) -> Result<Self, PatternError> {
+        let parsed = regex_syntax::parse(expression).map_err(|_| too_large(bytes_max))?;
+        // Building is by far the dearest part of loading, and most expressions are small at a glance.
+        if states_at_most(&parsed).saturating_mul(STATE_BYTES_MAX) > bytes_max {
+            let config = thompson::Config::new().nfa_size_limit(Some(bytes_max));
+            let compiler = thompson::NFA::compiler().configure(config).build_from_hir(&parsed);
+            compiler.map_err(|_| too_large(bytes_max))?;
+        }
+        let is_surely_possible = is_surely_possible(&parsed);
+        Ok(Self { is_surely_possible, ..Self::known(expression, bytes_max) })
+    }
+
+    /// For an expression that is known to fit.
+    fn known(expression: &str, bytes_max: usize) -> Self {
+        let source = Arc::from(expression);
+        Self { source, bytes_max, is_surely_possible: false, built: Arc::default() }
+    }
+
+    fn find(&self, text: &str) -> Match {
+        let build = || regex::RegexBuilder::new(&self.source).size_limit(self.bytes_max).build().ok();
+        match self.built.get_or_init(build) {
+            Some(regex) => regex.find(text).map_or(Match::No, |found| Match::At(found.start())),
+            None => Match::Unsure,
+        }
+    }
+}
+
+fn too_large(bytes_max: usize) -> PatternError {
+    let remedy = "use smaller repetitions";
+    PatternError::whole(format!("the expression takes more than {bytes_max} bytes when compiled: {remedy}"))
+}
+
+fn build_backtracking(expression: &str, bytes_max: usize) -> Result<fancy_regex::Regex, PatternError> {
+    fancy_regex::RegexBuilder::new(expression)
         .backtrack_limit(BACKTRACKS_MAX)
-        .delegate_size_limit(PROGRAM_BYTES_MAX)
-        .delegate_dfa_size_limit(PROGRAM_BYTES_MAX)
+        .delegate_size_limit(bytes_max)
+        .delegate_dfa_size_limit(bytes_max)
         .delegate_dfa_skip_cache_capacity_check(false)
-        .max_prog_size(PROGRAM_BYTES_MAX / size_of::<usize>())
+        .max_prog_size(bytes_max / size_of::<usize>())
         .build()
-        .map(Engine::Backtracking)
         .map_err(|_| {
             let remedy = "use smaller repetitions, and do not repeat look-around";
             PatternError::whole(format!("the expression is too large or too entangled to be run: {remedy}"))
         })
+}
+
+/// How many states an automaton for it has at most, as far as can be told at a glance.
+fn states_at_most(parsed: &Hir) -> usize {
+    match parsed.kind() {
+        HirKind::Empty | HirKind::Look(_) => 1,
+        HirKind::Literal(literal) => literal.0.len().saturating_add(1),
+        // A range of characters is at most a few sequences of bytes.
+        HirKind::Class(Class::Unicode(class)) => class.ranges().len().saturating_mul(RANGE_STATES_MAX),
+        HirKind::Class(Class::Bytes(class)) => class.ranges().len().saturating_add(1),
+        HirKind::Repetition(repetition) => {
+            let times = repetition.max.unwrap_or(repetition.min).max(1) as usize;
+            states_at_most(&repetition.sub).saturating_add(2).saturating_mul(times.saturating_add(1))
+        }
+        HirKind::Capture(capture) => states_at_most(&capture.sub).saturating_add(2),
+        HirKind::Concat(parts) | HirKind::Alternation(parts) => parts
+            .iter()
+            .fold(1, |sum: usize, part| sum.saturating_add(states_at_most(part)).saturating_add(1)),
+    }
+}
+
+/// Whether some text matches, seen from the shape alone: only an empty set of characters, or an edge where none can
+/// be, is in the way of every text. A start at the front and an end at the back are not.
+fn is_surely_possible(parsed: &Hir) -> bool {
+    let HirKind::Concat(parts) = parsed.kind() else {
+        return is_plain(parsed) || ends_well(parsed);
+    };
+    let is_start = |part: &Hir| matches!(part.kind(), HirKind::Look(Look::Start));
+    let starts = parts.iter().take_while(|part| is_start(part)).count();
+    match parts.get(starts..).and_then(<[Hir]>::split_last) {
+        Some((last, before)) => before.iter().all(is_plain) && ends_well(last),
+        None => true,
+    }
+}
+
+/// Whether it asks for no edges, and for no character that there is none of.
+fn is_plain(part: &Hir) -> bool {
+    part.properties().look_set().is_empty() && part.properties().minimum_len().is_some()
+}
+
+/// Whether it can match at the end of a text.
+fn ends_well(part: &Hir) -> bool {
+    match part.kind() {
+        HirKind::Look(look) => *look == Look::End,
+        HirKind::Concat(parts) => {
+            parts.split_last().is_none_or(|(last, before)| before.iter().all(is_plain) && ends_well(last))
+        }
+        HirKind::Alternation(ways) => ways.iter().any(ends_well),
+        HirKind::Repetition(repetition) => repetition.min == 0 || is_plain(part),
+        HirKind::Capture(capture) => ends_well(&capture.sub),
+        HirKind::Empty | HirKind::Literal(_) | HirKind::Class(_) => is_plain(part),
+    }
 }
 
 /// Whether an automaton for the expression, too small to be slow, has no way into a matching state.
@@ -215,7 +425,6 @@ fn accepts_nothing(expression: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::javascript::GROUPS_DEPTH_MAX;
 
     #[test]
     fn a_bare_word_has_edges_only_beside_its_word_characters() {
@@ -412,6 +621,13 @@ mod tests {
         assert!(Pattern::regex("(?:a{1000}){1000}", "").is_err());
         assert!(Pattern::regex("(?=a)(?:a{1000}){1000}", "").is_err());
 
+        assert!(Pattern::python(r"ghp_\w{36}").is_ok());
+        assert!(Pattern::python(r"\w{1000}").is_err());
+        assert!(Pattern::python(r"\b\w{1000}").is_err());
+        assert!(Pattern::python(&"a".repeat(REGEX_BYTES_MAX + 1)).is_err());
+        assert!(Pattern::glob(&"a".repeat(REGEX_BYTES_MAX)).is_ok());
+        assert!(Pattern::glob(&"a".repeat(REGEX_BYTES_MAX + 1)).is_err());
+
         let looking = Pattern::regex("(?=a)b", "").unwrap();
         assert_eq!(looking.find(&"a".repeat(BACKTRACKING_TEXT_BYTES_MAX)), Match::No);
         assert_eq!(looking.find(&"a".repeat(BACKTRACKING_TEXT_BYTES_MAX + 1)), Match::Unsure);
@@ -424,11 +640,60 @@ mod tests {
     }
 
     #[test]
+    fn a_glob_and_a_text_mean_little() {
+        for (glob, matching, others) in [
+            ("read_*", "read_␣read_a␣read_a\nb␣read_\n", "read␣a read_␣READ_a"),
+            ("a?c", "abc␣a\nc␣aéc", "ac␣abbc␣abc\n"),
+            ("**", "␣a\n", ""),
+            ("a.[b]{2}", "a.[b]{2}", "axb␣a.bb"),
+            ("", "", "a␣\n"),
+        ] {
+            let pattern = Pattern::glob(glob).unwrap();
+            assert!(matching.split('␣').all(|text| pattern.find(text) == Match::At(0)), "{glob}");
+            assert!(
+                others.split('␣').filter(|text| !text.is_empty()).all(|text| pattern.find(text) == Match::No),
+                "{glob}"
+            );
+        }
+        for (text, inside, found) in [
+            ("a.c", "xa.c", Match::At(1)),
+            ("a.c", "abc", Match::No),
+            ("", "a", Match::At(0)),
+            ("(", "é(", Match::At(2)),
+        ] {
+            assert_eq!(Pattern::literal(text).find(inside), found);
+        }
+    }
+
+    #[test]
+    fn only_a_linear_pattern_has_a_source() {
+        let sources = [
+            Pattern::literal("a.b"),
+            Pattern::python("a$").unwrap(),
+            Pattern::python_full(r"\bé").unwrap(),
+            Pattern::glob("a*").unwrap(),
+            Pattern::python("(?=a)").unwrap(),
+            Pattern::word("a"),
+        ]
+        .map(|pattern| pattern.linear_source().unwrap_or("none").to_owned());
+        insta::assert_snapshot!(sources.join("\n"), @r"
+        a\.b
+        \x{61}(?:\n?\z)
+        \A(?:\b\x{E9})\z
+        \A\x{61}[\x{0}-\x{10FFFF}]*\z
+        none
+        none
+        ");
+    }
+
+    #[test]
     fn patterns_are_equal_when_written_alike() {
         let regex = |flags| Pattern::regex("rm", flags).unwrap();
         assert_eq!(regex(""), regex(""));
         assert_ne!(regex(""), regex("i"));
         assert_ne!(regex(""), Pattern::word("rm"));
+        assert_ne!(Pattern::literal("rm"), Pattern::word("rm"));
+        assert_ne!(Pattern::python("rm"), Pattern::python_full("rm"));
         assert_eq!(format!("{} {} {}", Pattern::word("rm"), regex(""), regex("i")), "rm /rm/ /rm/i");
     }
 

@@ -1,16 +1,24 @@
 //! A policy file in YAML or JSON, as a tree in which everything knows its place.
 //!
 //! [`parse`] reads one document; a [`Reader`] then takes the tree apart. Both report every mistake they meet
-//! and go on. Missing on purpose: anchors, aliases, merge keys and tags. They let a file mean something else
-//! than it shows, so they are refused. Words mean what YAML 1.2 says: `no` is a text, `true` is not.
+//! and go on. Anchors, aliases and merge keys let a file mean something else than it shows: they are refused
+//! unless the file's language is known for them, and then the tree has copies in their place. Words mean what
+//! YAML 1.2 says: `no` is a text, `true` is not. Missing on purpose: tags, and the words of older YAML; where
+//! a file may have been read with those, [`Reader::text_strict`] has the author decide.
 
-use std::{borrow::Cow, cmp::Ordering, collections::BTreeMap};
+pub(crate) mod older;
+
+use std::{
+    borrow::Cow,
+    cmp::Ordering,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use granit_parser::{Event, Parser, ScalarStyle};
 use serde_json::Number;
 
 use crate::{
-    diagnostic::{Diagnostic, closest},
+    diagnostic::{Diagnostic, Severity, closest},
     source::{Source, Span},
 };
 
@@ -18,13 +26,13 @@ use crate::{
 pub(crate) const FILE_BYTES_MAX: usize = 4 << 20;
 /// How deep lists and mappings may be nested.
 pub(crate) const DEPTH_MAX: usize = 64;
-/// How many values and keys a file may have.
+/// How many values and keys a file may have, those that aliases copy included.
 pub(crate) const NODES_MAX: usize = 200_000;
 
 /// How many mistakes of a file are told: telling one may look through the whole file.
 pub(crate) const MISTAKES_MAX: usize = 100;
 
-/// A value and the text it was written as.
+/// A value and the text it was written as; what an alias copied was written at the anchor.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
     pub(crate) span: Span,
@@ -51,11 +59,30 @@ pub(crate) struct Entry {
     pub(crate) key: String,
     pub(crate) key_span: Span,
     pub(crate) value: Node,
+    /// Whether the value is or holds an anchor that an alias somewhere speaks of.
+    pub(crate) has_used_anchor: bool,
+}
+
+/// What a language takes from YAML.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Dialect {
+    /// Whether anchors, aliases and merge keys are followed instead of refused.
+    pub(crate) anchors: bool,
 }
 
 /// Reads the one document of a file; no tree when its text cannot be followed to the end.
-pub(crate) fn parse(source: &Source) -> (Option<Node>, Vec<Diagnostic>) {
-    let mut builder = Builder { reader: Reader::new(source), open: Vec::new(), root: None, nodes: 0 };
+pub(crate) fn parse(source: &Source, dialect: Dialect) -> (Option<Node>, Vec<Diagnostic>) {
+    let mut builder = Builder {
+        reader: Reader::new(source),
+        dialect,
+        used: if dialect.anchors { used_anchors(source) } else { BTreeSet::new() },
+        open: Vec::new(),
+        root: None,
+        nodes: 0,
+        kept_nodes: 0,
+        anchors_met: 0,
+        anchors: BTreeMap::new(),
+    };
     let read = builder.read();
     let root = read.and(builder.root);
     (root, builder.reader.diagnostics)
@@ -86,6 +113,30 @@ pub(crate) fn top_level_word<'s>(source: &'s Source, key: &str) -> Result<Option
     Ok(None)
 }
 
+/// The keys of the outermost mapping, and whether the text could be followed to its end.
+pub(crate) fn top_level_keys(source: &Source) -> (Vec<String>, bool) {
+    let (mut depth, mut is_key, mut keys) = (0_usize, true, Vec::new());
+    for event in events(source) {
+        let Ok((event, _)) = event else { return (keys, false) };
+        match event {
+            Event::Scalar(word, ..) if depth == 1 && is_key => keys.push(word.into_owned()),
+            Event::SequenceStart(..) if depth == 0 => return (keys, true),
+            Event::MappingStart(..) | Event::SequenceStart(..) => {
+                depth += 1;
+                continue;
+            }
+            Event::MappingEnd | Event::SequenceEnd => depth = depth.saturating_sub(1),
+            Event::Scalar(..) | Event::Alias(_) | Event::UnresolvedAlias(_) => {}
+            _ => continue,
+        }
+        // A whole node has ended: in the outermost mapping, keys and values take turns.
+        if depth == 1 {
+            is_key = !is_key;
+        }
+    }
+    (keys, true)
+}
+
 fn events(source: &Source) -> Parser<'_, granit_parser::StrInput<'_>> {
     let options = granit_parser::options! {
         emit_comments: false,
@@ -97,16 +148,55 @@ fn events(source: &Source) -> Parser<'_, granit_parser::StrInput<'_>> {
     Parser::new_from_str_with_options(source.text(), options)
 }
 
+/// The anchors that aliases speak of, by the parser's numbers.
+fn used_anchors(source: &Source) -> BTreeSet<usize> {
+    if source.text().len() > FILE_BYTES_MAX {
+        return BTreeSet::new();
+    }
+    events(source).map_while(Result::ok).filter_map(|(event, _)| event.alias_id()).collect()
+}
+
 struct Builder<'s> {
     reader: Reader<'s>,
+    dialect: Dialect,
+    used: BTreeSet<usize>,
     open: Vec<Open>,
     root: Option<Node>,
     nodes: usize,
+    /// How many nodes `anchors` holds.
+    kept_nodes: usize,
+    /// How many used anchors there were so far.
+    anchors_met: usize,
+    anchors: BTreeMap<usize, Anchored>,
 }
 
-enum Open {
-    List { span: Span, items: Vec<Node> },
-    Map { span: Span, entries: Vec<Entry>, keys: BTreeMap<String, Span>, key: Option<Node> },
+/// A node that aliases copy.
+struct Anchored {
+    node: Node,
+    nodes: usize,
+    depth: usize,
+}
+
+/// A list or mapping that has not ended.
+struct Open {
+    span: Span,
+    anchor: Option<usize>,
+    /// How many nodes there were before it.
+    nodes_before: usize,
+    /// Where the last thing in it ends.
+    end: Option<usize>,
+    members: Members,
+}
+
+enum Members {
+    List(Vec<Node>),
+    Map { entries: Vec<Entry>, merged: Vec<Entry>, keys: BTreeMap<String, Span>, key: Option<Key> },
+}
+
+struct Key {
+    node: Node,
+    /// How many used anchors there were before its value.
+    anchors_before: usize,
 }
 
 impl Builder<'_> {
@@ -146,10 +236,12 @@ impl Builder<'_> {
         if event.is_node() {
             self.nodes += 1;
             if self.nodes > NODES_MAX {
-                return self.too_large(span, &format!("more than {NODES_MAX} values"));
+                return self.too_large(span, &too_many_values());
             }
             self.refuse_decoration(&event, at, span);
         }
+        let anchor = event.anchor_id().filter(|anchor| self.used.contains(anchor));
+        self.anchors_met += usize::from(anchor.is_some());
         match event {
             Event::DocumentStart(..) if self.root.is_some() => {
                 let remedy = "keep one document, and put the others into files of their own";
@@ -160,28 +252,42 @@ impl Builder<'_> {
                 let quoted = style != ScalarStyle::Plain;
                 // The parser writes `~` where nothing is written.
                 let text = if span.start == span.end && !quoted { String::new() } else { text.into_owned() };
-                self.put(Node { span, value: Value::Scalar { text, quoted } });
+                let node = Node { span, value: Value::Scalar { text, quoted } };
+                if let Some(anchor) = anchor {
+                    self.keep(anchor, &node, 1)?;
+                }
+                self.put(node, span.end);
+            }
+            Event::Alias(anchor) if self.dialect.anchors => {
+                let node = self.copied(anchor, span)?;
+                self.put(node, span.end);
+            }
+            Event::UnresolvedAlias(name) if self.dialect.anchors => {
+                let message = format!("no anchor before this place is called `{}`", shortened(&name));
+                let remedy = format!("write `&{}` before the value that is meant", shortened(&name));
+                self.reader.error("yaml-alias", span, message, remedy);
+                self.put(Node { span, value: Value::Refused }, span.end);
             }
             Event::Alias(_) | Event::UnresolvedAlias(_) => {
                 let remedy = "write the value out where it is needed";
                 self.reader.error("yaml-alias", span, "aliases are not read in policies", remedy);
-                self.put(Node { span, value: Value::Refused });
+                self.put(Node { span, value: Value::Refused }, span.end);
             }
             Event::SequenceStart(..) | Event::MappingStart(..) if self.open.len() == DEPTH_MAX => {
-                return self
-                    .too_large(span, &format!("more than {DEPTH_MAX} lists or mappings inside one another"));
+                return self.too_deep(span);
             }
-            Event::SequenceStart(..) => self.open.push(Open::List { span, items: Vec::new() }),
+            Event::SequenceStart(..) => self.open(span, anchor, Members::List(Vec::new())),
             Event::MappingStart(..) => {
-                self.open.push(Open::Map { span, entries: Vec::new(), keys: BTreeMap::new(), key: None });
+                let (entries, merged, keys) = (Vec::new(), Vec::new(), BTreeMap::new());
+                self.open(span, anchor, Members::Map { entries, merged, keys, key: None });
             }
-            Event::SequenceEnd | Event::MappingEnd => self.close(span),
+            Event::SequenceEnd | Event::MappingEnd => self.close(span)?,
             _ => {}
         }
         Some(())
     }
 
-    fn too_large(&mut self, span: Span, what: &str) -> Option<()> {
+    fn too_large<T>(&mut self, span: Span, what: &str) -> Option<T> {
         self.reader.error(
             "file-too-large",
             span,
@@ -191,44 +297,121 @@ impl Builder<'_> {
         None
     }
 
+    fn too_deep<T>(&mut self, span: Span) -> Option<T> {
+        self.too_large(span, &format!("more than {DEPTH_MAX} lists or mappings inside one another"))
+    }
+
     fn refuse_decoration(&mut self, event: &Event<'_>, at: &granit_parser::Span, node: Span) {
         if let Some(tag) = event.tag() {
             let span = at.tag_span().map_or(node, |tag| span(&tag));
             let message = format!("the tag `{}` is not read in policies", tag.original());
             self.reader.error("yaml-tag", span, message, "leave the tag out; put a text in quotes instead");
         }
-        if event.anchor_id().is_some() {
+        if event.anchor_id().is_some() && !self.dialect.anchors {
             let remedy = "leave the anchor out, and write the value out where it is needed";
             self.reader.error("yaml-anchor", node, "anchors are not read in policies", remedy);
         }
     }
 
-    /// A list or mapping ends. In block style its end has no text, so it reaches to its last member.
-    fn close(&mut self, end: Span) {
-        let (span, last, value) = match self.open.pop() {
-            Some(Open::List { span, items }) => {
-                (span, items.last().map(|item| item.span), Value::List(items))
-            }
-            Some(Open::Map { span, entries, .. }) => {
-                (span, entries.last().map(|entry| entry.value.span), Value::Map(entries))
-            }
-            None => return,
-        };
-        let end = if end.start == end.end { last.map_or(span.end, |last| last.end) } else { end.end };
-        self.put(Node { span: Span::new(span.start, end.max(span.start)), value });
+    fn open(&mut self, span: Span, anchor: Option<usize>, members: Members) {
+        // The list or mapping itself is already counted.
+        let nodes_before = self.nodes.saturating_sub(1);
+        self.open.push(Open { span, anchor, nodes_before, end: None, members });
     }
 
-    /// Puts a finished node where the innermost open list or mapping wants it.
-    fn put(&mut self, node: Node) {
-        match self.open.last_mut() {
-            None => self.root = Some(node),
-            Some(Open::List { items, .. }) => items.push(node),
-            Some(Open::Map { key: waiting, entries, keys, .. }) => match waiting.take() {
-                None => *waiting = Some(node),
-                Some(key) => entries.extend(self.reader.entry(keys, key, node)),
+    /// A list or mapping ends. In block style its end has no text, so it reaches to its last member.
+    fn close(&mut self, end: Span) -> Option<()> {
+        let Some(Open { span, anchor, nodes_before, end: last, members }) = self.open.pop() else {
+            return Some(());
+        };
+        let end = if end.start == end.end { last.unwrap_or(span.end) } else { end.end };
+        let value = match members {
+            Members::List(items) => Value::List(items),
+            Members::Map { entries, merged, .. } => Value::Map(joined(entries, merged)),
+        };
+        let node = Node { span: Span::new(span.start, end.max(span.start)), value };
+        if let Some(anchor) = anchor {
+            self.keep(anchor, &node, self.nodes.saturating_sub(nodes_before))?;
+        }
+        self.put(node, end);
+        Some(())
+    }
+
+    /// Keeps a node for its aliases. Each of them is going to be copied, so what is kept counts like copies.
+    fn keep(&mut self, anchor: usize, node: &Node, nodes: usize) -> Option<()> {
+        self.kept_nodes = self.kept_nodes.saturating_add(nodes);
+        if self.kept_nodes > NODES_MAX {
+            return self.too_large(node.span, &too_many_values());
+        }
+        self.anchors.insert(anchor, Anchored { node: node.clone(), nodes, depth: node.depth() });
+        Some(())
+    }
+
+    /// A copy of what an alias speaks of.
+    fn copied(&mut self, anchor: usize, span: Span) -> Option<Node> {
+        let Some(anchored) = self.anchors.get(&anchor) else {
+            let remedy = "a value cannot hold itself: write out what is meant";
+            self.reader.error("yaml-alias", span, "the alias stands inside its own anchor", remedy);
+            return Some(Node { span, value: Value::Refused });
+        };
+        // The alias itself is already counted.
+        self.nodes = self.nodes.saturating_add(anchored.nodes.saturating_sub(1));
+        if self.nodes > NODES_MAX {
+            return self.too_large(span, &too_many_values());
+        }
+        if self.open.len() + anchored.depth > DEPTH_MAX {
+            return self.too_deep(span);
+        }
+        Some(anchored.node.clone())
+    }
+
+    /// Puts a finished node where the innermost open list or mapping wants it. `end` is where it ends there.
+    fn put(&mut self, node: Node, end: usize) {
+        let Some(open) = self.open.last_mut() else {
+            self.root = Some(node);
+            return;
+        };
+        open.end = Some(end);
+        match &mut open.members {
+            Members::List(items) => items.push(node),
+            Members::Map { key: waiting, entries, merged, keys } => match waiting.take() {
+                None => *waiting = Some(Key { node, anchors_before: self.anchors_met }),
+                Some(Key { node: key, anchors_before }) => {
+                    let is_merge =
+                        matches!(&key.value, Value::Scalar { text, quoted: false } if text == "<<");
+                    if is_merge && self.dialect.anchors {
+                        self.reader.merge(keys, key.span, node, merged);
+                        return;
+                    }
+                    let has_used_anchor = self.anchors_met > anchors_before;
+                    entries.extend(self.reader.entry(keys, key, node, has_used_anchor));
+                }
             },
         }
     }
+}
+
+impl Node {
+    /// How many lists and mappings stand inside one another here.
+    fn depth(&self) -> usize {
+        match &self.value {
+            Value::Scalar { .. } | Value::Refused => 0,
+            Value::List(items) => 1 + items.iter().map(Self::depth).max().unwrap_or(0),
+            Value::Map(entries) => 1 + entries.iter().map(|entry| entry.value.depth()).max().unwrap_or(0),
+        }
+    }
+}
+
+/// A mapping's own entries after those merged into it, of which only what is not said again counts.
+fn joined(entries: Vec<Entry>, mut merged: Vec<Entry>) -> Vec<Entry> {
+    let mut taken: BTreeSet<String> = entries.iter().map(|entry| entry.key.clone()).collect();
+    merged.retain(|entry| taken.insert(entry.key.clone()));
+    merged.extend(entries);
+    merged
+}
+
+fn too_many_values() -> String {
+    format!("more than {NODES_MAX} values")
 }
 
 fn span(span: &granit_parser::Span) -> Span {
@@ -263,7 +446,7 @@ impl<'s> Reader<'s> {
         message: impl Into<String>,
         remedy: impl Into<String>,
     ) {
-        let told = match self.diagnostics.len().cmp(&MISTAKES_MAX) {
+        let told = match self.told(Severity::Error).cmp(&MISTAKES_MAX) {
             Ordering::Less => Diagnostic::error(code, self.source, span, message).remedy(remedy),
             Ordering::Equal => {
                 let message = format!("there are more than {MISTAKES_MAX} mistakes");
@@ -275,6 +458,24 @@ impl<'s> Reader<'s> {
         self.diagnostics.push(told);
     }
 
+    /// Something that does not stop the file from loading.
+    pub(crate) fn warning(
+        &mut self,
+        code: &'static str,
+        span: Span,
+        message: impl Into<String>,
+        remedy: impl Into<String>,
+    ) {
+        // Errors are counted apart from these: no number of warnings hides one.
+        if self.told(Severity::Warning) < MISTAKES_MAX {
+            self.diagnostics.push(Diagnostic::warning(code, self.source, span, message).remedy(remedy));
+        }
+    }
+
+    fn told(&self, severity: Severity) -> usize {
+        self.diagnostics.iter().filter(|diagnostic| diagnostic.severity == severity).count()
+    }
+
     /// A mapping whose keys are known: every other key is reported, with the one it is most likely a slip of.
     pub(crate) fn fields<'n>(
         &mut self,
@@ -282,8 +483,31 @@ impl<'s> Reader<'s> {
         what: &'static str,
         known: &[&str],
     ) -> Option<Fields<'n>> {
+        self.fields_where(node, what, known, |_| false)
+    }
+
+    /// The outermost mapping of a file, which may also have keys that only carry anchors: those of which
+    /// an alias speaks, unless they look like a slip of a known key.
+    pub(crate) fn outermost_fields<'n>(
+        &mut self,
+        node: &'n Node,
+        what: &'static str,
+        known: &[&str],
+    ) -> Option<Fields<'n>> {
+        let is_slip = |entry: &Entry| closest(&entry.key, known.iter().copied()).is_some();
+        self.fields_where(node, what, known, |entry| entry.has_used_anchor && !is_slip(entry))
+    }
+
+    fn fields_where<'n>(
+        &mut self,
+        node: &'n Node,
+        what: &'static str,
+        known: &[&str],
+        is_spare: impl Fn(&Entry) -> bool,
+    ) -> Option<Fields<'n>> {
         let entries = self.map(node, what)?;
-        for entry in entries.iter().filter(|entry| !known.contains(&entry.key.as_str())) {
+        let is_known = |entry: &Entry| known.contains(&entry.key.as_str());
+        for entry in entries.iter().filter(|entry| !is_known(entry) && !is_spare(entry)) {
             let remedy = did_you_mean(&entry.key, known.iter().copied())
                 .unwrap_or_else(|| format!("leave it out; the keys are {}", listed(known)));
             self.error("unknown-key", entry.key_span, format!("{what} has no key `{}`", entry.key), remedy);
@@ -325,7 +549,7 @@ impl<'s> Reader<'s> {
 
     /// Reports a name that is already taken, with both places.
     pub(crate) fn twice(&mut self, code: &'static str, name: &str, what: &str, first: Span, second: Span) {
-        if self.diagnostics.len() > MISTAKES_MAX {
+        if self.told(Severity::Error) > MISTAKES_MAX {
             return;
         }
         let line = self.source.place(first).line;
@@ -407,8 +631,38 @@ impl<'s> Reader<'s> {
         })
     }
 
+    /// Adds the entries of the mapping or mappings behind a merge key to those merged before.
+    fn merge(&mut self, keys: &mut BTreeMap<String, Span>, key: Span, value: Node, merged: &mut Vec<Entry>) {
+        if let Some(first) = keys.insert("<<".into(), key) {
+            self.twice("duplicate-key", "<<", "this mapping", first, key);
+            return;
+        }
+        let mappings = match value {
+            Node { value: Value::List(items), .. } => items,
+            other => vec![other],
+        };
+        for mapping in mappings {
+            match mapping.value {
+                Value::Map(entries) => {
+                    merged.extend(entries.into_iter().map(|entry| Entry { has_used_anchor: false, ..entry }));
+                }
+                Value::Refused => {}
+                _ => {
+                    let remedy = "write `<<: *name` or `<<: [*name, *other]`";
+                    self.error("yaml-merge", mapping.span, "only mappings can be merged", remedy);
+                }
+            }
+        }
+    }
+
     /// The entry for a key and its value, unless the key is none or is taken.
-    fn entry(&mut self, keys: &mut BTreeMap<String, Span>, key: Node, value: Node) -> Option<Entry> {
+    fn entry(
+        &mut self,
+        keys: &mut BTreeMap<String, Span>,
+        key: Node,
+        value: Node,
+        has_used_anchor: bool,
+    ) -> Option<Entry> {
         let Node { span: key_span, value: Value::Scalar { text: key, quoted } } = key else {
             if !matches!(key.value, Value::Refused) {
                 self.error(
@@ -429,7 +683,7 @@ impl<'s> Reader<'s> {
             self.twice("duplicate-key", &key, "this mapping", first, key_span);
             return None;
         }
-        Some(Entry { key, key_span, value })
+        Some(Entry { key, key_span, value, has_used_anchor })
     }
 
     fn wrong<T>(&mut self, node: &Node, what: &str, expected: &str, remedy: &str) -> Option<T> {
@@ -559,7 +813,7 @@ mod tests {
     use super::*;
 
     fn mistakes(text: &str) -> String {
-        told(&parse(&Source::new("x", text)).1)
+        told(&parse(&Source::new("x", text), Dialect::default()).1)
     }
 
     /// The tree on one line; quoted texts keep quotes.
@@ -585,7 +839,7 @@ mod tests {
             ("# only\n---\nword\n...\n", "word"),
         ];
         for (text, tree) in rows {
-            let (root, diagnostics) = parse(&Source::new("x", text));
+            let (root, diagnostics) = parse(&Source::new("x", text), Dialect::default());
             assert_eq!(told(&diagnostics), "", "{text}");
             assert_eq!(drawn(&root.unwrap()), tree, "{text}");
         }
@@ -594,7 +848,7 @@ mod tests {
     #[test]
     fn every_node_knows_its_place() {
         let source = Source::new("x", "é: 'ü'\nlist:\n  - a\n  - {b: c}\nlast: x # comment\n");
-        let (root, _) = parse(&source);
+        let (root, _) = parse(&source, Dialect::default());
         let Some(Node { span, value: Value::Map(entries) }) = root else { panic!("no mapping") };
         assert_eq!(source.slice(span), "é: 'ü'\nlist:\n  - a\n  - {b: c}\nlast: x");
         let slices: Vec<&str> = entries
@@ -617,6 +871,161 @@ mod tests {
         7:1 duplicate-key `a` is already in this mapping, in line 1 | leave one of the two out, or rename it
         8:1 wrong-type a key must be a text | write a word or a quoted text before the `:`
         ");
+    }
+
+    const ANCHORS: Dialect = Dialect { anchors: true };
+
+    fn mistakes_with_anchors(text: &str) -> String {
+        told(&parse(&Source::new("x", text), ANCHORS).1)
+    }
+
+    #[test]
+    fn anchors_and_merge_keys_are_copied_where_a_language_has_them() {
+        let rows = [
+            ("a: &x 1\nb: *x\n", "{a: 1, b: 1}"),
+            ("a: &x [1, {c: d}]\nb: [*x, *x]\n", "{a: [1, {c: d}], b: [[1, {c: d}], [1, {c: d}]]}"),
+            ("a: &x 'no'\n*x : 1\n", r#"{a: "no", no: 1}"#),
+            ("a: &x 1\nb: &x 2\nc: *x\n", "{a: 1, b: 2, c: 2}"),
+            ("a: &x\nb: *x\n", "{a: , b: }"),
+            ("a: &x {b: &y 1, c: *y}\nd: *x\n", "{a: {b: 1, c: 1}, d: {b: 1, c: 1}}"),
+            ("a: &x {p: 1, q: 2}\nb: {q: 3, <<: *x, r: 4}\n", "{a: {p: 1, q: 2}, b: {p: 1, q: 3, r: 4}}"),
+            (
+                "a: &x {p: 1}\nb: &y {p: 2, q: 2}\nc: {<<: [*x, *y]}\n",
+                "{a: {p: 1}, b: {p: 2, q: 2}, c: {p: 1, q: 2}}",
+            ),
+            ("a: {<<: {p: 1}, p: 2}\n", "{a: {p: 2}}"),
+            (
+                "a: &x {p: 1}\nb: &y {<<: *x, q: 2}\nc: {<<: *y, p: 3}\n",
+                "{a: {p: 1}, b: {p: 1, q: 2}, c: {q: 2, p: 3}}",
+            ),
+            ("a: {'<<': 1}\n", "{a: {<<: 1}}"),
+            ("- &unused 1\n", "[1]"),
+        ];
+        for (text, tree) in rows {
+            let (root, diagnostics) = parse(&Source::new("x", text), ANCHORS);
+            assert_eq!(told(&diagnostics), "", "{text}");
+            assert_eq!(drawn(&root.unwrap()), tree, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_alias_that_cannot_be_followed_is_told_with_its_place() {
+        let text = "a: &x {b: *x}\nc: *unknown\nd: {<<: 1}\ne: {<<: [{f: 1}, [2]]}\ng: {<<: {}, <<: {}}\nh: !!str 7\ni: &y [*y]\n";
+        insta::assert_snapshot!(mistakes_with_anchors(text), @"
+        1:11 yaml-alias the alias stands inside its own anchor | a value cannot hold itself: write out what is meant
+        2:4 yaml-alias no anchor before this place is called `unknown` | write `&unknown` before the value that is meant
+        3:9 yaml-merge only mappings can be merged | write `<<: *name` or `<<: [*name, *other]`
+        4:18 yaml-merge only mappings can be merged | write `<<: *name` or `<<: [*name, *other]`
+        5:13 duplicate-key `<<` is already in this mapping, in line 5 | leave one of the two out, or rename it
+        6:4 yaml-tag the tag `!!str` is not read in policies | leave the tag out; put a text in quotes instead
+        7:8 yaml-alias the alias stands inside its own anchor | a value cannot hold itself: write out what is meant
+        ");
+    }
+
+    #[test]
+    fn a_copy_knows_where_its_anchor_was_written() {
+        let source = Source::new("x", "a: &x {b: c}\nd:\n  - *x\ne:\n  <<: *x\n  f: *x\ng: 1\n");
+        let (root, _) = parse(&source, ANCHORS);
+        let Some(Node { span, value: Value::Map(entries) }) = root else { panic!("no mapping") };
+        assert_eq!(source.slice(span), source.text().trim_end());
+        let slices: Vec<&str> = entries.iter().map(|entry| source.slice(entry.value.span)).collect();
+        assert_eq!(slices, ["{b: c}", "- *x", "<<: *x\n  f: *x", "1"]);
+        let Value::List(items) = &entries[1].value.value else { panic!("no list") };
+        assert_eq!(items[0].span, entries[0].value.span);
+    }
+
+    #[test]
+    fn a_key_of_the_file_may_only_carry_anchors() {
+        let fields = |text: &str| {
+            let source = Source::new("x", text);
+            let (root, diagnostics) = parse(&source, ANCHORS);
+            assert_eq!(told(&diagnostics), "");
+            let mut reader = Reader::new(&source);
+            reader.outermost_fields(&root.unwrap(), "a file", &["rules"]);
+            told(&reader.diagnostics)
+        };
+        for text in [
+            "x: &x 1\nrules: *x\n",
+            "base:\n  deep: [&x {a: 1}]\nrules: {<<: *x}\n",
+            "x: &x 1\ny: &y [*x]\nrules: *y\n",
+        ] {
+            assert_eq!(fields(text), "", "{text}");
+        }
+        let refused = [
+            "x: &x 1\nrules: 1\n",
+            "x: &x 1\nrules: 1\nuses: *x\n",
+            "&x x: 1\nrules: *x\n",
+            "rulse: &x 1\nrules: *x\n",
+            "rules: &x {bad: {deep: &y 1}, also: *y}\n<<: *x\n",
+        ];
+        insta::assert_snapshot!(refused.map(fields).join("\n"), @"
+        1:1 unknown-key a file has no key `x` | leave it out; the keys are `rules`
+        3:1 unknown-key a file has no key `uses` | did you mean `rules`?
+        1:4 unknown-key a file has no key `x` | leave it out; the keys are `rules`
+        1:1 unknown-key a file has no key `rulse` | did you mean `rules`?
+        1:12 unknown-key a file has no key `bad` | leave it out; the keys are `rules`
+        1:31 unknown-key a file has no key `also` | leave it out; the keys are `rules`
+        ");
+    }
+
+    #[test]
+    fn copies_count_towards_the_bounds() {
+        // The outermost mapping, two keys, the list and its items; an alias counts as all it copies.
+        let copied = |items: usize, aliases: usize| {
+            mistakes_with_anchors(&format!(
+                "a: &x [{}]\nb: [{}]\n",
+                "1,".repeat(items),
+                "*x,".repeat(aliases)
+            ))
+        };
+        let aliases = 9;
+        let items = (NODES_MAX - 4) / (aliases + 1) - 1;
+        let rest = NODES_MAX - 4 - (items + 1) * (aliases + 1);
+        assert_eq!(copied(items, aliases), "");
+        assert!(rest < items + 1 && copied(items, aliases + 1).contains("file-too-large"));
+        let exactly = |spare: usize| {
+            let text = format!(
+                "a: &x [{}]\nb: [{}{}]\n",
+                "1,".repeat(items),
+                "*x,".repeat(aliases),
+                "1,".repeat(spare)
+            );
+            mistakes_with_anchors(&text)
+        };
+        assert_eq!(exactly(rest), "");
+        assert!(exactly(rest + 1).contains("file-too-large"));
+
+        let laughs: String = (1..30)
+            .map(|level| format!("a{level}: &a{level} [{}]\n", format!("*a{},", level - 1).repeat(9)))
+            .collect();
+        assert!(mistakes_with_anchors(&format!("a0: &a0 x\n{laughs}")).contains("file-too-large"));
+        let nested: String = (0..30).map(|level| format!("&n{level} [")).collect();
+        let uses: String = (0..30).map(|level| format!(",*n{level}")).collect();
+        let text = format!("[{nested}{}{}{uses}]", "1,".repeat(NODES_MAX / 20), "]".repeat(30));
+        assert!(mistakes_with_anchors(&text).contains("file-too-large"));
+
+        let lists =
+            |depth: usize, inside: &str| format!("{}{inside}{}", "[".repeat(depth), "]".repeat(depth));
+        let half = DEPTH_MAX / 2;
+        let deep = |depth: usize| {
+            mistakes_with_anchors(&format!("- &x {}\n- {}\n", lists(half, ""), lists(depth, "*x")))
+        };
+        assert_eq!(deep(DEPTH_MAX - half - 1), "");
+        assert!(deep(DEPTH_MAX - half).contains("file-too-large"));
+    }
+
+    #[test]
+    fn no_number_of_warnings_hides_a_mistake() {
+        let source = Source::new("x", "a");
+        let mut reader = Reader::new(&source);
+        for _ in 0..=MISTAKES_MAX {
+            reader.warning("odd", Span::new(0, 1), "odd", "look");
+        }
+        reader.error("wrong", Span::new(0, 1), "wrong", "look again");
+        let (warnings, others): (Vec<_>, Vec<_>) =
+            reader.diagnostics.iter().partition(|diagnostic| diagnostic.severity == Severity::Warning);
+        assert_eq!(warnings.len(), MISTAKES_MAX);
+        assert_eq!(others.iter().map(|diagnostic| diagnostic.code).collect::<Vec<_>>(), ["wrong"]);
     }
 
     #[test]
@@ -656,7 +1065,7 @@ mod tests {
         ];
         for (text, expected) in rows {
             let source = Source::new("x", text);
-            let node = parse(&source).0.unwrap();
+            let node = parse(&source, Dialect::default()).0.unwrap();
             let mut reader = Reader::new(&source);
             match reader.text(&node, "it") {
                 Some(read) => assert_eq!(read, expected),
@@ -690,10 +1099,10 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn no_text_makes_it_panic(text in r"[a\[\]{}:,'\x22&*!|>%#?~é\t <-]{0,40}|.{0,40}|(a: |- |\n|  |\[|\]|b){0,40}") {
+        fn no_text_makes_it_panic(text in r"[a\[\]{}:,'\x22&*!|>%#?~é\t <-]{0,40}|.{0,40}|(a: |- |\n|  |\[|\]|b|&x |\*x|<<: ){0,40}") {
             let source = Source::new("x", text);
-            let (_, diagnostics) = parse(&source);
-            for diagnostic in diagnostics {
+            let diagnostics = [Dialect::default(), ANCHORS].map(|dialect| parse(&source, dialect).1);
+            for diagnostic in diagnostics.into_iter().flatten() {
                 proptest::prop_assert!(source.text().get(diagnostic.span.start..diagnostic.span.end).is_some());
             }
         }

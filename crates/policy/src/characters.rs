@@ -1,0 +1,44 @@
+//! Sets of characters, and how the regular expression engines write them.
+//!
+//! A set is written out in code points, so that it means the same to every engine, whatever flags are on.
+//! What shorthands and letter cases mean is not decided here: each language of expressions has its own view.
+
+use std::cmp::Ordering;
+
+use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
+
+pub(crate) fn one_of(ranges: &[(char, char)]) -> ClassUnicode {
+    ClassUnicode::new(ranges.iter().map(|(start, end)| ClassUnicodeRange::new(*start, *end)))
+}
+
+pub(crate) fn without(ranges: &[(char, char)]) -> ClassUnicode {
+    let mut set = one_of(ranges);
+    set.negate();
+    set
+}
+
+pub(crate) fn all() -> ClassUnicode {
+    without(&[])
+}
+
+pub(crate) fn has(set: &ClassUnicode, character: char) -> bool {
+    let order = |range: &ClassUnicodeRange| match () {
+        () if range.end() < character => Ordering::Less,
+        () if range.start() > character => Ordering::Greater,
+        () => Ordering::Equal,
+    };
+    set.ranges().binary_search_by(order).is_ok()
+}
+
+/// One character of the set.
+pub(crate) fn set_text(set: &ClassUnicode) -> String {
+    let code = |character: char| format!(r"\x{{{:X}}}", u32::from(character));
+    match set.ranges() {
+        [] => r"[^\x{0}-\x{10FFFF}]".into(),
+        [one] if one.start() == one.end() => code(one.start()),
+        ranges => {
+            let ranges = ranges.iter().map(|range| format!("{}-{}", code(range.start()), code(range.end())));
+            format!("[{}]", ranges.collect::<String>())
+        }
+    }
+}
