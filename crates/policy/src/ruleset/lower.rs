@@ -1,0 +1,174 @@
+//! From what rulesets say to what the gate asks: clauses, counters, sandboxes and rules on results.
+//!
+//! Everything is read and joined by now; only a sandbox whose boundaries mean nothing is still a mistake. No rule
+//! of a ruleset opens anything, so every doubt counts against the call.
+
+use std::sync::Arc;
+
+use super::draft::{
+    Action, DraftRulesetRule, Limits, RuleKind, Ruleset, RulesetSelector, TimeoutAction, ToolGlob,
+};
+use crate::{
+    clause::{Attribute, Clause, Fact, Timeout},
+    clauses::{LooksFor, OnHit, OutputRule},
+    decision::Decision,
+    diagnostic::Diagnostic,
+    pattern::Pattern,
+    policy::{FoundBy, Head, Keys, Lines, Policy, Rule},
+    sandbox::Sandbox,
+    source::Source,
+    when_then::draft::{Test, ToolName, Tools},
+};
+
+/// Adds the rules of a ruleset to a policy.
+pub(crate) fn lower(ruleset: &Ruleset, policy: &mut Policy, keys: &mut Keys, mistakes: &mut Vec<Diagnostic>) {
+    let acting = ruleset.tools.iter().filter(|tool| tool.side_effect.has_acted());
+    policy.clauses_mut().acting.extend(acting.map(|tool| tool.name.clone()));
+    let mut sources: Vec<&Source> = Vec::new();
+    for rule in &ruleset.rules {
+        if !sources.iter().any(|source| source.name() == rule.source.name()) {
+            sources.push(&rule.source);
+        }
+    }
+    let lines = sources.iter().map(|source| Lines::of(source)).collect();
+    let mut lowering = Lowering { ruleset, policy, keys, mistakes, lines };
+    ruleset.rules.iter().filter(|rule| rule.enabled).for_each(|rule| lowering.rule(rule));
+}
+
+struct Lowering<'a> {
+    ruleset: &'a Ruleset,
+    policy: &'a mut Policy,
+    keys: &'a mut Keys,
+    mistakes: &'a mut Vec<Diagnostic>,
+    /// One for each file, so that no file's lines are counted anew for every rule.
+    lines: Vec<Lines<'a>>,
+}
+
+impl Lowering<'_> {
+    fn rule(&mut self, draft: &DraftRulesetRule) {
+        self.note_variables(draft);
+        match &draft.kind {
+            RuleKind::Pre { when } => {
+                let facts = vec![Fact::Expression(Box::new(when.clone()))];
+                self.clause(draft, facts, &tools(&draft.tools));
+            }
+            RuleKind::Post { when } => {
+                let looks_for = LooksFor::Expression(Box::new(when.clone()));
+                let on_hit = match draft.action {
+                    Action::Warn | Action::Ask => OnHit::Warn,
+                    Action::Redact => replacing(&when.output_patterns()),
+                    Action::Block => OnHit::Withhold,
+                };
+                let rule = self.head(draft);
+                let output = OutputRule {
+                    rule,
+                    looks_for,
+                    on_hit,
+                    spares_what_acted: true,
+                    sentence: draft.message.text().to_owned(),
+                    template: Some(draft.message.clone()),
+                    tags: draft.tags.clone(),
+                };
+                self.policy.keep_output(output, &tools(&draft.tools));
+            }
+            RuleKind::Session(limits) => self.limits(draft, limits),
+            RuleKind::Sandbox(boundaries) => match Sandbox::new(boundaries.clone()) {
+                Ok(sandbox) => {
+                    let facts = vec![Fact::Outside(Box::new(sandbox))];
+                    self.clause(draft, facts, &tools(&draft.tools));
+                }
+                Err(error) => {
+                    let message = format!("sandbox `{}`: {error}", draft.id);
+                    let mistake = Diagnostic::error("bad-boundary", &draft.source, draft.id_span, message);
+                    self.mistakes.push(mistake.remedy("write what the boundary is meant to be"));
+                }
+            },
+        }
+    }
+
+    /// Each limit is a clause of its own under the rule's name.
+    fn limits(&mut self, draft: &DraftRulesetRule, limits: &Limits) {
+        let reached = |of: Attribute, most: u64| Fact::Session { of, test: Test::AtLeast(most.into()) };
+        let whole = [(Attribute::Attempts, limits.max_attempts), (Attribute::Calls, limits.max_tool_calls)];
+        for (of, most) in whole {
+            if let Some(most) = most {
+                self.clause(draft, vec![reached(of, most.get())], &Tools::Every);
+            }
+        }
+        for (name, most) in &limits.max_calls_per_tool {
+            let counter: Arc<str> = Arc::from(name.as_str());
+            let tools = tools(&[ToolGlob::new(name.as_str())]);
+            self.policy.clauses_mut().count(&tools, &counter);
+            self.clause(draft, vec![reached(Attribute::CallsOf(counter), most.get())], &tools);
+        }
+    }
+
+    fn clause(&mut self, draft: &DraftRulesetRule, facts: Vec<Fact>, tools: &Tools) {
+        let rule = self.head(draft);
+        let wants = if draft.action == Action::Ask { Decision::Ask } else { Decision::Block };
+        let is_session = matches!(draft.kind, RuleKind::Session(_));
+        let clause = Clause {
+            facts,
+            // What a session rule says does not depend on the call.
+            template: (!is_session).then(|| draft.message.clone()),
+            timeout: Some(Timeout {
+                ms: draft.timeout_ms,
+                allows: draft.timeout_action == TimeoutAction::Allow,
+            }),
+            tags: draft.tags.clone(),
+            metadata: draft.metadata.clone(),
+            tools: draft.tools.iter().filter_map(ToolGlob::exact).collect(),
+            ..Clause::new(rule, wants, draft.message.text().to_owned())
+        };
+        self.policy.keep_clause(clause, FoundBy::Tools(tools));
+    }
+
+    fn head(&mut self, draft: &DraftRulesetRule) -> Rule {
+        let head = Head {
+            name: draft.id.clone(),
+            key: format!("ruleset {}", draft.id),
+            span: draft.span,
+            mode: self.ruleset.mode_of(draft),
+        };
+        let found = self.lines.iter_mut().find(|lines| lines.source().name() == draft.source.name());
+        match found {
+            Some(lines) => self.policy.next_rule(head, lines, self.keys),
+            None => self.policy.next_rule(head, &mut Lines::of(&draft.source), self.keys),
+        }
+    }
+
+    /// Which variables of the environment are looked at, so that a gate can be told them.
+    fn note_variables(&mut self, draft: &DraftRulesetRule) {
+        let in_expression = draft.when().map(super::draft::Expr::leaves).unwrap_or_default();
+        let in_expression = in_expression.iter().map(|leaf| leaf.selector);
+        let in_message = draft.message.selectors();
+        let variables = &mut self.policy.clauses_mut().variables;
+        for selector in in_expression.chain(in_message) {
+            if let RulesetSelector::Env(name) = selector
+                && !variables.contains(name)
+            {
+                variables.push(name.clone());
+            }
+        }
+    }
+}
+
+/// The tools a list of globs means.
+fn tools(globs: &[ToolGlob]) -> Tools {
+    if globs.is_empty() || globs.iter().any(ToolGlob::is_every) {
+        return Tools::Every;
+    }
+    let name = |glob: &ToolGlob| match glob.exact() {
+        Some(name) => ToolName::Exact(name),
+        // A glob always has an expression; should one be too large, every tool is meant rather than none.
+        None => Pattern::python_full(&glob.expression())
+            .map_or_else(|_| ToolName::Matching(Pattern::literal("")), ToolName::Matching),
+    };
+    Tools::Any(globs.iter().map(name).collect())
+}
+
+/// What replaces the matches of patterns; all of a result, where one of them only the backtracking engine can run.
+fn replacing(patterns: &[&Pattern]) -> OnHit {
+    let regexes = patterns.iter().map(|pattern| regex::Regex::new(pattern.linear_source()?).ok());
+    OnHit::Replace(regexes.collect::<Option<Vec<_>>>().unwrap_or_default())
+}
