@@ -93,7 +93,7 @@ fn is_same(expected: &Value, value: &Value) -> bool {
 }
 
 /// Whole numbers are compared as such: as floating point, 2^53 + 1 would be at most 2^53.
-fn compare(left: &Number, right: &Number) -> Option<Ordering> {
+pub(crate) fn compare(left: &Number, right: &Number) -> Option<Ordering> {
     match (whole(left), whole(right)) {
         (Some(left), Some(right)) => Some(left.cmp(&right)),
         _ => left.as_f64()?.partial_cmp(&right.as_f64()?),

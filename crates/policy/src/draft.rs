@@ -8,7 +8,9 @@ use std::num::NonZeroU64;
 use crate::{
     condition::Condition,
     pattern::Pattern,
+    ruleset::draft::Ruleset,
     source::{Source, Span},
+    when_then::draft::WhenThen,
 };
 
 /// Whether a rule acts or only records what it would have done.
@@ -32,6 +34,10 @@ pub struct Draft {
     pub maps: Vec<Map>,
     /// The fields it says are scripts, for its maps only.
     pub scripts: Vec<ScriptField>,
+    /// What it says in when and then.
+    pub when_then: WhenThen,
+    /// What it says as a ruleset.
+    pub ruleset: Option<Ruleset>,
 }
 
 /// One rule as written.
@@ -188,7 +194,14 @@ pub struct Check {
 impl Draft {
     /// What a file says before any of it is read: nothing.
     pub(crate) fn of(source: &Source) -> Self {
-        Self { source: source.clone(), rules: Vec::new(), maps: Vec::new(), scripts: Vec::new() }
+        Self {
+            source: source.clone(),
+            rules: Vec::new(),
+            maps: Vec::new(),
+            scripts: Vec::new(),
+            when_then: WhenThen::default(),
+            ruleset: None,
+        }
     }
 
     /// A hand-written net that comes from code instead of a file.

@@ -1,32 +1,46 @@
 //! Which language a policy file is written in.
 //!
-//! Told by content: a file with a top-level `kind: Net` is a hand-written net, anything else that is not
-//! YAML or JSON by name is one statement a line. A file of a language we do not read is an error: a policy
+//! Told by content: a file with a top-level `kind: Net` is a hand-written net, one with `kind: Ruleset` is a
+//! ruleset, a YAML or JSON file without `kind` and with a key such as `rules` has when/then rules, and anything else
+//! that is not YAML or JSON by name is one statement a line. A file of a language we do not read is an error: a policy
 //! that is not understood must never be taken for an empty one.
 
 use crate::{
     diagnostic::{Diagnostic, Severity},
     draft::Draft,
     net_file, rules,
+    ruleset::{self, CustomNames},
     source::{Source, Span},
+    when_then,
 };
 
 /// Parses a file in whatever language it is written.
-pub(crate) fn parse(source: &Source) -> (Draft, Vec<Diagnostic>) {
+pub(crate) fn parse(source: &Source, custom: &CustomNames) -> (Draft, Vec<Diagnostic>) {
     // Looking for the word first spares long files of one-line rules a second reading.
     if source.text().contains("kind") && net_file::is_net(source) {
         return net_file::parse(source);
     }
+    let may_be_ruleset = ["kind", "apiVersion"].iter().any(|word| source.text().contains(word));
+    if may_be_ruleset && ruleset::is_ruleset(source) {
+        return ruleset::parse_with(source, custom);
+    }
     let extension = source.name().rsplit_once('.').map_or("", |(_, extension)| extension);
     if ["yaml", "yml", "json"].contains(&extension) {
+        if when_then::is_when_then(source) {
+            return when_then::parse(source);
+        }
         let unknown = Diagnostic {
             code: "unknown-language",
             severity: Severity::Error,
             message: format!("`{}` is in no language this gate reads", source.name()),
             source: source.clone(),
             span: Span::new(0, source.text().find('\n').unwrap_or(source.text().len())),
-            label: "a hand-written net says `kind: Net`".to_owned(),
-            remedy: Some("add `kind: Net`, or give one-line rules the ending `.rules`".to_owned()),
+            label: "has neither `kind: Net` nor `rules:` at the top".to_owned(),
+            remedy: Some(
+                "add `kind: Net` to a hand-written net, `rules:` to when/then rules, or give one-line rules the \
+                 ending `.rules`"
+                    .to_owned(),
+            ),
         };
         return (Draft::of(source), vec![unknown]);
     }

@@ -3,11 +3,17 @@
 //! A front end turns a [`Source`] into a [`Draft`] and never fails: it collects [`Diagnostic`]s instead.
 //! [`Policy::compile`] joins drafts into the one thing the gate and the prover read.
 
+mod characters;
+pub mod clause;
+mod clauses;
 mod condition;
+mod decision;
 mod deed;
 mod diagnostic;
 mod draft;
+mod fact;
 mod hash;
+mod includes;
 mod javascript;
 mod language;
 mod lint;
@@ -16,24 +22,41 @@ mod net;
 mod net_file;
 mod pattern;
 mod policy;
+mod python;
+mod python_text;
 mod render;
 pub mod rules;
+pub mod ruleset;
+mod sandbox;
 mod source;
+mod surroundings;
+mod tool_index;
 mod verify;
+pub mod when_then;
+pub mod window;
+mod word_edges;
 mod yaml;
 
+pub use clause::{Applying, Clause, Memory, View};
+pub use clauses::{Counted, Heard, LooksFor, Masking, OnHit, OutputRule};
 pub use condition::{Condition, Test};
+pub use decision::{Decision, Truth};
 pub use deed::{Deed, Deeds};
 pub use diagnostic::{Diagnostic, Severity};
 pub use draft::{
     Check, Draft, DraftNet, DraftRule, DraftTransition, LIMIT_MAX, Map, Mode, Scope, ScriptField, Statement,
     Takes,
 };
+pub use includes::included_name;
 pub use lint::lint;
 pub use names::Watch;
 pub use net::{Guard, GuardNet};
 pub use pattern::{Match, Pattern, PatternError};
-pub use policy::{Audience, Policy, PolicyHash, Rule, RuleId};
+pub use policy::{Audience, NetRule, Policy, PolicyHash, Rule, RuleId};
+pub use python::{PYTHON_CHARS_MAX, python_length};
+pub use python_text::python_text;
 pub use render::render;
+pub use sandbox::{Boundaries, Reached, Sandbox, SandboxError};
 pub use source::{Place, Source, Span};
+pub use surroundings::{Describe, Surroundings};
 pub use verify::{NetReport, verify};

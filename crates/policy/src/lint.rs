@@ -12,6 +12,7 @@ use smallvec::{SmallVec, smallvec};
 use crate::{
     diagnostic::{Diagnostic, closest},
     draft::{Draft, DraftRule, Map, Mode, Scope, ScriptField, Statement, Takes},
+    ruleset,
     source::Span,
 };
 
@@ -28,7 +29,7 @@ const MAPS_COMPARED_MAX: usize = 256;
 /// Everything worth telling about a file that its parser accepted, in file order.
 pub fn lint(draft: &Draft) -> Vec<Diagnostic> {
     let file = File::read(draft);
-    let mut findings = Vec::new();
+    let mut findings = ruleset::lint(draft);
     let mut firsts = HashMap::with_hasher(RandomState::default());
     for rule in &draft.rules {
         findings.extend(file.idle_rule(rule));

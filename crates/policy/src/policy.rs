@@ -4,33 +4,48 @@
 //! answered by an index: [`Policy::deeds`] says what a call amounts to, [`Policy::watches`] which rules
 //! know such a deed. Sessions, clocks and storage are not known here.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, ops::Deref, sync::Arc};
 
-use lockgate_call::Call;
+use lockgate_call::{Call, Files};
 use sha2::{Digest, Sha256};
 use smallvec::SmallVec;
 
 use crate::{
+    clause::{Applying, Clause, Memory, View},
+    clauses::{Clauses, Counted, Heard, LooksFor, Masking, OutputRule},
     deed::{Deed, Deeds, FileMaps, Scripts},
     diagnostic::{Diagnostic, Severity},
     draft::{Draft, DraftRule, Mode, Scope, Statement},
     hash::HashMap,
     names::{FileId, Names, Watch},
     net::{self, GuardNet},
+    ruleset::{self, CustomNames},
     source::{Place, Source, Span},
+    when_then::{self, draft::Tools},
 };
 
 /// All rules of all files together.
 #[derive(Debug)]
 pub struct Policy {
     hash: PolicyHash,
-    rules: Vec<Rule>,
+    /// Where each rule is kept, by its number: rules are numbered in file order, whatever they became.
+    rules: Vec<Kept>,
+    nets: Vec<NetRule>,
+    clauses: Clauses,
     names: Names,
     /// The maps of each file.
     maps: Vec<FileMaps>,
 }
 
-/// One rule, compiled.
+/// In which table a rule is kept.
+#[derive(Clone, Copy, Debug)]
+enum Kept {
+    Net(usize),
+    Clause(usize),
+    Output(usize),
+}
+
+/// What every rule has, whatever it became.
 #[derive(Debug)]
 pub struct Rule {
     /// Its number in this policy.
@@ -43,18 +58,51 @@ pub struct Rule {
     pub place: Place,
     /// Whether it acts.
     pub mode: Mode,
-    /// What it says, as understood.
-    pub statement: Statement,
-    /// What it became.
-    pub net: GuardNet,
     /// The file it stands in.
     pub source: Source,
     /// Where in that file.
     pub span: Span,
 }
 
+/// What a front end knows of a rule.
+pub(crate) struct Head {
+    pub(crate) name: String,
+    pub(crate) key: String,
+    pub(crate) span: Span,
+    pub(crate) mode: Mode,
+}
+
+/// How a clause is found.
+#[derive(Clone, Copy)]
+pub(crate) enum FoundBy<'a> {
+    /// By the tools it is about.
+    Tools(&'a Tools),
+    /// By this tool, whatever its case.
+    Honeypot(&'a str),
+    /// Where no other clause applies.
+    Default,
+}
+
+/// A rule that became a net: it remembers by its marking.
+#[derive(Debug)]
+pub struct NetRule {
+    rule: Rule,
+    /// What it says, as understood.
+    pub statement: Statement,
+    /// What it became.
+    pub net: GuardNet,
+}
+
+impl Deref for NetRule {
+    type Target = Rule;
+
+    fn deref(&self) -> &Rule {
+        &self.rule
+    }
+}
+
 /// A rule's number in its policy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RuleId(u32);
 
 /// The fingerprint of a policy: the same text in the same order gives the same one.
@@ -69,35 +117,64 @@ pub struct Audience(Option<FileId>);
 impl Policy {
     /// Reads policy files of any language and joins them. Without a policy there is at least one error.
     pub fn read(sources: &[Source]) -> (Option<Self>, Vec<Diagnostic>) {
+        Self::read_with(sources, &CustomNames::default())
+    }
+
+    /// The same for files that look at what the host says about calls under names of its own.
+    pub fn read_with(sources: &[Source], custom: &CustomNames) -> (Option<Self>, Vec<Diagnostic>) {
         let mut drafts = Vec::with_capacity(sources.len());
         let mut diagnostics = Vec::new();
         for source in sources {
-            let (draft, mistakes) = crate::language::parse(source);
-            if mistakes.iter().all(|mistake| mistake.severity < Severity::Error) {
+            let (draft, mistakes) = crate::language::parse(source, custom);
+            if is_sound(&mistakes) {
                 diagnostics.extend(crate::lint::lint(&draft));
             }
             drafts.push(draft);
             diagnostics.extend(mistakes);
         }
-        let (policy, mistakes) = Self::compile(drafts);
+        diagnostics.extend(crate::includes::unread_includes(&drafts));
+        diagnostics.extend(when_then::resolve(&mut drafts));
+        diagnostics.extend(ruleset::compose(&mut drafts));
+        if is_sound(&diagnostics) {
+            diagnostics
+                .extend(drafts.iter().filter(|draft| draft.when_then.is_written).flat_map(when_then::lint));
+        }
+        let (policy, mistakes) = Self::join(drafts);
         diagnostics.extend(mistakes);
-        let is_sound = diagnostics.iter().all(|diagnostic| diagnostic.severity < Severity::Error);
-        (is_sound.then_some(policy), diagnostics)
+        (is_sound(&diagnostics).then_some(policy), diagnostics)
     }
 
     /// Joins drafts into one policy. A rule whose net is wrong is left out and reported as an error.
-    pub fn compile(drafts: Vec<Draft>) -> (Self, Vec<Diagnostic>) {
+    pub fn compile(mut drafts: Vec<Draft>) -> (Self, Vec<Diagnostic>) {
+        let mut diagnostics = when_then::resolve(&mut drafts);
+        diagnostics.extend(ruleset::compose(&mut drafts));
+        let (policy, mistakes) = Self::join(drafts);
+        diagnostics.extend(mistakes);
+        (policy, diagnostics)
+    }
+
+    /// Joins drafts that have taken from each other what they wanted.
+    fn join(drafts: Vec<Draft>) -> (Self, Vec<Diagnostic>) {
         let mut policy = Self {
             hash: PolicyHash::of(&drafts),
             rules: Vec::new(),
+            nets: Vec::new(),
+            clauses: Clauses::default(),
             names: Names::default(),
             maps: Vec::with_capacity(drafts.len()),
         };
         let mut mistakes = Vec::new();
         let mut keys = Keys::default();
-        for draft in drafts {
+        let default_verdict = when_then::default_verdict(&drafts);
+        for mut draft in drafts {
+            let when_then = std::mem::take(&mut draft.when_then);
+            when_then::lower(when_then, &draft.source, default_verdict, &mut policy, &mut keys);
+            if let Some(ruleset) = draft.ruleset.take() {
+                ruleset::lower(&ruleset, &mut policy, &mut keys, &mut mistakes);
+            }
             policy.add_file(draft, &mut keys, &mut mistakes);
         }
+        policy.clauses.finish();
         (policy, mistakes)
     }
 
@@ -107,18 +184,126 @@ impl Policy {
     }
 
     /// All rules, in file order.
-    pub fn rules(&self) -> &[Rule] {
-        &self.rules
+    pub fn rules(&self) -> impl Iterator<Item = &Rule> {
+        self.rules.iter().filter_map(|kept| self.kept(*kept))
     }
 
     /// The rule with this number; none if the number is another policy's.
     pub fn rule(&self, id: RuleId) -> Option<&Rule> {
-        self.rules.get(id.0 as usize)
+        self.kept(*self.rules.get(id.index())?)
     }
 
-    /// The rule with this name; the first, where rules share a name.
-    pub fn rule_named(&self, name: &str) -> Option<&Rule> {
-        self.rules.iter().find(|rule| rule.name == name)
+    /// The rules that are nets, in file order.
+    pub fn nets(&self) -> &[NetRule] {
+        &self.nets
+    }
+
+    /// The net with this number; none if the rule is something else.
+    pub fn net(&self, id: RuleId) -> Option<&NetRule> {
+        match self.rules.get(id.index())? {
+            Kept::Net(index) => self.nets.get(*index),
+            Kept::Clause(_) | Kept::Output(_) => None,
+        }
+    }
+
+    /// The net with this name; the first, where nets share a name.
+    pub fn net_named(&self, name: &str) -> Option<&NetRule> {
+        self.nets.iter().find(|rule| rule.name == name)
+    }
+
+    /// The clause with this number; none if the rule is something else.
+    pub fn clause(&self, id: RuleId) -> Option<&Clause> {
+        match self.rules.get(id.index())? {
+            Kept::Clause(index) => self.clauses.get(*index),
+            Kept::Net(_) | Kept::Output(_) => None,
+        }
+    }
+
+    /// The clauses, in file order.
+    pub fn clauses(&self) -> &[Clause] {
+        self.clauses.all()
+    }
+
+    /// The clauses about a tool, whether they apply or not, in file order.
+    pub fn clauses_about<'a>(&'a self, tool: &'a str) -> impl Iterator<Item = &'a Clause> + 'a {
+        self.clauses.about(tool)
+    }
+
+    /// The clauses that want something of a call, in file order, without the default.
+    pub fn applying<'a>(&'a self, view: &View<'_>) -> SmallVec<[Applying<'a>; 4]> {
+        self.clauses.applying(view)
+    }
+
+    /// What is decided about calls that no clause speaks of, where a file says so.
+    pub fn default_clause(&self) -> Option<&Clause> {
+        self.clauses.default_clause()
+    }
+
+    /// The windows a call counts for, and what they hold from now on.
+    pub fn marks(&self, heard: &Heard<'_>, memory: &dyn Memory) -> Counted {
+        self.clauses.marks(heard, memory)
+    }
+
+    /// The counters that a call of this tool counts for.
+    pub fn counters(&self, tool: &str) -> SmallVec<[Arc<str>; 1]> {
+        self.clauses.counters(tool)
+    }
+
+    /// The rules on results of all tools, in file order.
+    pub fn outputs(&self) -> &[OutputRule] {
+        self.clauses.outputs()
+    }
+
+    /// The rules on results of a tool, in file order.
+    pub fn outputs_of<'a>(&'a self, tool: &'a str) -> impl Iterator<Item = &'a OutputRule> + 'a {
+        self.clauses.outputs_of(tool)
+    }
+
+    /// How sensitive data is found and masked.
+    pub fn masking(&self) -> &Masking {
+        &self.clauses.masking
+    }
+
+    /// Whether some rule asks what sensitive data the session has seen.
+    pub fn watches_taints(&self) -> bool {
+        self.clauses.watches_taints
+    }
+
+    /// Whether some rule remembers for all sessions together.
+    pub fn shares(&self) -> bool {
+        self.clauses.shares
+    }
+
+    /// Whether a tool is declared to leave something behind.
+    pub fn has_acted(&self, tool: &str) -> bool {
+        self.clauses.acting.iter().any(|acting| acting == tool)
+    }
+
+    /// Whether some rule on results of this tool looks at the call as well.
+    pub fn outputs_look_at_calls(&self, tool: &str) -> bool {
+        let looks =
+            |rule: &OutputRule| matches!(rule.looks_for, LooksFor::Expression(_)) || rule.template.is_some();
+        self.clauses.outputs_of(tool).any(looks)
+    }
+
+    /// The variables of the environment that some rule looks at.
+    pub fn variables(&self) -> &[String] {
+        &self.clauses.variables
+    }
+
+    /// Whether some rule asks where paths really lead.
+    pub fn has_sandboxes(&self) -> bool {
+        self.clauses.has_sandboxes
+    }
+
+    /// Looks up where the folders of sandboxes really are.
+    pub fn resolve_folders(&mut self, files: &dyn Files) {
+        self.clauses.resolve_folders(files);
+    }
+
+    /// Whether some rule asks what time it is where the machine stands.
+    pub fn wants_zone(&self) -> bool {
+        self.clauses.wants_zone
     }
 
     /// Every name some rule knows, in no particular order.
@@ -126,9 +311,9 @@ impl Policy {
         self.names.iter().filter(|known| !known.watches.is_empty()).map(|known| &known.name)
     }
 
-    /// The rules that know a name, in file order.
-    pub fn watching(&self, name: &str) -> impl Iterator<Item = &Rule> {
-        self.names.watches(self.names.find(name)).iter().filter_map(|watch| self.rule(watch.rule))
+    /// The nets that know a name, in file order.
+    pub fn watching(&self, name: &str) -> impl Iterator<Item = &NetRule> {
+        self.names.watches(self.names.find(name)).iter().filter_map(|watch| self.net(watch.rule))
     }
 
     /// What a call amounts to, and to whose rules. The last group is what everybody sees whose file has no
@@ -211,7 +396,7 @@ impl Policy {
         lines: &mut Lines<'_>,
         keys: &mut Keys,
     ) {
-        let id = RuleId(u32::try_from(self.rules.len()).unwrap_or(u32::MAX));
+        let id = self.next_id();
         let known = net.names();
         let bases: SmallVec<[&str; 2]> =
             known.iter().filter_map(|name| name.split_once('.').map(|(base, _)| base)).collect();
@@ -234,19 +419,63 @@ impl Policy {
                 });
             }
         }
-        let key = keys.unique(key_of(&rule.statement));
-        self.rules.push(Rule {
-            id,
+        let head = Head {
             name: name_of(&rule.statement),
-            key,
-            place: lines.place(rule.span),
-            mode: rule.mode,
-            statement: rule.statement,
-            net,
-            source: lines.source.clone(),
+            key: key_of(&rule.statement),
             span: rule.span,
-        });
+            mode: rule.mode,
+        };
+        let head = self.next_rule(head, lines, keys);
+        self.rules.push(Kept::Net(self.nets.len()));
+        self.nets.push(NetRule { rule: head, statement: rule.statement, net });
     }
+
+    /// The next rule, which the caller keeps at once: as many rules are numbered as are kept.
+    pub(crate) fn next_rule(&self, head: Head, lines: &mut Lines<'_>, keys: &mut Keys) -> Rule {
+        Rule {
+            id: self.next_id(),
+            name: head.name,
+            key: keys.unique(head.key),
+            place: lines.place(head.span),
+            mode: head.mode,
+            source: lines.source.clone(),
+            span: head.span,
+        }
+    }
+
+    pub(crate) fn keep_clause(&mut self, clause: Clause, found_by: FoundBy<'_>) {
+        let index = match found_by {
+            FoundBy::Tools(tools) => self.clauses.push(clause, tools),
+            FoundBy::Honeypot(tool) => self.clauses.push_honeypot(clause, tool),
+            FoundBy::Default => self.clauses.push_default(clause),
+        };
+        self.rules.push(Kept::Clause(index));
+    }
+
+    pub(crate) fn keep_output(&mut self, output: OutputRule, tools: &Tools) {
+        let index = self.clauses.push_output(output, tools);
+        self.rules.push(Kept::Output(index));
+    }
+
+    pub(crate) fn clauses_mut(&mut self) -> &mut Clauses {
+        &mut self.clauses
+    }
+
+    fn next_id(&self) -> RuleId {
+        RuleId(u32::try_from(self.rules.len()).unwrap_or(u32::MAX))
+    }
+
+    fn kept(&self, kept: Kept) -> Option<&Rule> {
+        match kept {
+            Kept::Net(index) => self.nets.get(index).map(|net| &net.rule),
+            Kept::Clause(index) => self.clauses.get(index).map(|clause| &clause.rule),
+            Kept::Output(index) => self.clauses.output(index).map(|output| &output.rule),
+        }
+    }
+}
+
+fn is_sound(diagnostics: &[Diagnostic]) -> bool {
+    diagnostics.iter().all(|diagnostic| diagnostic.severity < Severity::Error)
 }
 
 /// The name of a statement's net, as documented.
@@ -322,7 +551,7 @@ impl fmt::Display for PolicyHash {
 
 /// Keys that no two rules share.
 #[derive(Default)]
-struct Keys {
+pub(crate) struct Keys {
     uses: HashMap<String, u32>,
 }
 
@@ -335,14 +564,18 @@ impl Keys {
 }
 
 /// Places of spans that come in file order, without counting the file's lines anew for each.
-struct Lines<'a> {
+pub(crate) struct Lines<'a> {
     source: &'a Source,
     counted_to: usize,
     line: usize,
 }
 
 impl<'a> Lines<'a> {
-    fn of(source: &'a Source) -> Self {
+    pub(crate) fn source(&self) -> &'a Source {
+        self.source
+    }
+
+    pub(crate) fn of(source: &'a Source) -> Self {
         Self { source, counted_to: 0, line: 1 }
     }
 

@@ -9,7 +9,7 @@ use crate::{
     diagnostic::{Diagnostic, Severity},
     draft::{Scope, Statement},
     net::GuardNet,
-    policy::{Policy, Rule},
+    policy::{NetRule, Policy},
 };
 
 /// How many states of one hand-written net are looked at.
@@ -29,11 +29,11 @@ pub struct NetReport {
 /// Looks at every net of a policy by itself.
 pub fn verify(policy: &Policy) -> (Vec<NetReport>, Vec<Diagnostic>) {
     let mut findings = Vec::new();
-    let reports = policy.rules().iter().map(|rule| report(rule, &mut findings)).collect();
+    let reports = policy.nets().iter().map(|rule| report(rule, &mut findings)).collect();
     (reports, findings)
 }
 
-fn report(rule: &Rule, findings: &mut Vec<Diagnostic>) -> NetReport {
+fn report(rule: &NetRule, findings: &mut Vec<Diagnostic>) -> NetReport {
     let (states, is_exact) = match &rule.statement {
         Statement::Limit { tool, count, scope } => (states_of_limit(tool, count.get(), scope), true),
         statement => {
@@ -64,7 +64,7 @@ fn states_of_limit(tool: &str, count: u64, scope: &Scope) -> u64 {
 }
 
 /// What the author of a hand-written net should know about it.
-fn findings_of(rule: &Rule, space: &StateSpace<'_>) -> Vec<Diagnostic> {
+fn findings_of(rule: &NetRule, space: &StateSpace<'_>) -> Vec<Diagnostic> {
     let net = rule.net.net();
     let finding = |code, severity, message, remedy: &str| Diagnostic {
         code,

@@ -3,7 +3,7 @@
 #![expect(clippy::panic, reason = "a helper of tests fails by panicking")]
 
 use lockgate_call::Call;
-use lockgate_policy::{GuardNet, Policy, Rule, Severity, Source, verify};
+use lockgate_policy::{GuardNet, NetRule, Policy, Severity, Source, verify};
 
 fn read(files: &[(&str, &str)]) -> Policy {
     let sources: Vec<Source> = files.iter().map(|(name, text)| Source::new(*name, *text)).collect();
@@ -16,7 +16,7 @@ fn policy(text: &str) -> Policy {
 }
 
 /// A net in one text: its places with their tokens, then its transitions.
-fn drawn(rule: &Rule) -> String {
+fn drawn(rule: &NetRule) -> String {
     let guarded: &GuardNet = &rule.net;
     let net = guarded.net();
     let names = |arcs: &[(lockgate_petri::PlaceId, u64)]| {
@@ -46,7 +46,7 @@ fn every_statement_becomes_its_documented_net() {
     let policy = policy(
         "require A before B\nrequire human-approval before B\nblock A\nlimit A to 3 per session\nlimit A to 3 per R",
     );
-    let drawn: Vec<String> = policy.rules().iter().map(drawn).collect();
+    let drawn: Vec<String> = policy.nets().iter().map(drawn).collect();
     insta::assert_snapshot!(drawn.join("\n\n"), @r#"
     require-A-before-B
     idle 1, ready 0, gate 0
@@ -111,7 +111,7 @@ fn the_states_of_a_limit_are_counted_right_without_looking_at_all_of_them() {
             let text = format!("limit a to {count} per {scope}");
             let policy = policy(&text);
             let limits = lockgate_petri::Limits { states_max: 1_000, depth_max: 1_000 };
-            let explored = lockgate_petri::explore(policy.rules()[0].net.net(), limits);
+            let explored = lockgate_petri::explore(policy.nets()[0].net.net(), limits);
             assert_eq!(states(&text), explored.states() as u64, "{text}");
         }
     }
@@ -334,7 +334,7 @@ fn a_policy_is_known_by_its_text_and_its_files() {
 #[test]
 fn what_is_not_understood_is_never_an_empty_policy() {
     for (name, text) in
-        [("rules.yaml", "rules: []"), ("x.json", "{}"), ("x.rules", "blok a"), ("n.yaml", "kind: Net")]
+        [("rules.yaml", "ruls: []"), ("x.json", "{}"), ("x.rules", "blok a"), ("n.yaml", "kind: Net")]
     {
         let (policy, diagnostics) = Policy::read(&[Source::new(name, text)]);
         assert!(policy.is_none() && !diagnostics.is_empty(), "{name}");

@@ -1,0 +1,289 @@
+//! Findings about when/then rules that load: readings that may surprise, tests that let something slip.
+//!
+//! [`lint`] wants files that were [resolved](super::resolve) without an error. What an inherited test says is told
+//! at the rule that inherits it too, because there it may be a slip when it is none where it is written.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value as Json;
+
+use super::{
+    draft::{DraftClause, Test, ToolName, Tools},
+    names::{Reading, reading},
+};
+use crate::{decision::Decision, diagnostic::Diagnostic, draft::Draft, pattern::Pattern, source::Span};
+
+/// Everything worth telling about a file of when/then rules, in file order.
+pub(crate) fn lint(draft: &Draft) -> Vec<Diagnostic> {
+    let file = &draft.when_then;
+    let mut linter = Linter { draft, read: BTreeSet::new(), findings: Vec::new() };
+    for rule in &file.rules {
+        linter.tools(rule);
+        linter.args(rule);
+        linter.session(rule);
+        linter.chain(rule);
+        linter.strategy(rule);
+    }
+    for output in &file.outputs {
+        linter.names(output.span, &output.tools);
+        output.patterns.iter().for_each(|pattern| linter.pattern(output.span, output.span, pattern));
+    }
+    for limit in &file.rate_limits {
+        linter.names(limit.span, &limit.tools);
+    }
+    if let Some(sanitizer) = &file.sanitizer {
+        sanitizer
+            .blocked_patterns
+            .iter()
+            .for_each(|pattern| linter.pattern(sanitizer.span, sanitizer.span, pattern));
+    }
+    linter.says_nothing();
+    let mut findings = linter.findings;
+    findings.sort_by_key(|finding| finding.span.start);
+    findings
+}
+
+struct Linter<'d> {
+    draft: &'d Draft,
+    /// Names whose reading has been told.
+    read: BTreeSet<String>,
+    findings: Vec<Diagnostic>,
+}
+
+impl Linter<'_> {
+    fn warning(&mut self, code: &'static str, span: Span, message: String, label: &str, remedy: String) {
+        let finding = Diagnostic::warning(code, &self.draft.source, span, message);
+        self.findings.push(finding.label(label).remedy(remedy));
+    }
+
+    fn note(&mut self, code: &'static str, span: Span, message: String, label: &str, remedy: String) {
+        let finding = Diagnostic::note(code, &self.draft.source, span, message);
+        self.findings.push(finding.label(label).remedy(remedy));
+    }
+
+    /// Where a text stands in a part of the file, or else another place: it may be inherited, or be written in
+    /// another way than it is read.
+    fn place(&self, part: Span, text: &str, otherwise: Span) -> Span {
+        let slice = self.draft.source.slice(part);
+        let is_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+        let whole = slice.match_indices(text).find(|(at, _)| {
+            let before = slice.get(..*at).and_then(|before| before.chars().next_back());
+            let after = slice.get(at + text.len()..).and_then(|after| after.chars().next());
+            !text.is_empty() && !is_word(before) && !is_word(after)
+        });
+        whole.map_or(otherwise, |(at, _)| Span::new(part.start + at, part.start + at + text.len()))
+    }
+
+    fn tools(&mut self, rule: &DraftClause) {
+        match &rule.tools {
+            Some(Tools::Every) => self.warning(
+                "every-tool",
+                self.place(rule.span, "tool", rule.id_span),
+                "a `tool` without a name is every tool".to_owned(),
+                "names none",
+                "write `tool: \".*\"` if every tool is meant".to_owned(),
+            ),
+            Some(tools) => self.names(rule.span, tools),
+            None => {}
+        }
+        for (_, patterns) in &rule.sender {
+            for pattern in patterns {
+                self.reading(rule.span, rule.id_span, pattern);
+            }
+        }
+    }
+
+    fn names(&mut self, part: Span, tools: &Tools) {
+        let Tools::Any(names) = tools else { return };
+        let otherwise = Span::new(part.start, part.start);
+        for name in names {
+            if let ToolName::Matching(pattern) = name {
+                self.reading(part, otherwise, pattern);
+            }
+        }
+    }
+
+    /// How a name was read, where people expect another reading. Told once a file.
+    fn reading(&mut self, part: Span, otherwise: Span, pattern: &Pattern) {
+        let text = pattern.to_string();
+        let span = self.place(part, &text, otherwise);
+        match reading(&text) {
+            Reading::Glob if text != "*" && self.read.insert(text.clone()) => self.note(
+                "read-as-glob",
+                span,
+                format!("`{text}` is read as a glob"),
+                "`*` stands for anything, `?` for one character",
+                format!("write `({text})` if a regular expression is meant"),
+            ),
+            Reading::Regex => {
+                let without_dots = text.replace('.', "");
+                if reading(&without_dots) == Reading::Exact
+                    && !without_dots.is_empty()
+                    && self.read.insert(text.clone())
+                {
+                    self.note(
+                        "read-as-regex",
+                        span,
+                        format!("the dot in `{text}` stands for any character"),
+                        "read as a regular expression",
+                        format!("write `{}` if the dot is part of the name", text.replace('.', r"\.")),
+                    );
+                }
+                self.pattern(part, otherwise, pattern);
+            }
+            _ => {}
+        }
+    }
+
+    /// A pattern that no text matches, or that may take too long to be asked.
+    fn pattern(&mut self, part: Span, otherwise: Span, pattern: &Pattern) {
+        let span = self.place(part, &pattern.to_string(), otherwise);
+        if pattern.is_impossible() {
+            let message = "this pattern matches no text at all".to_owned();
+            let remedy = "write what the text has in it, or leave the pattern out".to_owned();
+            self.warning("impossible-pattern", span, message, "never matches", remedy);
+        } else if !pattern.is_linear() {
+            let message = "this pattern has look-around or back-references".to_owned();
+            let remedy = "do without them if you can: a text the engine gives up on is restricted".to_owned();
+            self.note("not-linear", span, message, "runs on an engine that may give up", remedy);
+        }
+    }
+
+    fn args(&mut self, rule: &DraftClause) {
+        for (key, tests) in &rule.args {
+            let span = self.place(rule.span, key, rule.id_span);
+            for test in tests {
+                self.test(rule, span, key, test);
+            }
+            self.slips(rule, key, tests, span);
+        }
+    }
+
+    /// A test that a call passes by: it says what a field must not be like, and no field is like nothing.
+    fn slips(&mut self, rule: &DraftClause, key: &str, tests: &[Test], span: Span) {
+        let operator = tests.iter().find_map(|test| match test {
+            Test::NotContains(_) => Some("not_contains"),
+            Test::NotRegex(_) => Some("not_regex"),
+            Test::NotIn(_) => Some("not_in"),
+            _ => None,
+        });
+        let Some(operator) = operator.filter(|_| rule.then != Some(Decision::Allow)) else { return };
+        let is_missing = |other: &DraftClause| {
+            let mut args = other.args.iter().filter(|(other_key, _)| other_key == key);
+            args.any(|(_, tests)| matches!(tests.as_slice(), [Test::Exists(false)]))
+        };
+        // Each rule asks all others, but only rules with such a test ask.
+        if self.draft.when_then.rules.iter().any(is_missing) {
+            return;
+        }
+        self.warning(
+            "slips-by",
+            span,
+            format!("a call without `{key}` slips by `{operator}`"),
+            "only looks at a value that is there",
+            format!("add a rule for the same tool with `{key}: {{exists: false}}`"),
+        );
+    }
+
+    fn test(&mut self, rule: &DraftClause, span: Span, key: &str, test: &Test) {
+        match test {
+            Test::Regex(pattern) | Test::NotRegex(pattern) => self.pattern(rule.span, span, pattern),
+            Test::Equal(Json::String(text)) => {
+                let (label, remedy) = match text.as_str() {
+                    "true" => ("the JSON value is the text `True` here", "write `eq: true`"),
+                    "false" => ("the JSON value is the text `False` here", "write `eq: false`"),
+                    "null" => ("the JSON value counts as missing", "write `exists: false`"),
+                    _ => return,
+                };
+                let message = format!("`{key}` is compared with the text `{text}`");
+                self.note("compares-text", span, message, label, format!("{remedy} for the JSON value"));
+            }
+            _ => {}
+        }
+    }
+
+    fn session(&mut self, rule: &DraftClause) {
+        for (key, tests) in &rule.session {
+            let span = self.place(rule.span, key, rule.id_span);
+            let is_count = key == "total_calls" || key.starts_with("tool_count.");
+            for test in tests {
+                match test {
+                    Test::Below(bound) if is_count && bound.as_u64() == Some(0) => self.warning(
+                        "never-holds",
+                        span,
+                        format!("`{key}` is never below 0"),
+                        "the rule never counts",
+                        "write a higher number".to_owned(),
+                    ),
+                    test if key.starts_with("tool_count.") && holds_at_zero(test) => self.warning(
+                        "no-first-call",
+                        span,
+                        format!("`{key}` is not there before the first call, so this does not hold then"),
+                        "holds from the second call on, if at all",
+                        format!("add a rule with `{key}: {{exists: false}}` for the first call"),
+                    ),
+                    test if !is_count => self.test(rule, span, key, test),
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    fn chain(&mut self, rule: &DraftClause) {
+        for step in rule.chain.iter().flat_map(|chain| &chain.steps) {
+            if let ToolName::Matching(pattern) = &step.tools {
+                self.reading(rule.span, rule.id_span, pattern);
+            }
+        }
+    }
+
+    fn strategy(&mut self, rule: &DraftClause) {
+        let span = self.place(rule.span, "approval_strategy", rule.span);
+        if rule.approval_strategy.is_some() && rule.then != Some(Decision::Ask) && span != rule.span {
+            self.warning(
+                "idle-strategy",
+                span,
+                "`approval_strategy` means nothing where nobody is asked".to_owned(),
+                "changes nothing",
+                "write `then: approve`, or leave it out".to_owned(),
+            );
+        }
+    }
+
+    fn says_nothing(&mut self) {
+        let file = &self.draft.when_then;
+        let decides = file.default_verdict.is_some_and(|(decision, _)| decision != Decision::Allow);
+        let says = decides
+            || !file.rules.is_empty()
+            || !file.includes.is_empty()
+            || !file.honeypots.is_empty()
+            || file.taint_chain.is_some()
+            || !file.outputs.is_empty()
+            || file.sanitizer.is_some()
+            || !file.rate_limits.is_empty()
+            || !file.patterns.is_empty();
+        if !says {
+            let end = self.draft.source.text().find('\n').unwrap_or(self.draft.source.text().len());
+            self.warning(
+                "says-nothing",
+                Span::new(0, end),
+                "this file restricts nothing".to_owned(),
+                "allows everything",
+                "add rules, or write `default_verdict: block`".to_owned(),
+            );
+        }
+    }
+}
+
+/// Whether a counter that stands at zero would pass.
+fn holds_at_zero(test: &Test) -> bool {
+    let is_zero = |value: &Json| value.as_u64() == Some(0);
+    match test {
+        Test::Equal(value) => is_zero(value),
+        Test::In(values) => values.iter().any(is_zero),
+        Test::NotIn(values) => !values.iter().any(is_zero),
+        Test::Below(_) | Test::AtMost(_) => true,
+        Test::AtLeast(bound) => bound.as_u64() == Some(0),
+        _ => false,
+    }
+}
