@@ -10,6 +10,7 @@ use std::{
 };
 
 use lockgate_call::{Call, canonical_json, visible};
+use serde_json::{Map, Value};
 
 use crate::{session::ApprovalId, verdict::Obstacle};
 
@@ -18,8 +19,10 @@ use crate::{session::ApprovalId, verdict::Obstacle};
 pub struct Question<'a> {
     /// The name of the question.
     pub approval: &'a ApprovalId,
-    /// The call; a grant is for exactly this input.
+    /// The call; a grant is for exactly this.
     pub call: &'a Call,
+    /// The input the tool would run with: the call's own, or without what rules want masked.
+    pub input: &'a Map<String, Value>,
     /// The rules that want the human, and why.
     pub wanted_by: &'a [Obstacle],
 }
@@ -110,6 +113,6 @@ pub fn question_text(question: &Question<'_>) -> String {
     for obstacle in question.wanted_by {
         text.push_str(&format!("\n  {}  [{}]", visible(&obstacle.reason), visible(&obstacle.name)));
     }
-    text.push_str(&format!("\n  input: {}", visible(&canonical_json(&question.call.input))));
+    text.push_str(&format!("\n  input: {}", visible(&canonical_json(question.input))));
     text
 }

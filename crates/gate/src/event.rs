@@ -7,10 +7,14 @@ use std::sync::Arc;
 
 use lockgate_call::Time;
 use lockgate_petri::Marking;
-use lockgate_policy::RuleId;
+use lockgate_policy::{RuleId, window::Marks};
+use serde_json::{Map, Value};
 use smallvec::SmallVec;
 
-use crate::session::{Asked, Flight, Notes};
+use crate::{
+    commons::Answered,
+    session::{Asked, Counts, Flight, Notes},
+};
 
 /// The marking of one rule after something happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +27,19 @@ pub struct Move {
 
 /// The markings that changed.
 pub type Moves = SmallVec<[Move; 1]>;
+
+/// What is remembered of a call beside markings; most calls leave nothing.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Remembered {
+    /// The windows it counts for.
+    pub marks: Marks,
+    /// The counters it counts for.
+    pub counted: SmallVec<[Arc<str>; 1]>,
+    /// The kinds of sensitive data found in it.
+    pub taints: Vec<Arc<str>>,
+    /// Whether nothing may be sent out from now on.
+    pub is_tainted: bool,
+}
 
 /// Something that happened to a session.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,6 +56,8 @@ pub enum Event {
         moves: Moves,
         /// What validators noted.
         notes: Vec<(RuleId, Notes)>,
+        /// What else is remembered.
+        remembered: Option<Box<Remembered>>,
     },
     /// A call was refused.
     Blocked {
@@ -48,6 +67,8 @@ pub enum Event {
         tool: String,
         /// When.
         at: Time,
+        /// What is remembered.
+        remembered: Option<Box<Remembered>>,
     },
     /// A human is asked about a call, and its tokens are taken until the answer.
     Asked {
@@ -59,6 +80,8 @@ pub enum Event {
         asked: Box<Asked>,
         /// The markings with the tokens taken.
         moves: Moves,
+        /// What else is remembered.
+        remembered: Option<Box<Remembered>>,
     },
     /// A question was answered or lapsed, and its tokens are given back.
     Closed {
@@ -70,6 +93,8 @@ pub enum Event {
         how: Closing,
         /// The markings with the tokens back.
         moves: Moves,
+        /// The answers that stand from now on.
+        answers: Vec<Answered>,
     },
     /// A result came for a call in flight.
     Settled {
@@ -83,6 +108,8 @@ pub enum Event {
         moves: Moves,
         /// What result hooks noted.
         notes: Vec<(RuleId, Notes)>,
+        /// What else is remembered.
+        remembered: Option<Box<Remembered>>,
     },
     /// A call's result never came: it counts as failed for whatever waited for success.
     Lapsed {
@@ -91,12 +118,14 @@ pub enum Event {
         /// When.
         at: Time,
     },
-    /// A result came that nobody waits for: an unknown id, a second result, another tool's. Nothing changes.
+    /// A result came that nobody waits for: an unknown id, a second result, another tool's. It opens nothing.
     Stray {
         /// The id it named.
         id: String,
         /// When.
         at: Time,
+        /// The sensitive data that was seen in it.
+        remembered: Option<Box<Remembered>>,
     },
     /// A rule takes part again.
     Activated {
@@ -108,6 +137,20 @@ pub enum Event {
         /// The rule.
         rule: RuleId,
     },
+    /// The trusted caller said something about the session.
+    Described {
+        /// What is known from now on, by name; null makes an attribute unknown again.
+        attributes: Map<String, Value>,
+    },
+    /// What was counted before this gate was there.
+    Seeded {
+        /// The counts.
+        counts: Counts,
+        /// The counts of tools.
+        per_tool: Vec<(Arc<str>, u64)>,
+    },
+    /// Somebody cleared what sensitive data had closed.
+    Untainted,
     /// Every call is refused from now on.
     Halted {
         /// Why.

@@ -1,14 +1,15 @@
-//! What every net says to a call: free, abstain, gated or blocked.
+//! What every rule says to a call: free, abstain, gated, blocked, wanted or not met.
 //!
-//! The judgement is the join of these; this is for people who want to see the parts. It looks at each net by
+//! The judgement is the join of these; this is for people who want to see the parts. It looks at each rule by
 //! itself and changes nothing.
 
 use std::sync::Arc;
 
 use lockgate_call::Call;
-use lockgate_policy::{Deed, Rule, RuleId, Watch};
+use lockgate_policy::{Decision, Deed, Mode, NetRule, RuleId, Truth, View, Watch};
 
 use crate::{
+    commons::Stand,
     judge::choose,
     rulebook::Rulebook,
     session::Session,
@@ -47,6 +48,22 @@ pub enum NetVerdict {
         /// Its sentence.
         reason: String,
     },
+    /// All its facts hold, or no other rule speaks of the call: it wants this.
+    Wants {
+        /// What.
+        decision: Decision,
+        /// Its sentence.
+        reason: String,
+        /// Whether it cannot be told that they hold, which is enough to restrict.
+        is_doubtful: bool,
+    },
+    /// It is about this tool, but a fact does not hold.
+    Unmet {
+        /// The first fact that does not, in words.
+        fact: String,
+        /// Whether it cannot be told, which is not enough to open something.
+        is_doubtful: bool,
+    },
 }
 
 /// When a transition fires.
@@ -61,13 +78,15 @@ pub enum Fires {
 }
 
 /// What every net says to a call, in file order.
-pub fn explain(rulebook: &Rulebook, session: &Session, call: &Call) -> Vec<NetView> {
+pub fn explain<'a>(rulebook: &Rulebook, stand: impl Into<Stand<'a>>, call: &Call) -> Vec<NetView> {
     let policy = &rulebook.policy;
-    let mut views: Vec<NetView> = Vec::new();
+    let stand = stand.into();
+    let session = stand.session;
+    let mut views: Vec<NetView> = clause_views(rulebook, stand, call);
     for (audience, deeds) in policy.deeds(call) {
         for deed in &deeds {
             for watch in policy.watches(audience, deed) {
-                if let (true, Some(rule)) = (session.is_active(watch.rule), policy.rule(watch.rule)) {
+                if let (true, Some(rule)) = (session.is_active(watch.rule), policy.net(watch.rule)) {
                     let says = view(session, rule, watch, deed);
                     views.push(NetView { rule: rule.id, deed: watch.name.clone(), says });
                 }
@@ -84,7 +103,37 @@ pub fn explain(rulebook: &Rulebook, session: &Session, call: &Call) -> Vec<NetVi
     views
 }
 
-fn view(session: &Session, rule: &Rule, watch: &Watch, deed: &Deed) -> NetVerdict {
+fn clause_views(rulebook: &Rulebook, stand: Stand<'_>, call: &Call) -> Vec<NetView> {
+    let policy = &rulebook.policy;
+    let tool: Arc<str> = policy.name(&call.tool);
+    let now = call.at.max(stand.session.clock);
+    let view = View { call, now, around: &rulebook.around, memory: &stand };
+    let mut is_spoken_of = false;
+    let mut views = Vec::new();
+    for clause in policy.clauses_about(&call.tool).filter(|clause| stand.session.is_active(clause.id)) {
+        let truth = clause.truth(&view);
+        let says = if clause.applies(truth) {
+            is_spoken_of |= clause.mode == Mode::Enforce && clause.speaks(truth);
+            let (decision, reason) = (clause.wants, clause.says(&view));
+            NetVerdict::Wants { decision, reason, is_doubtful: truth == Truth::Doubt }
+        } else {
+            let unmet = clause.unmet(&view);
+            NetVerdict::Unmet {
+                fact: unmet.map(|(fact, _)| clause.words(fact)).unwrap_or_default(),
+                is_doubtful: unmet.is_some_and(|(_, truth)| truth == Truth::Doubt),
+            }
+        };
+        views.push(NetView { rule: clause.id, deed: tool.clone(), says });
+    }
+    if let (false, Some(clause)) = (is_spoken_of, policy.default_clause()) {
+        let (decision, reason) = (clause.wants, clause.says(&view));
+        let says = NetVerdict::Wants { decision, reason, is_doubtful: false };
+        views.push(NetView { rule: clause.id, deed: tool, says });
+    }
+    views
+}
+
+fn view(session: &Session, rule: &NetRule, watch: &Watch, deed: &Deed) -> NetVerdict {
     if watch.is_free {
         return NetVerdict::Free;
     }

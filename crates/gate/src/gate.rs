@@ -5,26 +5,30 @@
 //! no clock in here: the moment of a call is part of the call.
 
 use std::{
+    collections::BTreeMap,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, PoisonError, RwLock},
+    sync::Arc,
 };
 
+use jiff::tz::TimeZone;
 use lockgate_call::{Call, Time};
-use lockgate_policy::{Mode, Policy};
+use lockgate_policy::{Decision, Mode, Policy, Surroundings};
 use serde_json::{Map, Value};
 
 use crate::{
     approver::{Answer, Approver, Question},
+    commons::{Shared, Stand},
     event::Event,
     explain::{NetView, explain},
     judge::{Events, Human, Judgement, judge, judge_answer, lapsed},
+    output::OutputDecision,
     registry::Registry,
     rulebook::{Attempt, Hooks, Rulebook, Success, Terms},
-    session::{ApprovalId, Asked, Notes, Session},
-    settle::{Outcome, Settlement, settle},
+    session::{ApprovalId, Asked, Counts, Notes, Session},
+    settle::{Outcome, Settlement, look_at, settle},
     status::Status,
-    store::{MemoryStore, Store, StoreError},
-    verdict::{Decision, Verdict},
+    store::{MemoryStore, OpenedSession, Reach, Store, StoreError},
+    verdict::Verdict,
 };
 
 /// How often a decision is begun anew because another writer was first.
@@ -35,7 +39,6 @@ pub struct Gate {
     rulebook: Rulebook,
     store: Box<dyn Store>,
     listener: Option<Box<Listener>>,
-    halted: RwLock<Option<String>>,
 }
 
 /// Hears every verdict after it was stored, with the call it is about.
@@ -45,6 +48,7 @@ pub type Listener = dyn Fn(&Call, &Verdict) + Send + Sync;
 pub struct GateBuilder {
     gate: Gate,
     hooks: Hooks,
+    around: Surroundings,
     unknown: Option<UnknownNet>,
 }
 
@@ -70,17 +74,14 @@ pub enum AnswerError {
 impl Gate {
     /// A gate in memory with the usual terms.
     pub fn new(policy: Policy) -> Self {
-        Self {
-            rulebook: Rulebook { policy: Arc::new(policy), hooks: Arc::default(), terms: Terms::default() },
-            store: Box::new(MemoryStore::new()),
-            listener: None,
-            halted: RwLock::default(),
-        }
+        Self { rulebook: Rulebook::new(policy), store: Box::new(MemoryStore::new()), listener: None }
     }
 
     /// A gate with terms, hooks, a store or a listener of its own.
     pub fn builder(policy: Policy) -> GateBuilder {
-        GateBuilder { gate: Self::new(policy), hooks: Hooks::default(), unknown: None }
+        let mut gate = Self::new(policy);
+        let around = Arc::try_unwrap(std::mem::take(&mut gate.rulebook.around)).unwrap_or_default();
+        GateBuilder { gate, hooks: Hooks::default(), around, unknown: None }
     }
 
     /// Decides about a call. Where a human is wanted the answer is `ask`, and [`Gate::answer`] goes on.
@@ -98,7 +99,8 @@ impl Gate {
         let mut verdict = self.call(call);
         // A grant may bring up a rule that did not ask before; that is a question of its own.
         while let (Decision::Ask, Some(approval)) = (verdict.decision, verdict.approval.clone()) {
-            let question = Question { approval: &approval, call, wanted_by: &verdict.obstacles };
+            let input = verdict.input.as_deref().unwrap_or(&call.input);
+            let question = Question { approval: &approval, call, input, wanted_by: &verdict.obstacles };
             let answer = catch_unwind(AssertUnwindSafe(|| approver.ask(&question))).unwrap_or(Answer::Nobody);
             let wanted_by = std::mem::take(&mut verdict.obstacles);
             let answered = self.answer(&approval, answer == Answer::Granted, call.at);
@@ -116,19 +118,20 @@ impl Gate {
     /// When the question is not open, or the store fails: then nothing was decided.
     pub fn answer(&self, approval: &ApprovalId, granted: bool, at: Time) -> Result<Verdict, AnswerError> {
         let not_open = || AnswerError::NotOpen(approval.to_string());
-        // The kill switch may have been thrown while the human thought: then a yes is worth no more than a no.
-        let halted = self.halted_verdict().filter(|_| granted);
         let judge =
-            |session: &Session, granted| judge_answer(&self.rulebook, session, approval.number, granted, at);
-        let judged = self.commit_with(&approval.session, |session| {
-            let granted = granted && halted.is_none();
+            |stand: Stand<'_>, granted| judge_answer(&self.rulebook, stand, approval.number, granted, at);
+        let judged = self.commit_with(&approval.session, |stand| {
             // A refusal asks nobody's code, so it can be told after a panic as well.
             let judgement =
-                catch_unwind(AssertUnwindSafe(|| judge(session, granted))).unwrap_or_else(|_| {
-                    judge(session, false).map(|refusal| Judgement { verdict: panicked(), ..refusal })
+                catch_unwind(AssertUnwindSafe(|| judge(stand, granted))).unwrap_or_else(|_| {
+                    judge(stand, false).map(|refusal| Judgement { verdict: panicked(), ..refusal })
                 })?;
-            let call = session.asked().get(&approval.number).map(|asked| asked.call.clone());
-            Some((judgement.events, (halted.clone().unwrap_or(judgement.verdict), call)))
+            let call = stand.session.asked().get(&approval.number).map(|asked| asked.call.clone());
+            Some(Commit {
+                events: judgement.events,
+                shared: judgement.shared,
+                answer: (judgement.verdict, call),
+            })
         });
         let (verdict, call) =
             judged.map_err(|error| AnswerError::NotStored(error.to_string()))?.ok_or_else(not_open)?;
@@ -138,18 +141,48 @@ impl Gate {
         Ok(verdict)
     }
 
+    /// Takes in that nobody has answered by now. Where every rule that asked says so, that is a yes once the
+    /// time is over; otherwise it is a no.
+    ///
+    /// # Errors
+    /// When the question is not open, or the store fails: then nothing was decided.
+    pub fn time_out(&self, approval: &ApprovalId, at: Time) -> Result<Verdict, AnswerError> {
+        let question = self.question(approval).map_err(|error| AnswerError::NotStored(error.to_string()))?;
+        let granted = question.is_some_and(|asked| asked.allows_late && asked.deadline <= at);
+        self.answer(approval, granted, at)
+    }
+
+    /// Decides about a call without a session and without storing anything: every rule that would be in the way
+    /// of a first call is named, and nobody is asked. Whether anything would be kept back of an output is told
+    /// where one is given.
+    pub fn evaluate(&self, call: &Call, output: Option<&Value>) -> (Verdict, Settlement) {
+        let session = Session::default();
+        let judged = catch_unwind(AssertUnwindSafe(|| judge(&self.rulebook, &session, call, Human::Absent)));
+        let verdict = judged.map_or_else(|_| panicked(), |judgement| judgement.verdict);
+        let tool = Some(call.tool.clone());
+        let outcome = Outcome { tool, output: output.cloned(), ..Outcome::success(call) };
+        let looked = catch_unwind(AssertUnwindSafe(|| look_at(&self.rulebook, call, &outcome)));
+        let withheld = || Settlement {
+            decision: OutputDecision::Block,
+            reason: Some(panicked().reason),
+            ..Settlement::default()
+        };
+        (verdict, looked.unwrap_or_else(|_| withheld()))
+    }
+
     /// Takes in a tool's result.
     ///
     /// # Errors
     /// When the store fails: then the result was not taken in and may be sent again.
     pub fn result(&self, outcome: &Outcome) -> Result<Settlement, StoreError> {
-        let settled = self.commit_with(&outcome.session, |session| {
-            let guarded = catch_unwind(AssertUnwindSafe(|| settle(&self.rulebook, session, outcome)));
+        let settled = self.commit_with(&outcome.session, |stand| {
+            let guarded = catch_unwind(AssertUnwindSafe(|| settle(&self.rulebook, stand, outcome)));
             // A result hook that panics earns nothing: the call counts as failed.
-            let mut settlement = guarded.unwrap_or_else(|_| {
-                settle(&self.rulebook, session, &Outcome { ok: false, ..outcome.clone() })
-            });
-            Some((std::mem::take(&mut settlement.events), settlement))
+            let mut settlement = guarded
+                .unwrap_or_else(|_| settle(&self.rulebook, stand, &Outcome { ok: false, ..outcome.clone() }));
+            let events = std::mem::take(&mut settlement.events);
+            let shared = std::mem::take(&mut settlement.shared);
+            Some(Commit { events, shared, answer: settlement })
         });
         settled.map(Option::unwrap_or_default)
     }
@@ -166,6 +199,7 @@ impl Gate {
             policy: self.rulebook.policy.clone(),
             hooks: self.rulebook.hooks.clone(),
             terms: Terms { mode: Mode::Observe, ..self.rulebook.terms },
+            around: self.rulebook.around.clone(),
         };
         let mut verdicts = Vec::with_capacity(history.len());
         for (number, past) in history.iter().enumerate() {
@@ -179,11 +213,14 @@ impl Gate {
                 ..Call::default()
             };
             let outcome = Outcome { session: session.to_owned(), id, ok: past.ok, at, ..Outcome::default() };
-            let verdict = self.commit_with(session, |session| {
-                let judgement = judge(&observing, session, &call, Human::Absent);
-                let settlement = settle(&self.rulebook, &session.after(&judgement.events), &outcome);
-                let events: Events = judgement.events.into_iter().chain(settlement.events).collect();
-                Some((events, judgement.verdict))
+            let verdict = self.commit_with(session, |stand| {
+                let Judgement { verdict, mut events, mut shared } =
+                    judge(&observing, stand, &call, Human::Absent);
+                let after = stand.session.after(&events);
+                let settlement = settle(&self.rulebook, Stand { session: &after, ..stand }, &outcome);
+                events.extend(settlement.events);
+                shared.extend(settlement.shared);
+                Some(Commit { events, shared, answer: verdict })
             })?;
             verdicts.extend(verdict);
         }
@@ -195,7 +232,7 @@ impl Gate {
     /// # Errors
     /// When the store fails.
     pub fn status(&self, session: &str, at: Time) -> Result<Status, StoreError> {
-        self.read(session, at, |stands| Status::of(&self.rulebook, session, stands))
+        self.read(session, at, |stand| Status::of(&self.rulebook, session, stand))
     }
 
     /// What every net says to a call, without deciding anything.
@@ -203,7 +240,7 @@ impl Gate {
     /// # Errors
     /// When the store fails.
     pub fn explain(&self, call: &Call) -> Result<Vec<NetView>, StoreError> {
-        self.read(&call.session, call.at, |session| explain(&self.rulebook, session, call))
+        self.read(&call.session, call.at, |stand| explain(&self.rulebook, stand, call))
     }
 
     /// The question a human is asked, while it is open.
@@ -211,7 +248,7 @@ impl Gate {
     /// # Errors
     /// When the store fails.
     pub fn question(&self, approval: &ApprovalId) -> Result<Option<Asked>, StoreError> {
-        let opened = self.store.open(&approval.session)?;
+        let opened = self.store.open(&approval.session, Reach::Session)?;
         Ok(opened.session().asked().get(&approval.number).cloned())
     }
 
@@ -220,7 +257,53 @@ impl Gate {
     /// # Errors
     /// When the store fails.
     pub fn session(&self, session: &str) -> Result<Session, StoreError> {
-        self.store.open(session).map(|opened| opened.session().clone())
+        self.store.open(session, Reach::Session).map(|opened| opened.session().clone())
+    }
+
+    /// Takes in what the trusted caller knows about a session; null makes an attribute unknown again. Rules
+    /// believe it, so it must never come from the agent.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn describe(&self, session: &str, attributes: Map<String, Value>) -> Result<(), StoreError> {
+        self.record(session, [Event::Described { attributes }])
+    }
+
+    /// Takes in what was counted before this gate was there. Whether it did: a session that has begun keeps its
+    /// own counts.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn seed(
+        &self,
+        session: &str,
+        counts: Counts,
+        per_tool: &[(String, u64)],
+    ) -> Result<bool, StoreError> {
+        let mut counted: BTreeMap<Arc<str>, u64> = BTreeMap::new();
+        for (tool, calls) in per_tool {
+            // Under its own name a tool is kept whether a rule counts it or not, for whoever asks later.
+            let name = self.rulebook.policy.name(tool);
+            let others = self.rulebook.policy.counters(tool).into_iter().filter(|counter| *counter != name);
+            for counter in others.chain([name.clone()]) {
+                let sum = counted.entry(counter).or_default();
+                *sum = sum.saturating_add(*calls);
+            }
+        }
+        let per_tool: Vec<(Arc<str>, u64)> = counted.into_iter().collect();
+        let seeded = self.commit_with(session, |stand| {
+            let event = Event::Seeded { counts, per_tool: per_tool.clone() };
+            stand.session.is_fresh().then(|| Commit { events: vec![event], shared: Vec::new(), answer: () })
+        })?;
+        Ok(seeded.is_some())
+    }
+
+    /// Opens again what sensitive data had closed. For a human who has looked, never for the agent.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn untaint(&self, session: &str) -> Result<(), StoreError> {
+        self.record(session, [Event::Untainted])
     }
 
     /// The nets of a session, to be activated and deactivated.
@@ -231,14 +314,11 @@ impl Gate {
     /// Refuses every call of a session, or without a session every call of all, until [`Gate::resume`].
     ///
     /// # Errors
-    /// When the store fails; halting everything cannot fail.
+    /// When the store fails.
     pub fn halt(&self, session: Option<&str>, reason: &str) -> Result<(), StoreError> {
         match session {
             Some(session) => self.record(session, [Event::Halted { reason: reason.to_owned() }]),
-            None => {
-                *self.halted.write().unwrap_or_else(PoisonError::into_inner) = Some(reason.to_owned());
-                Ok(())
-            }
+            None => self.store.commit_shared(&[Shared::Halted { reason: reason.to_owned() }]),
         }
     }
 
@@ -249,10 +329,7 @@ impl Gate {
     pub fn resume(&self, session: Option<&str>) -> Result<(), StoreError> {
         match session {
             Some(session) => self.record(session, [Event::Resumed]),
-            None => {
-                *self.halted.write().unwrap_or_else(PoisonError::into_inner) = None;
-                Ok(())
-            }
+            None => self.store.commit_shared(&[Shared::Resumed]),
         }
     }
 
@@ -272,17 +349,15 @@ impl Gate {
         events: impl IntoIterator<Item = Event>,
     ) -> Result<(), StoreError> {
         let events: Events = events.into_iter().collect();
-        self.commit_with(session, |_| Some((events.clone(), ()))).map(|_| ())
+        let commit = |_: Stand<'_>| Some(Commit { events: events.clone(), shared: Vec::new(), answer: () });
+        self.commit_with(session, commit).map(|_| ())
     }
 
     fn decide(&self, call: &Call, human: Human) -> Verdict {
-        let judged = match self.halted_verdict() {
-            Some(verdict) => Ok(Some(verdict)),
-            None => self.commit_with(&call.session, |session| {
-                let Judgement { verdict, events } = self.judge_or_block(session, call, human);
-                Some((events, verdict))
-            }),
-        };
+        let judged = self.commit_with(&call.session, |stand| {
+            let Judgement { verdict, events, shared } = self.judge_or_block(stand, call, human);
+            Some(Commit { events, shared, answer: verdict })
+        });
         let verdict = match judged {
             Ok(Some(verdict)) => verdict,
             Ok(None) => failed("no judgement was made"),
@@ -293,10 +368,11 @@ impl Gate {
     }
 
     /// A judgement that panics, in our code or in the author's, is a refusal.
-    fn judge_or_block(&self, session: &Session, call: &Call, human: Human) -> Judgement {
-        catch_unwind(AssertUnwindSafe(|| judge(&self.rulebook, session, call, human))).unwrap_or_else(|_| {
-            let blocked = Event::Blocked { id: call.id.clone(), tool: call.tool.clone(), at: call.at };
-            Judgement { verdict: panicked(), events: vec![blocked] }
+    fn judge_or_block(&self, stand: Stand<'_>, call: &Call, human: Human) -> Judgement {
+        catch_unwind(AssertUnwindSafe(|| judge(&self.rulebook, stand, call, human))).unwrap_or_else(|_| {
+            let (id, tool) = (call.id.clone(), call.tool.clone());
+            let blocked = Event::Blocked { id, tool, at: call.at, remembered: None };
+            Judgement { verdict: panicked(), events: vec![blocked], shared: Vec::new() }
         })
     }
 
@@ -304,12 +380,13 @@ impl Gate {
     fn commit_with<T>(
         &self,
         session: &str,
-        mut decide: impl FnMut(&Session) -> Option<(Events, T)>,
+        mut decide: impl FnMut(Stand<'_>) -> Option<Commit<T>>,
     ) -> Result<Option<T>, StoreError> {
+        let reach = if self.rulebook.policy.shares() { Reach::Commons } else { Reach::Session };
         for _ in 0..ATTEMPTS_MAX {
-            let opened = self.store.open(session)?;
-            let Some((events, answer)) = decide(opened.session()) else { return Ok(None) };
-            match opened.commit(&events) {
+            let opened = self.store.open(session, reach)?;
+            let Some(Commit { events, shared, answer }) = decide(stand_of(&*opened)) else { return Ok(None) };
+            match opened.commit(&events, &shared) {
                 Ok(()) => return Ok(Some(answer)),
                 Err(StoreError::Conflict) => {}
                 Err(error) => return Err(error),
@@ -318,16 +395,11 @@ impl Gate {
         Err(StoreError::Conflict)
     }
 
-    fn read<T>(&self, session: &str, at: Time, look: impl FnOnce(&Session) -> T) -> Result<T, StoreError> {
-        let opened = self.store.open(session)?;
-        let lapsed = lapsed(&self.rulebook, opened.session(), at);
-        Ok(look(&opened.session().after(&lapsed)))
-    }
-
-    fn halted_verdict(&self) -> Option<Verdict> {
-        let halted = self.halted.read().unwrap_or_else(PoisonError::into_inner);
-        let reason = halted.as_ref()?;
-        Some(Verdict::refused_by_gate("halted", format!("everything is halted: {reason}")))
+    fn read<T>(&self, session: &str, at: Time, look: impl FnOnce(Stand<'_>) -> T) -> Result<T, StoreError> {
+        let opened = self.store.open(session, Reach::Session)?;
+        let Stand { session, commons } = stand_of(&*opened);
+        let lapsed = lapsed(&self.rulebook, session, at);
+        Ok(look(Stand { session: &session.after(&lapsed), commons }))
     }
 
     fn tell(&self, call: &Call, verdict: &Verdict) {
@@ -336,6 +408,17 @@ impl Gate {
             let _ = catch_unwind(AssertUnwindSafe(|| listener(call, verdict)));
         }
     }
+}
+
+/// What a decision stores, and what it answers once that is done.
+struct Commit<T> {
+    events: Events,
+    shared: Vec<Shared>,
+    answer: T,
+}
+
+fn stand_of<'a>(opened: &'a (dyn OpenedSession + 'a)) -> Stand<'a> {
+    Stand { session: opened.session(), commons: opened.commons() }
 }
 
 /// A call that ran before the gate was there.
@@ -368,6 +451,31 @@ impl GateBuilder {
     #[must_use]
     pub fn mode(mut self, mode: Mode) -> Self {
         self.gate.rulebook.terms.mode = mode;
+        self
+    }
+
+    /// The zone of rules that speak of times and name none; the machine's own otherwise.
+    #[must_use]
+    pub fn zone(mut self, zone: TimeZone) -> Self {
+        self.around.zone = zone;
+        self
+    }
+
+    /// The variables that rules look at as `env.NAME`, instead of those of this process.
+    #[must_use]
+    pub fn variables(mut self, variables: impl IntoIterator<Item = (String, String)>) -> Self {
+        self.around.variables = variables.into_iter().collect();
+        self
+    }
+
+    /// Says something about every call that only the host knows; rules look at it as `prefix.…`.
+    #[must_use]
+    pub fn describe_calls(
+        mut self,
+        prefix: &str,
+        describe: impl Fn(&Call) -> Option<Value> + Send + Sync + 'static,
+    ) -> Self {
+        self.around.custom.insert(prefix.to_owned(), Box::new(describe));
         self
     }
 
@@ -417,14 +525,15 @@ impl GateBuilder {
     /// When a hook names a net that the policy does not have: a hook that never runs must not look like one.
     pub fn build(mut self) -> Result<Gate, UnknownNet> {
         self.gate.rulebook.hooks = Arc::new(self.hooks);
+        self.gate.rulebook.around = Arc::new(self.around);
         self.unknown.map_or(Ok(self.gate), Err)
     }
 
     fn find(&mut self, net: &str) -> Option<lockgate_policy::RuleId> {
         let policy = &self.gate.rulebook.policy;
-        let found = policy.rule_named(net).map(|rule| rule.id);
+        let found = policy.net_named(net).map(|rule| rule.id);
         if found.is_none() {
-            let names: Vec<&str> = policy.rules().iter().map(|rule| rule.name.as_str()).collect();
+            let names: Vec<&str> = policy.nets().iter().map(|rule| rule.name.as_str()).collect();
             self.unknown.get_or_insert(UnknownNet { name: net.to_owned(), known: names.join(", ") });
         }
         found

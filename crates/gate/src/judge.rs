@@ -6,20 +6,26 @@
 
 use std::sync::Arc;
 
-use lockgate_call::{Call, Time};
+use lockgate_call::{Call, Time, sensitive::Mask};
 use lockgate_petri::{Marking, TransitionId};
-use lockgate_policy::{Deed, Deeds, Rule, RuleId, Statement, Watch};
+use lockgate_policy::{
+    Applying, Clause, Counted, Decision, Deed, Deeds, Heard, Mode, NetRule, Rule, RuleId, Statement, View,
+    Watch,
+    clause::{Standing, Timeout},
+};
+use serde_json::{Map, Value};
 use smallvec::SmallVec;
 
 use crate::{
-    event::{Closing, Event},
+    commons::{Answered, Shared, Stand, Subject},
+    event::{Closing, Event, Remembered},
     next::next_steps,
     rulebook::{Attempt, Rulebook},
     scratch::Scratch,
     session::{ApprovalId, Asked, Flight, Session, Waiting},
     verdict::{
-        Decision, Obstacle, Verdict, blocked_sentence, doubtful_sentence, human_sentence, rejected_sentence,
-        restless_sentence,
+        Obstacle, Verdict, blocked_sentence, doubtful_sentence, human_sentence, refused_before_sentence,
+        rejected_sentence, restless_sentence, unattended_sentence,
     },
 };
 
@@ -30,6 +36,8 @@ pub struct Judgement {
     pub verdict: Verdict,
     /// What the session has to take in before the verdict may be told.
     pub events: Events,
+    /// What all sessions have to take in with it.
+    pub shared: Vec<Shared>,
 }
 
 /// The events of one decision, in order.
@@ -45,53 +53,130 @@ pub enum Human {
 }
 
 /// Decides about a call.
-pub fn judge(rulebook: &Rulebook, session: &Session, call: &Call, human: Human) -> Judgement {
-    let mut events = lapsed(rulebook, session, call.at);
-    let session = session.after(&events);
-    let verdict = objection_of_gate(rulebook, &session, call)
-        .unwrap_or_else(|| judge_by_rules(rulebook, &session, call, Consent::from(human), &mut events));
-    record_block(&verdict, call, &mut events);
-    Judgement { verdict, events }
+pub fn judge<'a>(rulebook: &Rulebook, stand: impl Into<Stand<'a>>, call: &Call, human: Human) -> Judgement {
+    let Stand { session, commons } = stand.into();
+    let mut record = Record::from(lapsed(rulebook, session, call.at));
+    let session = session.after(&record.events);
+    let stand = Stand { session: &session, commons };
+    let verdict = objection_of_gate(rulebook, stand, call)
+        .unwrap_or_else(|| judge_by_rules(rulebook, stand, call, Consent::from(human), &mut record));
+    record.block(rulebook, stand, &verdict, call);
+    Judgement { verdict, events: record.events, shared: record.shared }
 }
 
 /// Takes in a human's answer: after a grant everything is judged again, as the session stands now. None if the
 /// question is not open.
-pub fn judge_answer(
+pub fn judge_answer<'a>(
     rulebook: &Rulebook,
-    session: &Session,
+    stand: impl Into<Stand<'a>>,
     number: u64,
     granted: bool,
     at: Time,
 ) -> Option<Judgement> {
+    let Stand { session, commons } = stand.into();
     let asked = session.asked.get(&number)?;
     let at = at.max(session.clock);
     let call = Call { at, ..asked.call.clone() };
-    let mut events = lapsed(rulebook, session, at);
-    let session = session.after(&events);
+    let mut record = Record::from(lapsed(rulebook, session, at));
+    let session = session.after(&record.events);
     if !session.asked.contains_key(&number) {
-        let reason = "the question to a human has lapsed: ask again.".to_owned();
-        return Some(Judgement { verdict: Verdict::refused_by_gate("approval-expired", reason), events });
+        let reason = "the approval of a human did not come in time: ask again.".to_owned();
+        let verdict = Verdict::refused_by_gate("approval-expired", reason);
+        return Some(Judgement { verdict, events: record.events, shared: record.shared });
     }
     let mut scratch = Scratch::new(&rulebook.policy, &session);
     scratch.give_back(&asked.taken);
     let how = if granted { Closing::Granted } else { Closing::Refused };
-    let closed = Event::Closed { at, number, how, moves: scratch.into_changes().0 };
+    let answers = record.standing_answers(rulebook, asked, granted, at);
+    let closed = Event::Closed { at, number, how, moves: scratch.into_changes().0, answers };
     let session = session.after(std::slice::from_ref(&closed));
-    events.push(closed);
+    record.events.push(closed);
+    let stand = Stand { session: &session, commons };
     let verdict = if granted {
-        objection_of_gate(rulebook, &session, &call).unwrap_or_else(|| {
-            judge_by_rules(rulebook, &session, &call, Consent::Given(&asked.rules), &mut events)
+        objection_of_gate(rulebook, stand, &call).unwrap_or_else(|| {
+            judge_by_rules(rulebook, stand, &call, Consent::Given(&asked.rules), &mut record)
         })
     } else {
         rejected(rulebook, asked)
     };
-    record_block(&verdict, &call, &mut events);
-    Some(Judgement { verdict, events })
+    record.block(rulebook, stand, &verdict, &call);
+    Some(Judgement { verdict, events: record.events, shared: record.shared })
 }
 
-fn record_block(verdict: &Verdict, call: &Call, events: &mut Events) {
-    if verdict.decision == Decision::Block {
-        events.push(Event::Blocked { id: call.id.clone(), tool: call.tool.clone(), at: call.at });
+/// What is going to be stored with a verdict.
+struct Record {
+    events: Events,
+    shared: Vec<Shared>,
+}
+
+impl From<Events> for Record {
+    fn from(events: Events) -> Self {
+        Self { events, shared: Vec::new() }
+    }
+}
+
+impl Record {
+    fn block(&mut self, rulebook: &Rulebook, stand: Stand<'_>, verdict: &Verdict, call: &Call) {
+        if verdict.decision == Decision::Block {
+            let remembered = self.remembered(rulebook, stand, verdict, call);
+            let (id, tool) = (call.id.clone(), call.tool.clone());
+            self.events.push(Event::Blocked { id, tool, at: call.at, remembered });
+        }
+    }
+
+    /// What a decided call leaves beside markings.
+    fn remembered(
+        &mut self,
+        rulebook: &Rulebook,
+        stand: Stand<'_>,
+        verdict: &Verdict,
+        call: &Call,
+    ) -> Option<Box<Remembered>> {
+        let policy = &rulebook.policy;
+        if policy.clauses().is_empty() {
+            return None;
+        }
+        let at = call.at.max(stand.session.clock);
+        let refused_by = |rule: RuleId| verdict.obstacles.iter().any(|obstacle| obstacle.rule == Some(rule));
+        let (tool, decision) = (call.tool.as_str(), verdict.decision);
+        let heard = Heard { tool, decision, succeeded: false, refused_by: &refused_by, at };
+        let Counted { marks, shared } = policy.marks(&heard, &stand);
+        if !shared.is_empty() {
+            self.shared.push(Shared::Marked { at, marks: shared });
+        }
+        let counted = if verdict.lets_pass() { policy.counters(tool) } else { SmallVec::new() };
+        // What was refused or masked for what it held has been seen all the same.
+        let is_seen = matches!(decision, Decision::Block | Decision::Redact) && policy.watches_taints();
+        let kinds = || policy.masking().detectors.mask_object(&call.input, Mask::Stars).1.distinct();
+        let taints = if is_seen { kinds() } else { Vec::new() };
+        let remembered = Remembered { marks, counted, taints, is_tainted: false };
+        (remembered != Remembered::default()).then(|| Box::new(remembered))
+    }
+
+    /// The answers that stand from now on; those for all sessions are put aside.
+    fn standing_answers(
+        &mut self,
+        rulebook: &Rulebook,
+        asked: &Asked,
+        granted: bool,
+        at: Time,
+    ) -> Vec<Answered> {
+        let until = at.after_ms(rulebook.terms.standing_ms);
+        let mut answers = Vec::new();
+        for clause in asked.rules.iter().filter_map(|rule| rulebook.policy.clause(*rule)) {
+            let about = match clause.standing {
+                Standing::Once => continue,
+                Standing::PerSession | Standing::PerRule => Subject::Rule(clause.id),
+                Standing::PerTool => Subject::Tool(rulebook.policy.name(&asked.call.tool)),
+            };
+            let answer = Answered { about, granted, until };
+            if clause.standing == Standing::PerRule {
+                self.shared.push(Shared::Answered { at, answer });
+            } else {
+                answers.push(answer);
+            }
+        }
+        answers
     }
 }
 
@@ -131,15 +216,20 @@ pub(crate) fn lapsed(rulebook: &Rulebook, session: &Session, now: Time) -> Event
     }
     // Questions are few (`asked_max`) and may give tokens back to one net, so each sees the one before.
     let mut scratch = Scratch::new(&rulebook.policy, session);
-    for (number, asked) in session.asked.iter().filter(|(_, asked)| asked.deadline <= at) {
+    for (number, asked) in session.asked.iter().filter(|(_, asked)| asked.ends(&rulebook.terms) <= at) {
         scratch.give_back(&asked.taken);
-        events.push(Event::Closed { at, number: *number, how: Closing::Expired, moves: scratch.moves() });
+        let (moves, answers) = (scratch.moves(), Vec::new());
+        events.push(Event::Closed { at, number: *number, how: Closing::Expired, moves, answers });
     }
     events
 }
 
 /// What the gate itself has against a call, before any rule is asked.
-fn objection_of_gate(rulebook: &Rulebook, session: &Session, call: &Call) -> Option<Verdict> {
+fn objection_of_gate(rulebook: &Rulebook, stand: Stand<'_>, call: &Call) -> Option<Verdict> {
+    let Stand { session, commons } = stand;
+    if let Some(reason) = commons.halted() {
+        return Some(Verdict::refused_by_gate("halted", format!("everything is halted: {reason}")));
+    }
     if let Some(reason) = session.halted() {
         return Some(Verdict::refused_by_gate("halted", format!("this session is halted: {reason}")));
     }
@@ -161,15 +251,17 @@ fn objection_of_gate(rulebook: &Rulebook, session: &Session, call: &Call) -> Opt
 /// Asks every rule that knows a deed of the call, in order, on one scratch copy of the session.
 fn judge_by_rules(
     rulebook: &Rulebook,
-    session: &Session,
+    stand: Stand<'_>,
     call: &Call,
     consent: Consent<'_>,
-    events: &mut Events,
+    record: &mut Record,
 ) -> Verdict {
     let policy = &rulebook.policy;
+    let session = stand.session;
     let groups = policy.deeds(call);
     let mut hearing = Hearing {
         rulebook,
+        stand,
         call,
         consent,
         scratch: Scratch::new(policy, session),
@@ -177,21 +269,23 @@ fn judge_by_rules(
         waiting: SmallVec::new(),
         fired: SmallVec::new(),
     };
+    hearing.hear_clauses();
     for (audience, deeds) in &groups {
         for deed in deeds {
             for watch in policy.watches(*audience, deed) {
-                if let (true, Some(rule)) = (session.is_active(watch.rule), policy.rule(watch.rule)) {
+                if let (true, Some(rule)) = (session.is_active(watch.rule), policy.net(watch.rule)) {
                     hearing.hear(rule, watch, deed);
                 }
             }
         }
     }
-    hearing.close(session, Verdict::join_deeds(groups), events)
+    hearing.close(Verdict::join_deeds(groups), record)
 }
 
 /// One call before the rules.
 struct Hearing<'a> {
     rulebook: &'a Rulebook,
+    stand: Stand<'a>,
     call: &'a Call,
     consent: Consent<'a>,
     scratch: Scratch<'a>,
@@ -201,8 +295,56 @@ struct Hearing<'a> {
 }
 
 impl Hearing<'_> {
+    /// Asks the clauses about the call, and where none that acts has a say, what is decided without one.
+    fn hear_clauses(&mut self) {
+        let Self { rulebook, stand, call, .. } = *self;
+        if rulebook.policy.clauses().is_empty() {
+            return;
+        }
+        let now = call.at.max(stand.session.clock);
+        let view = View { call, now, around: &rulebook.around, memory: &stand };
+        let tool = rulebook.policy.name(&call.tool);
+        let mut is_spoken_of = false;
+        for Applying { clause, truth } in rulebook.policy.applying(&view) {
+            if stand.session.is_active(clause.id) {
+                is_spoken_of |= clause.mode == Mode::Enforce && clause.speaks(truth);
+                self.want(clause, &view, &tool);
+            }
+        }
+        if let (false, Some(default)) = (is_spoken_of, rulebook.policy.default_clause()) {
+            self.want(default, &view, &tool);
+        }
+    }
+
+    /// A clause applies: it wants something, or says yes.
+    fn want(&mut self, clause: &Clause, view: &View<'_>, tool: &Arc<str>) {
+        let before = match clause.wants {
+            Decision::Ask => self.stand.answer(clause.standing, clause.id, tool, view.now),
+            Decision::Allow | Decision::Redact | Decision::Block => None,
+        };
+        let (decision, reason) = match (clause.wants, before, self.consent) {
+            (Decision::Ask, Some(false), _) => (Decision::Block, refused_before_sentence(tool)),
+            (Decision::Ask, Some(true), _) => (Decision::Allow, clause.says(view)),
+            (Decision::Ask, None, Consent::Given(rules)) if rules.contains(&clause.id) => {
+                (Decision::Allow, clause.says(view))
+            }
+            (Decision::Ask, None, Consent::Absent) => {
+                (Decision::Block, unattended_sentence(&clause.says(view)))
+            }
+            (wants, ..) => (wants, clause.says(view)),
+        };
+        let mut obstacle = self.obstacle(clause, tool, decision, reason);
+        obstacle.rank = clause.rank;
+        obstacle.tags.clone_from(&clause.tags);
+        obstacle.is_human = clause.wants == Decision::Ask;
+        if clause.acts_always {
+            obstacle.mode = Mode::Enforce;
+        }
+        self.obstacles.push(obstacle);
+    }
+
     /// Asks one rule about one deed.
-    fn hear(&mut self, rule: &Rule, watch: &Watch, deed: &Deed) {
+    fn hear(&mut self, rule: &NetRule, watch: &Watch, deed: &Deed) {
         if watch.is_free {
             return;
         }
@@ -223,7 +365,7 @@ impl Hearing<'_> {
     }
 
     /// The marking lets the deed pass; the conditions, the author's code and a human may still object.
-    fn pass(&mut self, rule: &Rule, transition: TransitionId, name: &Arc<str>, deed: &Deed) {
+    fn pass(&mut self, rule: &NetRule, transition: TransitionId, name: &Arc<str>, deed: &Deed) {
         let guard = rule.net.guard(transition);
         for check in &guard.checks {
             if !check.condition.holds(&self.call.input, self.call.about.cwd.as_deref()) {
@@ -254,11 +396,11 @@ impl Hearing<'_> {
         }
     }
 
-    fn wait(&mut self, rule: &Rule, transition: TransitionId, name: &Arc<str>) {
+    fn wait(&mut self, rule: &NetRule, transition: TransitionId, name: &Arc<str>) {
         self.waiting.push(Waiting { rule: rule.id, transition, deed: name.clone() });
     }
 
-    fn want_human(&mut self, rule: &Rule, name: &Arc<str>) {
+    fn want_human(&mut self, rule: &NetRule, name: &Arc<str>) {
         let decision = match self.consent {
             Consent::Given(rules) if rules.contains(&rule.id) => return,
             Consent::Given(_) | Consent::Open => Decision::Ask,
@@ -270,33 +412,39 @@ impl Hearing<'_> {
         }
     }
 
-    fn object(&mut self, rule: &Rule, name: &Arc<str>, decision: Decision, reason: String) {
+    fn object(&mut self, rule: &NetRule, name: &Arc<str>, decision: Decision, reason: String) {
+        self.obstacles.push(self.obstacle(rule, name, decision, reason));
+    }
+
+    fn obstacle(&self, rule: &Rule, name: &Arc<str>, decision: Decision, reason: String) -> Obstacle {
         let mut obstacle = Obstacle::of_rule(rule, name, decision, reason);
         obstacle.mode = obstacle.mode.min(self.rulebook.terms.mode);
-        self.obstacles.push(obstacle);
+        obstacle
     }
 
     /// Joins what was said into a verdict, and says what the session has to take in.
-    fn close(self, session: &Session, deeds: Deeds, events: &mut Events) -> Verdict {
-        let Self { rulebook, call, scratch, obstacles, waiting, fired, .. } = self;
+    fn close(self, deeds: Deeds, record: &mut Record) -> Verdict {
+        let Self { rulebook, stand, call, scratch, obstacles, waiting, fired, .. } = self;
+        let session = stand.session;
         let mut verdict = Verdict::join(deeds, obstacles);
+        if verdict.decision < Decision::Block {
+            verdict.input = masked(rulebook, call, &verdict);
+        }
         match verdict.decision {
             Decision::Allow | Decision::Redact => {
                 let (moves, notes) = scratch.into_changes();
-                let is_told = waiting.iter().any(|it| rulebook.hooks.result_hook(it.rule).is_some());
+                let is_told = waiting.iter().any(|it| rulebook.hooks.result_hook(it.rule).is_some())
+                    || rulebook.policy.outputs_look_at_calls(&call.tool);
                 let flight = Flight {
                     tool: rulebook.policy.name(&call.tool),
+                    decision: verdict.decision,
                     waiting,
                     call: is_told.then(|| Arc::new(call.clone())),
                     deadline: call.at.max(session.clock).after_ms(rulebook.terms.lease_ms),
                 };
-                events.push(Event::Allowed {
-                    id: Arc::from(call.id.as_str()),
-                    at: call.at,
-                    flight,
-                    moves,
-                    notes,
-                });
+                let remembered = record.remembered(rulebook, stand, &verdict, call);
+                let id = Arc::from(call.id.as_str());
+                record.events.push(Event::Allowed { id, at: call.at, flight, moves, notes, remembered });
             }
             Decision::Ask if session.asked.len() >= rulebook.terms.asked_max => {
                 let reason = format!(
@@ -308,7 +456,8 @@ impl Hearing<'_> {
             Decision::Ask => {
                 let number = session.approvals_made + 1;
                 verdict.approval = Some(ApprovalId { session: call.session.clone(), number });
-                events.push(ask(rulebook, session, call, number, &verdict, &fired));
+                let remembered = record.remembered(rulebook, stand, &verdict, call);
+                record.events.push(ask(rulebook, session, call, number, &verdict, &fired, remembered));
             }
             Decision::Block => {
                 verdict.next = next_steps(rulebook, session, &verdict.obstacles);
@@ -318,8 +467,18 @@ impl Hearing<'_> {
     }
 }
 
+/// The input without its sensitive data, where a rule that acts wants that.
+fn masked(rulebook: &Rulebook, call: &Call, verdict: &Verdict) -> Option<Box<Map<String, Value>>> {
+    let is_wanted = verdict.obstacles.iter().any(|obstacle| obstacle.decision == Decision::Redact);
+    let masking = rulebook.policy.masking();
+    is_wanted.then(|| {
+        let (masked, _) = masking.detectors.mask_object(&call.input, masking.mask);
+        Box::new(masked.unwrap_or_else(|| call.input.clone()))
+    })
+}
+
 /// The transition by which a rule lets a deed pass: the first that is enabled, and credits only for what earns.
-pub(crate) fn choose(rule: &Rule, watch: &Watch, deed: &Deed, marking: &Marking) -> Option<TransitionId> {
+pub(crate) fn choose(rule: &NetRule, watch: &Watch, deed: &Deed, marking: &Marking) -> Option<TransitionId> {
     let mut open = watch.transitions.iter().filter(|it| deed.earns() || !rule.net.guard(**it).is_credit);
     open.find(|transition| rule.net.net().is_enabled(marking, **transition)).copied()
 }
@@ -332,15 +491,22 @@ fn ask(
     number: u64,
     verdict: &Verdict,
     fired: &[(RuleId, TransitionId)],
+    remembered: Option<Box<Remembered>>,
 ) -> Event {
     let at = call.at.max(session.clock);
     let mut scratch = Scratch::new(&rulebook.policy, session);
     let taken = fired.iter().copied().filter(|(id, transition)| {
         // A second deed may live on what the first one gives; that is not there to be taken yet.
-        rulebook.policy.rule(*id).is_some_and(|rule| scratch.take(rule, *transition))
+        rulebook.policy.net(*id).is_some_and(|rule| scratch.take(rule, *transition))
     });
+    let asking = verdict.obstacles.iter().filter(|it| it.decision == Decision::Ask).filter_map(|it| it.rule);
+    let timeouts: Vec<Option<Timeout>> =
+        asking.map(|rule| rulebook.policy.clause(rule).and_then(|clause| clause.timeout)).collect();
+    // The most impatient rule decides how long is waited.
+    let wait_ms = timeouts.iter().map(|it| it.map_or(rulebook.terms.approval_ms, |it| it.ms)).min();
     let asked = Asked {
         call: call.clone(),
+        shown: verdict.input.clone(),
         taken: taken.collect(),
         rules: verdict
             .obstacles
@@ -348,10 +514,12 @@ fn ask(
             .filter(|it| it.decision == Decision::Ask)
             .filter_map(|it| it.rule)
             .collect(),
-        deadline: at.after_ms(rulebook.terms.approval_ms),
+        deadline: at.after_ms(wait_ms.unwrap_or(rulebook.terms.approval_ms)),
+        allows_late: !timeouts.is_empty()
+            && timeouts.iter().all(|timeout| timeout.is_some_and(|it| it.allows)),
     };
     let (moves, _) = scratch.into_changes();
-    Event::Asked { at, number, asked: Box::new(asked), moves }
+    Event::Asked { at, number, asked: Box::new(asked), moves, remembered }
 }
 
 /// The verdict after a human said no.
@@ -363,12 +531,16 @@ fn rejected(rulebook: &Rulebook, asked: &Asked) -> Verdict {
             let watches = rulebook.policy.watches(*audience, deed);
             let wanting = watches.filter(|watch| asked.rules.contains(&watch.rule));
             for watch in wanting {
-                if let Some(rule) = rulebook.policy.rule(watch.rule) {
+                if let Some(rule) = rulebook.policy.net(watch.rule) {
                     let reason = rejected_sentence(&watch.name);
                     obstacles.push(Obstacle::of_rule(rule, &watch.name, Decision::Block, reason));
                 }
             }
         }
+    }
+    let tool = rulebook.policy.name(&asked.call.tool);
+    for clause in asked.rules.iter().filter_map(|rule| rulebook.policy.clause(*rule)) {
+        obstacles.push(Obstacle::of_rule(clause, &tool, Decision::Block, rejected_sentence(&tool)));
     }
     let verdict = Verdict::join(Verdict::join_deeds(groups), obstacles);
     if verdict.decision == Decision::Block {
@@ -378,11 +550,11 @@ fn rejected(rulebook: &Rulebook, asked: &Asked) -> Verdict {
     Verdict::refused_by_gate("approval-refused", rejected_sentence(&asked.call.tool))
 }
 
-fn is_hand_written(rule: &Rule) -> bool {
+fn is_hand_written(rule: &NetRule) -> bool {
     matches!(rule.statement, Statement::Net(_))
 }
 
 /// Whether firing a transition changes no marking.
-fn is_standstill(rule: &Rule, transition: TransitionId) -> bool {
+fn is_standstill(rule: &NetRule, transition: TransitionId) -> bool {
     rule.net.net().inputs(transition) == rule.net.net().outputs(transition)
 }

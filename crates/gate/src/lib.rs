@@ -5,12 +5,14 @@
 //! through [`settle`]. There are no files, sockets, threads or clocks in this room.
 
 mod approver;
+mod commons;
 mod event;
 mod explain;
 mod gate;
 mod judge;
 mod next;
 mod one_net;
+mod output;
 mod registry;
 mod rulebook;
 mod saved;
@@ -22,16 +24,20 @@ mod store;
 mod verdict;
 
 pub use approver::{Answer, Approver, Nobody, Prompt, Question, Scripted, question_text};
-pub use event::{Closing, Event, Move, Moves};
+pub use commons::{Answered, Commons, Shared, Stand, Subject};
+pub use event::{Closing, Event, Move, Moves, Remembered};
 pub use explain::{Fires, NetVerdict, NetView, explain};
 pub use gate::{AnswerError, Gate, GateBuilder, Listener, Past, UnknownNet};
+pub use jiff::tz::TimeZone;
 pub use judge::{Events, Human, Judgement, judge, judge_answer};
+pub use lockgate_policy::Decision;
 pub use one_net::{NotOneNet, OneNet};
+pub use output::OutputDecision;
 pub use registry::{Registry, RegistryError};
 pub use rulebook::{Attempt, Hooks, OnResult, Rulebook, Success, Terms, Validate};
 pub use saved::SavedError;
 pub use session::{ApprovalId, Asked, Counts, Flight, Notes, Session, Waiting};
 pub use settle::{Outcome, Settlement, settle};
 pub use status::{ApprovalStatus, NetStatus, Status, Words};
-pub use store::{MemoryStore, OpenedSession, Store, StoreError};
-pub use verdict::{Decision, Obstacle, Verdict};
+pub use store::{MemoryStore, OpenedSession, Reach, Store, StoreError};
+pub use verdict::{Obstacle, Verdict};

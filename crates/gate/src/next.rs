@@ -7,13 +7,9 @@
 use std::{collections::VecDeque, sync::Arc};
 
 use lockgate_petri::{Limits, Reach, explore_from};
-use lockgate_policy::{Rule, RuleId, Scope, Statement};
+use lockgate_policy::{Decision, NetRule, RuleId, Scope, Statement};
 
-use crate::{
-    rulebook::Rulebook,
-    session::Session,
-    verdict::{Decision, Obstacle},
-};
+use crate::{rulebook::Rulebook, session::Session, verdict::Obstacle};
 
 /// How many states of one hand-written net are looked at for a way on.
 const NET_STATES_MAX: usize = 1_000;
@@ -26,7 +22,7 @@ pub(crate) fn next_steps(rulebook: &Rulebook, session: &Session, obstacles: &[Ob
     let mut seen: Vec<Arc<str>> = Vec::new();
     let mut open: Vec<Arc<str>> = Vec::new();
     for obstacle in obstacles.iter().filter(|obstacle| obstacle.decision == Decision::Block) {
-        let rule = obstacle.rule.and_then(|id| rulebook.policy.rule(id));
+        let rule = obstacle.rule.and_then(|id| rulebook.policy.net(id));
         match rule.and_then(|rule| step_towards(rule, session, &obstacle.deed)) {
             Some(name) => wanted.push_back(name),
             None => return Vec::new(),
@@ -46,7 +42,7 @@ pub(crate) fn next_steps(rulebook: &Rulebook, session: &Session, obstacles: &[Ob
             continue;
         }
         for blocker in blockers {
-            let rule = rulebook.policy.rule(blocker);
+            let rule = rulebook.policy.net(blocker);
             match rule.and_then(|rule| step_towards(rule, session, &name)) {
                 Some(earlier) => wanted.push_back(earlier),
                 // What this step needs is closed for good, so nothing leads on from here.
@@ -60,7 +56,7 @@ pub(crate) fn next_steps(rulebook: &Rulebook, session: &Session, obstacles: &[Ob
 /// The rules whose marking refuses a name now.
 fn blockers(rulebook: &Rulebook, session: &Session, name: &Arc<str>) -> Vec<RuleId> {
     let policy = &rulebook.policy;
-    let refuses = |rule: &Rule| {
+    let refuses = |rule: &NetRule| {
         let Some(marking) = session.marking(policy, rule.id) else { return false };
         let mut listed = rule.net.transitions_of(name).peekable();
         let is_watched_only =
@@ -75,7 +71,7 @@ fn blockers(rulebook: &Rulebook, session: &Session, name: &Arc<str>) -> Vec<Rule
 }
 
 /// The first call on the shortest way to what a rule wants before a deed.
-fn step_towards(rule: &Rule, session: &Session, deed: &str) -> Option<Arc<str>> {
+fn step_towards(rule: &NetRule, session: &Session, deed: &str) -> Option<Arc<str>> {
     match &rule.statement {
         Statement::Sequence { prerequisite, .. } => Some(Arc::from(prerequisite.as_str())),
         Statement::Limit { scope: Scope::Action(action), .. } => Some(Arc::from(action.as_str())),
@@ -86,7 +82,7 @@ fn step_towards(rule: &Rule, session: &Session, deed: &str) -> Option<Arc<str>> 
     }
 }
 
-fn step_in_net(rule: &Rule, session: &Session, deed: &str) -> Option<Arc<str>> {
+fn step_in_net(rule: &NetRule, session: &Session, deed: &str) -> Option<Arc<str>> {
     let net = rule.net.net();
     let here = session.markings.get(&rule.id).unwrap_or_else(|| rule.net.start());
     let space = explore_from(net, here, Limits { states_max: NET_STATES_MAX, depth_max: NET_STATES_MAX });

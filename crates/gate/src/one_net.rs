@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use lockgate_call::{Call, Time};
-use lockgate_policy::{Deeds, Policy, Rule};
+use lockgate_policy::{Decision, Deeds, NetRule, Policy};
 
 use crate::{
     approver::Approver,
@@ -15,7 +15,7 @@ use crate::{
     settle::{Outcome, Settlement},
     status::NetStatus,
     store::StoreError,
-    verdict::{Decision, Obstacle, Verdict, blocked_sentence},
+    verdict::{Obstacle, Verdict, blocked_sentence},
 };
 
 /// One net and where it stands, in memory.
@@ -37,14 +37,14 @@ impl OneNet {
     /// # Errors
     /// When it has none or several.
     pub fn new(gate: Gate) -> Result<Self, NotOneNet> {
-        let found = gate.policy().rules().len();
+        let found = gate.policy().nets().len();
         if found == 1 { Ok(Self { gate }) } else { Err(NotOneNet { found }) }
     }
 
     /// Decides about a call, and asks where a human is wanted.
     pub fn call(&self, call: &Call, approver: &mut dyn Approver) -> Verdict {
         let call = Call { session: String::new(), ..call.clone() };
-        let knows = |rule: &Rule| {
+        let knows = |rule: &NetRule| {
             let views = self.gate.explain(&call).unwrap_or_default();
             views.iter().any(|view| view.rule == rule.id && view.says != NetVerdict::Abstain)
         };
@@ -71,8 +71,8 @@ impl OneNet {
         self.gate.status("", Time(0)).ok()?.nets.into_iter().next()
     }
 
-    fn rule(&self) -> Option<&Rule> {
+    fn rule(&self) -> Option<&NetRule> {
         let policy: &Policy = self.gate.policy();
-        policy.rules().first()
+        policy.nets().first()
     }
 }

@@ -3,7 +3,7 @@
 //! A net that is not active takes no part in judgements and keeps its marking; results it waited for still
 //! land. The messages are the documented ones.
 
-use lockgate_policy::Rule;
+use lockgate_policy::NetRule;
 
 use crate::{event::Event, gate::Gate, store::StoreError};
 
@@ -83,17 +83,17 @@ impl<'a> Registry<'a> {
     /// When the store fails.
     pub fn active(&self) -> Result<Vec<&'a str>, StoreError> {
         let session = self.gate.session(self.session)?;
-        let rules = self.gate.policy().rules().iter();
+        let rules = self.gate.policy().nets().iter();
         Ok(rules.filter(|rule| session.is_active(rule.id)).map(|rule| rule.name.as_str()).collect())
     }
 
     /// All nets, in file order.
     pub fn all(&self) -> Vec<&'a str> {
-        self.gate.policy().rules().iter().map(|rule| rule.name.as_str()).collect()
+        self.gate.policy().nets().iter().map(|rule| rule.name.as_str()).collect()
     }
 
     /// Rules written twice share a name and are switched together.
-    fn find(&self, name: &str) -> Vec<&'a Rule> {
-        self.gate.policy().rules().iter().filter(|rule| rule.name == name).collect()
+    fn find(&self, name: &str) -> Vec<&'a NetRule> {
+        self.gate.policy().nets().iter().filter(|rule| rule.name == name).collect()
     }
 }

@@ -2,8 +2,9 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use jiff::tz::TimeZone;
 use lockgate_call::Call;
-use lockgate_policy::{Mode, Policy, RuleId};
+use lockgate_policy::{Mode, Policy, RuleId, Surroundings};
 
 use crate::session::Notes;
 
@@ -16,6 +17,20 @@ pub struct Rulebook {
     pub hooks: Arc<Hooks>,
     /// How the rules are applied.
     pub terms: Terms,
+    /// Where the gate stands.
+    pub around: Arc<Surroundings>,
+}
+
+impl Rulebook {
+    /// A policy under the usual terms, without hooks, where the machine stands.
+    pub fn new(policy: Policy) -> Self {
+        // Where the machine stands is looked up only for a policy that asks.
+        let zone = if policy.wants_zone() { TimeZone::system() } else { TimeZone::UTC };
+        let asked = policy.variables().iter();
+        let variables = asked.filter_map(|name| Some((name.clone(), std::env::var(name).ok()?))).collect();
+        let around = Arc::new(Surroundings { zone, variables, ..Surroundings::default() });
+        Self { policy: Arc::new(policy), hooks: Arc::default(), terms: Terms::default(), around }
+    }
 }
 
 /// How the rules are applied.
@@ -27,6 +42,8 @@ pub struct Terms {
     pub lease_ms: u64,
     /// How long a human has to answer.
     pub approval_ms: u64,
+    /// How long a human's answer stands, where a rule lets it stand.
+    pub standing_ms: u64,
     /// How many calls of one session may be in flight.
     pub flights_max: usize,
     /// How many questions of one session may wait for a human.
@@ -39,6 +56,7 @@ impl Default for Terms {
             mode: Mode::Enforce,
             lease_ms: 60 * 60 * 1000,
             approval_ms: 10 * 60 * 1000,
+            standing_ms: 60 * 60 * 1000,
             flights_max: 10_000,
             asked_max: 100,
         }

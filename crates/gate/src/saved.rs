@@ -8,12 +8,18 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use lockgate_call::{About, Call, Time};
 use lockgate_petri::{Marking, TransitionId};
-use lockgate_policy::{Policy, Rule, RuleId, Statement};
+use lockgate_policy::{
+    Decision, NetRule, Policy, Rule, RuleId, Statement,
+    window::{Window, WindowId},
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use smallvec::SmallVec;
 
-use crate::session::{Asked, Counts, Flight, Notes, Session, Waiting};
+use crate::{
+    commons::{Answered, Subject},
+    session::{Asked, Counts, Flight, Notes, Session, Waiting},
+};
 
 /// The version of the saved form.
 const VERSION: u32 = 1;
@@ -55,6 +61,9 @@ pub(crate) struct SavedNet {
     notes: Notes,
     #[serde(default, skip_serializing_if = "is_false")]
     inactive: bool,
+    /// When calls were made that a step of a chain counts, by the step's name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    windows: BTreeMap<String, Vec<u64>>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -68,12 +77,35 @@ struct SavedSession {
     approvals_made: u64,
     attempts: u64,
     tool_calls: u64,
+    #[serde(default)]
+    per_tool: BTreeMap<String, u64>,
+    #[serde(default)]
+    attributes: Map<String, Value>,
+    #[serde(default)]
+    taints: Vec<String>,
+    #[serde(default)]
+    is_tainted: bool,
+    #[serde(default)]
+    answers: Vec<SavedAnswer>,
     clock_ms: u64,
+}
+
+/// A standing answer, by the key of the rule or the name of the tool it is about.
+#[derive(Serialize, Deserialize)]
+struct SavedAnswer {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    rule: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tool: Option<String>,
+    granted: bool,
+    until_ms: u64,
 }
 
 #[derive(Serialize, Deserialize)]
 struct SavedFlight {
     tool: String,
+    #[serde(default, skip_serializing_if = "is_false")]
+    is_redacted: bool,
     waiting: Vec<SavedWaiting>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     call: Option<SavedCall>,
@@ -90,9 +122,13 @@ struct SavedWaiting {
 #[derive(Serialize, Deserialize)]
 struct SavedAsked {
     call: SavedCall,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    shown: Option<Box<Map<String, Value>>>,
     rules: Vec<String>,
     taken: Vec<(String, String)>,
     deadline_ms: u64,
+    #[serde(default, skip_serializing_if = "is_false")]
+    allows_late: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -116,18 +152,20 @@ struct SavedCall {
     cwd: Option<String>,
     #[serde(default)]
     parent: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    links: Option<BTreeMap<String, Option<String>>>,
 }
 
 impl Session {
     /// The session as JSON text, to be kept.
     pub fn to_json(&self, policy: &Policy) -> String {
         let names = |(rule, transition): (RuleId, TransitionId)| {
-            let rule = policy.rule(rule)?;
+            let rule = policy.net(rule)?;
             Some((rule.key.clone(), rule.net.net().transition_name(transition).to_owned()))
         };
         let mut nets = self.strangers.clone();
         for rule in policy.rules() {
-            let saved = self.saved_net(rule);
+            let saved = self.saved_rule(policy, rule);
             if saved != SavedNet::default() {
                 nets.insert(rule.key.clone(), saved);
             }
@@ -139,6 +177,7 @@ impl Session {
             });
             let saved = SavedFlight {
                 tool: flight.tool.to_string(),
+                is_redacted: flight.decision == Decision::Redact,
                 waiting: waiting.collect(),
                 call: flight.call.as_deref().map(SavedCall::of),
                 deadline_ms: flight.deadline.0,
@@ -149,9 +188,11 @@ impl Session {
             let key = |rule: &RuleId| policy.rule(*rule).map(|rule| rule.key.clone());
             let saved = SavedAsked {
                 call: SavedCall::of(&asked.call),
+                shown: asked.shown.clone(),
                 rules: asked.rules.iter().filter_map(key).collect(),
                 taken: asked.taken.iter().copied().filter_map(names).collect(),
                 deadline_ms: asked.deadline.0,
+                allows_late: asked.allows_late,
             };
             (*number, saved)
         });
@@ -165,6 +206,11 @@ impl Session {
             approvals_made: self.approvals_made,
             attempts: self.counts.attempts,
             tool_calls: self.counts.tool_calls,
+            per_tool: self.per_tool.iter().map(|(tool, calls)| (tool.to_string(), *calls)).collect(),
+            attributes: self.attributes.clone(),
+            taints: self.taints.iter().map(ToString::to_string).collect(),
+            is_tainted: self.is_tainted,
+            answers: self.answers.iter().map(|answer| SavedAnswer::of(answer, policy)).collect(),
             clock_ms: self.clock.0,
         };
         // Maps with text keys and plain values always have a JSON form.
@@ -185,12 +231,15 @@ impl Session {
             return Err(SavedError::OtherVersion { found: version });
         }
         let saved: SavedSession = serde_json::from_str(text)?;
-        let rules: BTreeMap<&str, &Rule> =
-            policy.rules().iter().map(|rule| (rule.key.as_str(), rule)).collect();
+        let rules: BTreeMap<&str, &Rule> = policy.rules().map(|rule| (rule.key.as_str(), rule)).collect();
         let mut session = Self {
             halted: saved.halted,
             approvals_made: saved.approvals_made,
             counts: Counts { attempts: saved.attempts, tool_calls: saved.tool_calls },
+            per_tool: saved.per_tool.into_iter().map(|(tool, calls)| (Arc::from(tool), calls)).collect(),
+            attributes: saved.attributes,
+            taints: saved.taints.into_iter().map(Arc::from).collect(),
+            is_tainted: saved.is_tainted,
             clock: Time(saved.clock_ms),
             ..Self::default()
         };
@@ -201,7 +250,7 @@ impl Session {
                     let taken = saved.asked.values().flat_map(|asked| &asked.taken);
                     let spends =
                         taken.filter(|(key, transition)| *key == rule.key && transition.starts_with("do-"));
-                    session.restore_net(rule, &net, spends.count() as u64)?;
+                    session.restore_rule(policy, rule, &net, spends.count() as u64)?;
                 }
                 None => {
                     session.strangers.insert(key, net);
@@ -209,9 +258,18 @@ impl Session {
             }
         }
         let find = |key: &str, transition: &str| {
-            let rule = rules.get(key)?;
-            Some((rule.id, rule.net.net().transition(transition)?))
+            let net = policy.net(rules.get(key)?.id)?;
+            Some((net.id, net.net.net().transition(transition)?))
         };
+        // The answer to a rule that is gone stands for nothing.
+        let answers = saved.answers.into_iter().filter_map(|answer| {
+            let about = match (answer.rule, answer.tool) {
+                (Some(key), _) => Subject::Rule(rules.get(key.as_str())?.id),
+                (None, tool) => Subject::Tool(Arc::from(tool?)),
+            };
+            Some(Answered { about, granted: answer.granted, until: Time(answer.until_ms) })
+        });
+        session.answers = answers.collect();
         for (id, flight) in saved.flights {
             // What a rule that is gone waited for is not waited for any more: nothing is earned by it.
             let waiting = flight.waiting.iter().filter_map(|it| {
@@ -222,14 +280,16 @@ impl Session {
             let id: Arc<str> = id.into();
             session.leases.0.push_back((deadline, id.clone()));
             let call = flight.call.map(|call| Arc::new(call.into_call()));
-            let flight = Flight { tool: flight.tool.into(), waiting: waiting.collect(), call, deadline };
+            let decision = if flight.is_redacted { Decision::Redact } else { Decision::Allow };
+            let waiting = waiting.collect();
+            let flight = Flight { tool: flight.tool.into(), decision, waiting, call, deadline };
             session.flights.insert(id, flight);
         }
         session.leases.0.make_contiguous().sort();
         for (number, asked) in saved.asked {
             let mut taken: SmallVec<_> = asked.taken.iter().filter_map(|(key, it)| find(key, it)).collect();
             // Of an edited limit there may be less to take now; what was not taken is not given back.
-            taken.retain(|(id, transition)| match (policy.rule(*id), session.markings.get_mut(id)) {
+            taken.retain(|(id, transition)| match (policy.net(*id), session.markings.get_mut(id)) {
                 (Some(rule), Some(marking)) if limit_of(rule).is_some() => {
                     rule.net.net().take(marking, *transition).is_ok()
                 }
@@ -237,6 +297,7 @@ impl Session {
             });
             let asked = Asked {
                 call: asked.call.into_call(),
+                shown: asked.shown,
                 rules: asked
                     .rules
                     .iter()
@@ -245,13 +306,43 @@ impl Session {
                     .collect(),
                 taken,
                 deadline: Time(asked.deadline_ms),
+                allows_late: asked.allows_late,
             };
             session.asked.insert(number, asked);
         }
         Ok(session)
     }
 
-    fn saved_net(&self, rule: &Rule) -> SavedNet {
+    fn saved_rule(&self, policy: &Policy, rule: &Rule) -> SavedNet {
+        let mut saved = policy.net(rule.id).map(|net| self.saved_net(net)).unwrap_or_default();
+        saved.inactive = self.inactive.contains(&rule.id);
+        for (key, id) in windows_of(policy, rule) {
+            if let Some(window) = self.windows.get(&id) {
+                saved.windows.insert(key.clone(), window.times.iter().map(|time| time.0).collect());
+            }
+        }
+        saved
+    }
+
+    fn restore_rule(
+        &mut self,
+        policy: &Policy,
+        rule: &Rule,
+        saved: &SavedNet,
+        held: u64,
+    ) -> Result<(), SavedError> {
+        if saved.inactive {
+            self.inactive.insert(rule.id);
+        }
+        for (key, id) in windows_of(policy, rule) {
+            if let Some(times) = saved.windows.get(key) {
+                self.windows.insert(id, Window { times: times.iter().copied().map(Time).collect() });
+            }
+        }
+        policy.net(rule.id).map_or(Ok(()), |net| self.restore_net(net, saved, held))
+    }
+
+    fn saved_net(&self, rule: &NetRule) -> SavedNet {
         let net = rule.net.net();
         let marking = self.markings.get(&rule.id);
         let by_place = |marking: &Marking| {
@@ -262,15 +353,12 @@ impl Session {
             limit: marking.and_then(|_| limit_of(rule)),
             overspent: self.overspent.get(&rule.id).copied().unwrap_or(0),
             notes: self.notes.get(&rule.id).cloned().unwrap_or_default(),
-            inactive: self.inactive.contains(&rule.id),
+            ..SavedNet::default()
         }
     }
 
     /// Restores a net's state; of a limit without the `held` tokens that questions hold.
-    fn restore_net(&mut self, rule: &Rule, saved: &SavedNet, held: u64) -> Result<(), SavedError> {
-        if saved.inactive {
-            self.inactive.insert(rule.id);
-        }
+    fn restore_net(&mut self, rule: &NetRule, saved: &SavedNet, held: u64) -> Result<(), SavedError> {
         if !saved.notes.is_empty() {
             self.notes.insert(rule.id, saved.notes.clone());
         }
@@ -303,7 +391,24 @@ impl Session {
     }
 }
 
-fn limit_of(rule: &Rule) -> Option<u64> {
+impl SavedAnswer {
+    fn of(answer: &Answered, policy: &Policy) -> Self {
+        let (rule, tool) = match &answer.about {
+            Subject::Rule(rule) => (policy.rule(*rule).map(|rule| rule.key.clone()), None),
+            Subject::Tool(tool) => (None, Some(tool.to_string())),
+        };
+        Self { rule, tool, granted: answer.granted, until_ms: answer.until.0 }
+    }
+}
+
+/// The windows of a rule by the names they are kept under.
+fn windows_of<'p>(policy: &'p Policy, rule: &Rule) -> impl Iterator<Item = (&'p String, WindowId)> {
+    let id = rule.id;
+    let keys = policy.clause(id).map(|clause| clause.windows.as_slice()).unwrap_or_default();
+    keys.iter().zip(0..).map(move |(key, step)| (key, WindowId { rule: id, step }))
+}
+
+fn limit_of(rule: &NetRule) -> Option<u64> {
     match &rule.statement {
         Statement::Limit { count, .. } => Some(count.get()),
         _ => None,
@@ -322,7 +427,9 @@ fn is_false(flag: &bool) -> bool {
 
 impl SavedCall {
     fn of(call: &Call) -> Self {
-        let About { sender, principal, context, metadata, environment, cwd, parent } = call.about.clone();
+        let About { sender, principal, context, metadata, environment, cwd, parent, links } =
+            call.about.clone();
+        let owned = |(path, real): (&str, Option<&str>)| (path.to_owned(), real.map(ToOwned::to_owned));
         Self {
             session: call.session.clone(),
             id: call.id.clone(),
@@ -336,6 +443,7 @@ impl SavedCall {
             environment,
             cwd,
             parent,
+            links: links.map(|links| links.iter().map(owned).collect()),
         }
     }
 
@@ -353,8 +461,41 @@ impl SavedCall {
             environment,
             cwd,
             parent,
+            links,
         } = self;
-        let about = About { sender, principal, context, metadata, environment, cwd, parent };
+        let links = links.map(|links| links.into_iter().collect());
+        let about = About { sender, principal, context, metadata, environment, cwd, parent, links };
         Call { session, id, tool, input, at: Time(at_ms), about }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lockgate_call::Links;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_saved_call_is_the_same_call_when_it_is_read_again() {
+        let links: Links = [("/desk/a".to_owned(), Some("/etc".to_owned())), ("/desk/b".to_owned(), None)]
+            .into_iter()
+            .collect();
+        let mut call = Call::new("1", "bash").with("command", "ls").at(Time(7));
+        call.about = About {
+            sender: Some(json!("me")),
+            principal: Some(json!({ "role": "dev" })),
+            context: Some(json!(1)),
+            metadata: Some(json!([2])),
+            environment: Some("test".into()),
+            cwd: Some("/desk".into()),
+            parent: Some("0".into()),
+            links: Some(links),
+        };
+        for call in [call, Call::new("2", "ls")] {
+            let saved = serde_json::to_string(&SavedCall::of(&call)).unwrap();
+            let read: SavedCall = serde_json::from_str(&saved).unwrap();
+            assert_eq!(read.into_call(), call);
+        }
     }
 }

@@ -4,7 +4,7 @@
 //! undoes everything, which is why a refusal can never leave half a change behind.
 
 use lockgate_petri::{Marking, TransitionId};
-use lockgate_policy::{Policy, Rule, RuleId};
+use lockgate_policy::{NetRule, Policy, RuleId};
 
 use crate::{
     event::{Move, Moves},
@@ -23,14 +23,14 @@ impl<'a> Scratch<'a> {
         Self { policy, session, moves: Moves::new(), notes: Vec::new() }
     }
 
-    pub(crate) fn marking<'b>(&'b self, rule: &'b Rule) -> &'b Marking {
+    pub(crate) fn marking<'b>(&'b self, rule: &'b NetRule) -> &'b Marking {
         let moved = self.moves.iter().find(|it| it.rule == rule.id).map(|it| &it.marking);
         moved.or_else(|| self.session.markings.get(&rule.id)).unwrap_or_else(|| rule.net.start())
     }
 
     /// Fires a transition and whatever then fires by itself. What is not enabled, or would not come to rest,
     /// changes nothing.
-    pub(crate) fn fire(&mut self, rule: &Rule, transition: TransitionId) -> bool {
+    pub(crate) fn fire(&mut self, rule: &NetRule, transition: TransitionId) -> bool {
         let mut marking = self.marking(rule).clone();
         let net = rule.net.net();
         let fired = net.fire(&mut marking, transition).is_ok() && net.advance(&mut marking);
@@ -41,7 +41,7 @@ impl<'a> Scratch<'a> {
     }
 
     /// Takes what a transition would consume, for as long as a human decides.
-    pub(crate) fn take(&mut self, rule: &Rule, transition: TransitionId) -> bool {
+    pub(crate) fn take(&mut self, rule: &NetRule, transition: TransitionId) -> bool {
         let mut marking = self.marking(rule).clone();
         let taken = rule.net.net().take(&mut marking, transition).is_ok();
         if taken {
@@ -53,7 +53,7 @@ impl<'a> Scratch<'a> {
     /// Gives back what was taken.
     pub(crate) fn give_back(&mut self, taken: &[(RuleId, TransitionId)]) {
         for (rule, transition) in taken {
-            if let Some(rule) = self.policy.rule(*rule) {
+            if let Some(rule) = self.policy.net(*rule) {
                 let mut marking = self.marking(rule).clone();
                 rule.net.net().give_back(&mut marking, *transition);
                 // What is cut short here goes on at the next firing; until then less is open, not more.
@@ -85,7 +85,7 @@ impl<'a> Scratch<'a> {
         (self.moves, self.notes)
     }
 
-    fn put(&mut self, rule: &Rule, marking: Marking) {
+    fn put(&mut self, rule: &NetRule, marking: Marking) {
         if *self.marking(rule) == marking {
             return;
         }

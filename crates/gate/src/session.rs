@@ -13,12 +13,17 @@ use std::{
 
 use lockgate_call::{Call, Time};
 use lockgate_petri::{Marking, TransitionId};
-use lockgate_policy::{Policy, RuleId};
+use lockgate_policy::{
+    Decision, Policy, RuleId,
+    window::{Window, WindowId},
+};
 use serde_json::{Map, Value};
 use smallvec::SmallVec;
 
 use crate::{
-    event::{Closing, Event, Move},
+    commons::{Answered, keep_answer},
+    event::{Closing, Event, Move, Remembered},
+    rulebook::Terms,
     saved::SavedNet,
 };
 
@@ -36,6 +41,18 @@ pub struct Session {
     pub(crate) halted: Option<String>,
     pub(crate) approvals_made: u64,
     pub(crate) counts: Counts,
+    /// What the trusted caller said about the session.
+    pub(crate) attributes: Map<String, Value>,
+    /// Calls let pass, of the tools whose calls some rule counts.
+    pub(crate) per_tool: Table<Arc<str>, u64>,
+    /// When calls were made, as far as some rule still wants to know.
+    pub(crate) windows: Table<WindowId, Window>,
+    /// The kinds of sensitive data seen, in the order in which they were.
+    pub(crate) taints: Vec<Arc<str>>,
+    /// Whether a result held sensitive data, and nobody has cleared that since.
+    pub(crate) is_tainted: bool,
+    /// Answers of humans that still stand.
+    pub(crate) answers: Vec<Answered>,
     /// What was spent of a limit beyond what it was lowered to, for the day it is raised again.
     pub(crate) overspent: BTreeMap<RuleId, u64>,
     /// The state of rules that the policy no longer has, kept for the day they come back.
@@ -44,7 +61,7 @@ pub struct Session {
     pub(crate) clock: Time,
 }
 
-type Table<K, V> = hashbrown::HashMap<K, V, foldhash::fast::RandomState>;
+pub(crate) type Table<K, V> = hashbrown::HashMap<K, V, foldhash::fast::RandomState>;
 
 /// The ids of flights in the order in which their leases end; landed ones may still be listed.
 #[derive(Clone, Debug, Default)]
@@ -74,6 +91,8 @@ pub struct Counts {
 pub struct Flight {
     /// The tool that runs.
     pub tool: Arc<str>,
+    /// What was decided about it.
+    pub decision: Decision,
     /// What fires when the result says success.
     pub waiting: SmallVec<[Waiting; 1]>,
     /// The call, kept only for result hooks.
@@ -98,12 +117,16 @@ pub struct Waiting {
 pub struct Asked {
     /// The call as it was asked about; a grant is for exactly this.
     pub call: Call,
+    /// The input as a human may see it, where rules want something masked.
+    pub shown: Option<Box<Map<String, Value>>>,
     /// The rules that want the human.
     pub rules: Vec<RuleId>,
     /// The transitions whose tokens are taken while the human decides.
     pub taken: SmallVec<[(RuleId, TransitionId); 2]>,
     /// When the question lapses.
     pub deadline: Time,
+    /// Whether every rule that wants the human takes nobody's answer for a yes by then.
+    pub allows_late: bool,
 }
 
 /// The name of a question put to a human, unique over all sessions: `a3@session`.
@@ -119,50 +142,74 @@ impl Session {
     /// Takes in what happened. Nothing else changes a session.
     pub fn apply(&mut self, event: &Event) {
         match event {
-            Event::Allowed { id, at, flight, moves, notes } => {
+            Event::Allowed { id, at, flight, moves, notes, remembered } => {
                 self.see(*at);
                 self.counts.attempts += 1;
                 self.counts.tool_calls += 1;
                 self.make(moves);
                 self.note(notes);
+                self.remember(*at, remembered.as_deref());
                 self.leases.0.push_back((flight.deadline, id.clone()));
                 self.flights.insert(id.clone(), flight.clone());
             }
-            Event::Blocked { at, .. } => {
+            Event::Blocked { at, remembered, .. } => {
                 self.see(*at);
                 self.counts.attempts += 1;
+                self.remember(*at, remembered.as_deref());
             }
-            Event::Asked { at, number, asked, moves } => {
+            Event::Asked { at, number, asked, moves, remembered } => {
                 self.see(*at);
                 self.approvals_made = *number;
                 self.make(moves);
                 self.asked.insert(*number, (**asked).clone());
+                self.remember(*at, remembered.as_deref());
             }
-            Event::Closed { at, number, how, moves } => {
+            Event::Closed { at, number, how, moves, answers } => {
                 self.see(*at);
                 self.make(moves);
                 self.asked.remove(number);
+                answers.iter().for_each(|answer| keep_answer(&mut self.answers, *at, answer));
                 // A question nobody answered in time ends a call that was never decided otherwise.
                 if *how == Closing::Expired {
                     self.counts.attempts += 1;
                 }
             }
-            Event::Settled { id, at, moves, notes, .. } => {
+            Event::Settled { id, at, moves, notes, remembered, .. } => {
                 self.see(*at);
                 self.make(moves);
                 self.note(notes);
+                self.remember(*at, remembered.as_deref());
                 self.land(id);
             }
             Event::Lapsed { id, at } => {
                 self.see(*at);
                 self.land(id);
             }
-            Event::Stray { at, .. } => self.see(*at),
+            Event::Stray { at, remembered, .. } => {
+                self.see(*at);
+                self.remember(*at, remembered.as_deref());
+            }
             Event::Activated { rule } => {
                 self.inactive.remove(rule);
             }
             Event::Deactivated { rule } => {
                 self.inactive.insert(*rule);
+            }
+            Event::Described { attributes } => {
+                for (name, value) in attributes {
+                    match value {
+                        Value::Null => self.attributes.shift_remove(name),
+                        value => self.attributes.insert(name.clone(), value.clone()),
+                    };
+                }
+            }
+            Event::Seeded { counts, per_tool } => {
+                self.counts = *counts;
+                self.per_tool.extend(per_tool.iter().cloned());
+            }
+            Event::Untainted => {
+                self.taints.clear();
+                self.is_tainted = false;
             }
             Event::Halted { reason } => self.halted = Some(reason.clone()),
             Event::Resumed => self.halted = None,
@@ -186,7 +233,7 @@ impl Session {
 
     /// Where a rule stands; none if it is not of this policy.
     pub fn marking<'a>(&'a self, policy: &'a Policy, rule: RuleId) -> Option<&'a Marking> {
-        self.markings.get(&rule).or_else(|| policy.rule(rule).map(|rule| rule.net.start()))
+        self.markings.get(&rule).or_else(|| policy.net(rule).map(|rule| rule.net.start()))
     }
 
     /// Whether a rule takes part in this session.
@@ -219,6 +266,44 @@ impl Session {
         self.clock
     }
 
+    /// What the trusted caller said about the session.
+    pub fn attributes(&self) -> &Map<String, Value> {
+        &self.attributes
+    }
+
+    /// Calls let pass, of the tools whose calls some rule counts.
+    pub fn per_tool(&self) -> impl Iterator<Item = (&Arc<str>, u64)> {
+        self.per_tool.iter().map(|(tool, calls)| (tool, *calls))
+    }
+
+    /// The kinds of sensitive data seen, in the order in which they were.
+    pub fn taints(&self) -> &[Arc<str>] {
+        &self.taints
+    }
+
+    /// Whether nobody has called, asked or said anything yet.
+    pub fn is_fresh(&self) -> bool {
+        self.counts == Counts::default() && self.asked.is_empty()
+    }
+
+    /// Marks are of the moment the session has reached: time never runs backwards in it.
+    fn remember(&mut self, at: Time, remembered: Option<&Remembered>) {
+        let Some(Remembered { marks, counted, taints, is_tainted }) = remembered else { return };
+        let at = at.max(self.clock);
+        for mark in marks {
+            self.windows.entry(mark.window).or_default().change(at, &mark.change);
+        }
+        for counter in counted {
+            *self.per_tool.entry(counter.clone()).or_default() += 1;
+        }
+        for kind in taints {
+            if !self.taints.contains(kind) {
+                self.taints.push(kind.clone());
+            }
+        }
+        self.is_tainted |= is_tainted;
+    }
+
     fn see(&mut self, at: Time) {
         self.clock = self.clock.max(at);
     }
@@ -247,6 +332,14 @@ impl Session {
         if self.leases.0.len() > 2 * flights.len() + 16 {
             self.leases.0.retain(|lease| !is_over(lease));
         }
+    }
+}
+
+impl Asked {
+    /// When the question is closed. One that nobody's answer grants stays open for a while, for its asker to
+    /// learn that.
+    pub(crate) fn ends(&self, terms: &Terms) -> Time {
+        if self.allows_late { self.deadline.after_ms(terms.approval_ms) } else { self.deadline }
     }
 }
 

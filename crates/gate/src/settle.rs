@@ -1,19 +1,24 @@
 //! Takes in a tool's result.
 //!
 //! [`settle`] fires what waited for success. Results are matched by session and call id: a second result, a
-//! result for an unknown id or another tool's changes nothing and is recorded. Like `judge` it is pure.
+//! result for an unknown id or another tool's changes nothing and is recorded. What may be passed on of the
+//! output is decided by `output.rs`. Like `judge` it is pure.
 
 use std::sync::Arc;
 
 use lockgate_call::{Call, Time};
+use lockgate_policy::{Counted, Decision, Heard, window::Marks};
 use serde_json::Value;
+use smallvec::SmallVec;
 
 use crate::{
-    event::Event,
+    commons::{Shared, Stand},
+    event::{Event, Remembered},
     judge::{Events, lapsed},
+    output::{Checked, OutputDecision, check_output},
     rulebook::{Rulebook, Success},
     scratch::Scratch,
-    session::Session,
+    session::Flight,
 };
 
 /// What a tool's run came to.
@@ -51,21 +56,49 @@ impl Outcome {
 pub struct Settlement {
     /// Whether a call waited for it.
     pub settled: bool,
-    /// Why it changed nothing, where it did not.
+    /// What is decided about the output.
+    pub decision: OutputDecision,
+    /// Why it changed nothing, or why the output is not passed on as it is.
     pub reason: Option<String>,
+    /// The output to pass on instead, where it is another.
+    pub output: Option<Value>,
+    /// What rules on results would have done, had they acted.
+    pub warnings: Vec<String>,
+    /// The kinds of sensitive data found in the output, as far as some rule wants to know.
+    pub found: Vec<Arc<str>>,
     /// What the session has to take in; a gate has done so already and leaves this empty.
     pub events: Events,
+    /// What all sessions have to take in with it.
+    pub shared: Vec<Shared>,
 }
 
 /// Takes in a result.
-pub fn settle(rulebook: &Rulebook, session: &Session, outcome: &Outcome) -> Settlement {
+pub fn settle<'a>(rulebook: &Rulebook, stand: impl Into<Stand<'a>>, outcome: &Outcome) -> Settlement {
+    let Stand { session, commons } = stand.into();
     let mut events = lapsed(rulebook, session, outcome.at);
     let session = session.after(&events);
-    let stray = |mut events: Events, reason: String| {
-        events.push(Event::Stray { id: outcome.id.clone(), at: outcome.at });
-        Settlement { settled: false, reason: Some(reason), events }
+    let stand = Stand { session: &session, commons };
+    let flight = session.flights.get_key_value(outcome.id.as_str());
+    // A result that nobody waits for is looked at like any other: it will be shown to the agent all the same.
+    let tool = flight.map(|(_, flight)| &*flight.tool).or(outcome.tool.as_deref());
+    let masks = match flight {
+        Some((_, flight)) => flight.decision == Decision::Redact,
+        None => rulebook.policy.clauses().iter().any(|clause| clause.wants == Decision::Redact),
     };
-    let Some((id, flight)) = session.flights.get_key_value(outcome.id.as_str()) else {
+    let Checked { decision, reason, output, warnings, found } = check_output(
+        rulebook,
+        tool,
+        &call_of(flight.map(|(_, flight)| flight), outcome),
+        outcome.output.as_ref(),
+        masks,
+    );
+    let settlement = Settlement { decision, reason, output, warnings, found, ..Settlement::default() };
+    let stray = |mut events: Events, reason: String| {
+        let remembered = seen(rulebook, &settlement.found, Marks::new());
+        events.push(Event::Stray { id: outcome.id.clone(), at: outcome.at, remembered });
+        Settlement { reason: Some(reason), events, ..settlement.clone() }
+    };
+    let Some((id, flight)) = flight else {
         return stray(events, format!("no call with id '{}' is waiting for a result", outcome.id));
     };
     if let Some(tool) = outcome.tool.as_ref().filter(|tool| ***tool != *flight.tool) {
@@ -75,18 +108,39 @@ pub fn settle(rulebook: &Rulebook, session: &Session, outcome: &Outcome) -> Sett
         );
     }
     let mut scratch = Scratch::new(&rulebook.policy, &session);
+    fire_waiting(rulebook, &mut scratch, flight, outcome);
+    let at = outcome.at.max(session.clock);
+    let (remembered, shared) = remember(rulebook, stand, flight, outcome, &settlement.found);
+    let (moves, notes) = scratch.into_changes();
+    events.push(Event::Settled { id: id.clone(), at, ok: outcome.ok, moves, notes, remembered });
+    Settlement { settled: true, events, shared, ..settlement }
+}
+
+/// What may be passed on of a result, whatever the session.
+pub(crate) fn look_at(rulebook: &Rulebook, call: &Call, outcome: &Outcome) -> Settlement {
+    let Checked { decision, reason, output, warnings, found } =
+        check_output(rulebook, Some(&call.tool), call, outcome.output.as_ref(), false);
+    Settlement { decision, reason, output, warnings, found, ..Settlement::default() }
+}
+
+/// The call a result belongs to. Where it was not kept, what little is known of it.
+fn call_of(flight: Option<&Flight>, outcome: &Outcome) -> Arc<Call> {
+    let tool = flight.map(|flight| &*flight.tool).or(outcome.tool.as_deref()).unwrap_or_default();
+    let little = || Arc::new(Call::new(outcome.id.as_str(), tool).in_session(&*outcome.session));
+    flight.and_then(|flight| flight.call.clone()).unwrap_or_else(little)
+}
+
+/// Fires what waited for success.
+fn fire_waiting(rulebook: &Rulebook, scratch: &mut Scratch<'_>, flight: &Flight, outcome: &Outcome) {
     // A rule that was deactivated meanwhile still learns what it waited for.
     for waiting in flight.waiting.iter().filter(|_| outcome.ok) {
-        let Some(rule) = rulebook.policy.rule(waiting.rule) else { continue };
+        let Some(rule) = rulebook.policy.net(waiting.rule) else { continue };
         // What is not enabled any more was earned by another call in the meantime.
         if !scratch.fire(rule, waiting.transition) {
             continue;
         }
         if let Some(hook) = rulebook.hooks.result_hook(rule.id) {
-            // A hook that was not there when the call was judged learns what little is known.
-            let little =
-                || Arc::new(Call::new(outcome.id.as_str(), &*flight.tool).in_session(&*outcome.session));
-            let call = flight.call.clone().unwrap_or_else(little);
+            let call = call_of(Some(flight), outcome);
             let transition = rule.net.net().transition_name(waiting.transition);
             let success = Success { call: &call, deed: &waiting.deed, transition };
             let Ok(()) = scratch.with_notes(rule.id, |notes| {
@@ -95,8 +149,32 @@ pub fn settle(rulebook: &Rulebook, session: &Session, outcome: &Outcome) -> Sett
             });
         }
     }
-    let (moves, notes) = scratch.into_changes();
-    let at = outcome.at.max(session.clock);
-    events.push(Event::Settled { id: id.clone(), at, ok: outcome.ok, moves, notes });
-    Settlement { settled: true, reason: None, events }
+}
+
+/// What a result leaves beside markings: successes that open something, and sensitive data that was seen.
+fn remember(
+    rulebook: &Rulebook,
+    stand: Stand<'_>,
+    flight: &Flight,
+    outcome: &Outcome,
+    found: &[Arc<str>],
+) -> (Option<Box<Remembered>>, Vec<Shared>) {
+    let policy = &rulebook.policy;
+    if policy.clauses().is_empty() {
+        return (None, Vec::new());
+    }
+    let at = outcome.at.max(stand.session.clock);
+    let (tool, decision) = (&*flight.tool, flight.decision);
+    let heard = Heard { tool, decision, succeeded: true, refused_by: &|_| false, at };
+    let Counted { marks, shared } =
+        if outcome.ok { policy.marks(&heard, &stand) } else { Counted::default() };
+    let shared = if shared.is_empty() { Vec::new() } else { vec![Shared::Marked { at, marks: shared }] };
+    (seen(rulebook, found, marks), shared)
+}
+
+/// Sensitive data that was seen, and windows a success counts for.
+fn seen(rulebook: &Rulebook, found: &[Arc<str>], marks: Marks) -> Option<Box<Remembered>> {
+    let taints = if rulebook.policy.watches_taints() { found.to_vec() } else { Vec::new() };
+    let remembered = Remembered { marks, counted: SmallVec::new(), is_tainted: !taints.is_empty(), taints };
+    (remembered != Remembered::default()).then(|| Box::new(remembered))
 }

@@ -6,9 +6,13 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use lockgate_policy::{Rule, Scope, Statement};
+use lockgate_policy::{
+    Clause, Decision, Mode, NetRule, Policy, Scope, Statement,
+    clause::{Fact, Standing},
+};
 
 use crate::{
+    commons::Stand,
     rulebook::Rulebook,
     session::{ApprovalId, Counts, Session},
 };
@@ -26,8 +30,20 @@ pub struct Status {
     pub approvals: Vec<ApprovalStatus>,
     /// How often the session called.
     pub counts: Counts,
+    /// How often it called tools whose calls some rule counts, by name.
+    pub per_tool: Vec<(String, u64)>,
+    /// What the trusted caller said about it.
+    pub attributes: serde_json::Map<String, serde_json::Value>,
+    /// The kinds of sensitive data it has seen.
+    pub taints: Vec<Arc<str>>,
+    /// Whether that has closed tools.
+    pub is_tainted: bool,
     /// Why it is halted, if it is.
     pub halted: Option<String>,
+    /// What rules that look at calls say about tools whatever the call, in words.
+    pub standing_words: Vec<Words>,
+    /// What is decided where no rule has a say; none where no rule looks at calls.
+    pub otherwise: Option<Decision>,
 }
 
 /// Where one net stands.
@@ -76,25 +92,36 @@ pub struct ApprovalStatus {
 }
 
 impl Status {
-    pub(crate) fn of(rulebook: &Rulebook, id: &str, session: &Session) -> Self {
+    pub(crate) fn of(rulebook: &Rulebook, id: &str, stand: Stand<'_>) -> Self {
+        let Stand { session, commons } = stand;
         let policy = &rulebook.policy;
         let mut pending: Vec<String> = session.flights().map(|(id, _)| id.to_string()).collect();
         pending.sort();
+        let mut per_tool: Vec<_> =
+            session.per_tool().map(|(tool, calls)| (tool.to_string(), calls)).collect();
+        per_tool.sort();
         let name_of = |rule: &lockgate_policy::RuleId| policy.rule(*rule).map(|rule| rule.name.clone());
         let approvals = session.asked().iter().map(|(number, asked)| ApprovalStatus {
             approval: ApprovalId { session: id.to_owned(), number: *number },
             id: asked.call.id.clone(),
             tool: asked.call.tool.clone(),
-            input: asked.call.input.clone(),
+            input: asked.shown.as_deref().unwrap_or(&asked.call.input).clone(),
             rules: asked.rules.iter().filter_map(name_of).collect(),
         });
         Self {
             session: id.to_owned(),
-            nets: policy.rules().iter().map(|rule| NetStatus::of(rule, session)).collect(),
+            nets: policy.nets().iter().map(|rule| NetStatus::of(rule, session)).collect(),
             pending,
             approvals: approvals.collect(),
             counts: session.counts(),
-            halted: session.halted().map(str::to_owned),
+            per_tool,
+            attributes: session.attributes.clone(),
+            taints: session.taints.clone(),
+            is_tainted: session.is_tainted,
+            halted: commons.halted().or(session.halted()).map(str::to_owned),
+            standing_words: standing_words(policy, session),
+            otherwise: (!policy.clauses().is_empty())
+                .then(|| policy.default_clause().map_or(Decision::Allow, |clause| clause.wants)),
         }
     }
 
@@ -115,16 +142,27 @@ impl Status {
         let mut open: BTreeMap<&str, ()> = BTreeMap::new();
         let mut closed: BTreeMap<&str, ()> = BTreeMap::new();
         let mut human: BTreeMap<&str, ()> = BTreeMap::new();
-        for words in self.nets.iter().filter(|net| net.active).filter_map(|net| net.words.as_ref()) {
+        let of_nets = self.nets.iter().filter(|net| net.active).filter_map(|net| net.words.as_ref());
+        for words in of_nets.chain(&self.standing_words) {
             match words {
                 Words::Open(text) => open.insert(text, ()),
                 Words::Closed(text) => closed.insert(text, ()),
                 Words::Human(text) => human.insert(text, ()),
             };
         }
-        let mut text =
-            "## Tool rules\n\nEvery tool call is checked before it runs. Tools not named here are open.\n"
-                .to_owned();
+        let others = match self.otherwise {
+            None => "Tools not named here are open.",
+            Some(Decision::Allow) => {
+                "Other calls are open, unless a rule objects to what they say, when they come or what came before \
+                 them."
+            }
+            Some(Decision::Redact) => {
+                "In other calls sensitive data is masked, unless a rule says otherwise."
+            }
+            Some(Decision::Ask) => "A human decides about other calls, unless a rule allows or refuses them.",
+            Some(Decision::Block) => "Other calls are closed, unless a rule allows them.",
+        };
+        let mut text = format!("## Tool rules\n\nEvery tool call is checked before it runs. {others}\n");
         if let Some(reason) = &self.halted {
             text.push_str(&format!("\nEverything is halted: {reason}\n"));
         }
@@ -153,7 +191,7 @@ impl Status {
 }
 
 impl NetStatus {
-    fn of(rule: &Rule, session: &Session) -> Self {
+    fn of(rule: &NetRule, session: &Session) -> Self {
         let net = rule.net.net();
         let marking = session.markings.get(&rule.id).unwrap_or_else(|| rule.net.start());
         let held = net.places().filter(|place| marking.tokens(*place) > 0);
@@ -170,8 +208,36 @@ impl NetStatus {
     }
 }
 
+/// What clauses say about the tools they name, whatever the call: only that can be told without one.
+fn standing_words(policy: &Policy, session: &Session) -> Vec<Words> {
+    let acts = |clause: &&Clause| clause.mode == Mode::Enforce && session.is_active(clause.id);
+    let is_met = |fact: &Fact| matches!(fact, Fact::Tainted) && session.is_tainted;
+    let standing = policy.clauses().iter().filter(acts).filter(|clause| clause.facts.iter().all(is_met));
+    let mut named: BTreeMap<&str, &Clause> = BTreeMap::new();
+    for clause in standing {
+        for tool in &clause.tools {
+            let strictest = named.entry(tool).or_insert(clause);
+            if clause.wants > strictest.wants {
+                *strictest = clause;
+            }
+        }
+    }
+    let words = |(tool, clause): (&str, &Clause)| match (clause.wants, clause.standing) {
+        // Where everything is open, saying so of some tools would be no news.
+        (Decision::Allow, _) => clause.is_credit.then(|| Words::Open(format!("`{tool}`"))),
+        (Decision::Redact, _) => Some(Words::Open(format!("`{tool}`, with its sensitive data masked"))),
+        (Decision::Ask, Standing::Once) => Some(Words::Human(format!("`{tool}`, each time"))),
+        (Decision::Ask, _) => Some(Words::Human(format!("`{tool}`; the answer stands for a while"))),
+        (Decision::Block, _) if clause.facts.is_empty() => Some(Words::Closed(format!("`{tool}`: for good"))),
+        (Decision::Block, _) => Some(Words::Closed(format!(
+            "`{tool}`: this session has seen sensitive data; a human can open it"
+        ))),
+    };
+    named.into_iter().filter_map(words).collect()
+}
+
 /// Where a rule stands, in words the model can act on.
-fn words(rule: &Rule, marking: &lockgate_petri::Marking) -> Option<Words> {
+fn words(rule: &NetRule, marking: &lockgate_petri::Marking) -> Option<Words> {
     let tokens = |place: &str| rule.net.net().place(place).map_or(0, |place| marking.tokens(place));
     let times = |count: u64| if count == 1 { "once".to_owned() } else { format!("{count} times") };
     Some(match &rule.statement {
@@ -202,7 +268,7 @@ fn words(rule: &Rule, marking: &lockgate_petri::Marking) -> Option<Words> {
     })
 }
 
-fn words_of_net(rule: &Rule, marking: &lockgate_petri::Marking, name: &str) -> Option<Words> {
+fn words_of_net(rule: &NetRule, marking: &lockgate_petri::Marking, name: &str) -> Option<Words> {
     let net = rule.net.net();
     let is_open = |tool: &Arc<str>| rule.net.transitions_of(tool).any(|it| net.is_enabled(marking, it));
     let gated: Vec<Arc<str>> =

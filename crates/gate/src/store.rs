@@ -6,12 +6,16 @@
 
 use std::{
     hash::{BuildHasher, RandomState},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
 };
 
 use hashbrown::HashTable;
 
-use crate::{event::Event, session::Session};
+use crate::{
+    commons::{Commons, Shared},
+    event::Event,
+    session::Session,
+};
 
 /// Where sessions rest.
 pub trait Store: Send + Sync {
@@ -19,7 +23,22 @@ pub trait Store: Send + Sync {
     ///
     /// # Errors
     /// When the store cannot be reached. The gate then blocks.
-    fn open<'a>(&'a self, session: &'a str) -> Result<Box<dyn OpenedSession + 'a>, StoreError>;
+    fn open<'a>(&'a self, session: &'a str, reach: Reach) -> Result<Box<dyn OpenedSession + 'a>, StoreError>;
+
+    /// Stores what happened to all sessions together, whatever else goes on.
+    ///
+    /// # Errors
+    /// When the store cannot be reached.
+    fn commit_shared(&self, shared: &[Shared]) -> Result<(), StoreError>;
+}
+
+/// How far a decision reaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// It changes nothing but the session.
+    Session,
+    /// It may change what all sessions share, so no other such decision may come in between.
+    Commons,
 }
 
 /// A session opened for one decision.
@@ -27,11 +46,14 @@ pub trait OpenedSession {
     /// The session as it stands.
     fn session(&self) -> &Session;
 
+    /// What all sessions share, as it stands.
+    fn commons(&self) -> &Commons;
+
     /// Stores what happened, all of it or nothing.
     ///
     /// # Errors
     /// [`StoreError::Conflict`] if somebody else was first: open the session again and judge again.
-    fn commit(self: Box<Self>, events: &[Event]) -> Result<(), StoreError>;
+    fn commit(self: Box<Self>, events: &[Event], shared: &[Shared]) -> Result<(), StoreError>;
 }
 
 /// Why a store could not do its work.
@@ -54,6 +76,7 @@ pub struct MemoryStore {
     /// Session ids come from outside and are not bounded, so they are hashed against crafted collisions.
     hasher: RandomState,
     shards: Vec<Mutex<Shard>>,
+    commons: RwLock<Commons>,
 }
 
 /// Some of the sessions, by name, and a table to find them.
@@ -66,7 +89,7 @@ struct Shard {
 impl Default for MemoryStore {
     fn default() -> Self {
         let shards = (0..SHARDS).map(|_| Mutex::default()).collect();
-        Self { hasher: RandomState::new(), shards }
+        Self { hasher: RandomState::new(), shards, commons: RwLock::default() }
     }
 }
 
@@ -79,13 +102,18 @@ impl MemoryStore {
     /// A store that already holds one session.
     pub fn with_session(id: &str, session: Session) -> Self {
         let store = Self::new();
-        if let Ok(mut locked) = store.lock(id) {
+        if let Ok(mut locked) = store.lock(id, Reach::Session) {
             *locked.session_mut() = session;
         }
         store
     }
 
-    fn lock(&self, session: &str) -> Result<Locked<'_>, StoreError> {
+    /// What is shared is locked before the session, always: so nobody waits in a circle.
+    fn lock(&self, session: &str, reach: Reach) -> Result<Locked<'_>, StoreError> {
+        let commons = match reach {
+            Reach::Session => Commonly::Reading(self.commons.read().unwrap_or_else(PoisonError::into_inner)),
+            Reach::Commons => Commonly::Writing(self.commons.write().unwrap_or_else(PoisonError::into_inner)),
+        };
         let hash = self.hasher.hash_one(session);
         let number = usize::try_from(hash % (SHARDS as u64)).unwrap_or_default();
         let no_shard = || StoreError::Unavailable("the memory store has no such shard".to_owned());
@@ -93,7 +121,7 @@ impl MemoryStore {
         let mut shard =
             self.shards.get(number).ok_or_else(no_shard)?.lock().unwrap_or_else(PoisonError::into_inner);
         let index = shard.index_of(hash, session, &self.hasher);
-        Ok(Locked { shard, index })
+        Ok(Locked { shard, index, commons })
     }
 }
 
@@ -112,8 +140,14 @@ impl Shard {
 }
 
 impl Store for MemoryStore {
-    fn open<'a>(&'a self, session: &'a str) -> Result<Box<dyn OpenedSession + 'a>, StoreError> {
-        Ok(Box::new(self.lock(session)?))
+    fn open<'a>(&'a self, session: &'a str, reach: Reach) -> Result<Box<dyn OpenedSession + 'a>, StoreError> {
+        Ok(Box::new(self.lock(session, reach)?))
+    }
+
+    fn commit_shared(&self, shared: &[Shared]) -> Result<(), StoreError> {
+        let mut commons = self.commons.write().unwrap_or_else(PoisonError::into_inner);
+        shared.iter().for_each(|event| commons.apply(event));
+        Ok(())
     }
 }
 
@@ -121,6 +155,13 @@ impl Store for MemoryStore {
 struct Locked<'a> {
     shard: MutexGuard<'a, Shard>,
     index: usize,
+    commons: Commonly<'a>,
+}
+
+/// What is shared, for as long as a decision takes.
+enum Commonly<'a> {
+    Reading(RwLockReadGuard<'a, Commons>),
+    Writing(RwLockWriteGuard<'a, Commons>),
 }
 
 #[expect(clippy::indexing_slicing, reason = "an index was given out by this shard, which only grows")]
@@ -136,7 +177,22 @@ impl OpenedSession for Locked<'_> {
         &self.shard.sessions[self.index].1
     }
 
-    fn commit(mut self: Box<Self>, events: &[Event]) -> Result<(), StoreError> {
+    fn commons(&self) -> &Commons {
+        match &self.commons {
+            Commonly::Reading(commons) => commons,
+            Commonly::Writing(commons) => commons,
+        }
+    }
+
+    fn commit(mut self: Box<Self>, events: &[Event], shared: &[Shared]) -> Result<(), StoreError> {
+        match &mut self.commons {
+            Commonly::Writing(commons) => shared.iter().for_each(|event| commons.apply(event)),
+            Commonly::Reading(_) if shared.is_empty() => {}
+            Commonly::Reading(_) => {
+                let why = "a decision that was to change one session would change them all";
+                return Err(StoreError::Unavailable(why.to_owned()));
+            }
+        }
         let session = self.session_mut();
         events.iter().for_each(|event| session.apply(event));
         Ok(())

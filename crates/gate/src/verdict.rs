@@ -5,23 +5,12 @@
 
 use std::sync::Arc;
 
-use lockgate_policy::{Audience, Deeds, Mode, Rule, RuleId, Scope, Statement};
+use lockgate_policy::{
+    Audience, Decision, Deeds, Mode, NetRule, Rule, RuleId, Scope, Statement, clause::Rank,
+};
 use serde_json::{Map, Value};
 
 use crate::session::ApprovalId;
-
-/// What is decided about a call; the later one is the stricter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Decision {
-    /// The tool may run.
-    Allow,
-    /// The tool may run on a changed input.
-    Redact,
-    /// A human has to agree first.
-    Ask,
-    /// The tool must not run.
-    Block,
-}
 
 /// The answer to a call.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,11 +23,14 @@ pub struct Verdict {
     pub obstacles: Vec<Obstacle>,
     /// What rules that only observe would have put in the way.
     pub observed: Vec<Obstacle>,
+    /// The rules that say yes: those that allow the call, and those whose human has agreed before.
+    pub allowed_by: Vec<Obstacle>,
     /// What the agent could call now to get closer; empty when nothing would help.
     pub next: Vec<Arc<str>>,
     /// The request a human can answer, when the decision is to ask.
     pub approval: Option<ApprovalId>,
-    /// The input to run the tool with, when the decision is to redact.
+    /// The input with sensitive data masked: to run the tool with when the decision is to redact, and to show to
+    /// a human when it is to ask.
     pub input: Option<Box<Map<String, Value>>>,
     /// What the call amounts to.
     pub deeds: Deeds,
@@ -63,8 +55,12 @@ pub struct Obstacle {
     pub mode: Mode,
     /// The deed it objects to.
     pub deed: Arc<str>,
+    /// Words that travel with it.
+    pub tags: Vec<String>,
     /// Whether a human could have lifted it. What nobody can lift leads.
     pub(crate) is_human: bool,
+    /// Which of several that want the same leads.
+    pub(crate) rank: Rank,
 }
 
 impl Verdict {
@@ -78,18 +74,23 @@ impl Verdict {
 
     /// Joins obstacles: the strictest decides, and the first in file order among the strictest leads.
     pub(crate) fn join(deeds: Deeds, obstacles: Vec<Obstacle>) -> Self {
+        let (allowed_by, obstacles): (Vec<_>, Vec<_>) =
+            obstacles.into_iter().partition(|obstacle| obstacle.decision == Decision::Allow);
         let (mut enforced, mut observed): (Vec<_>, Vec<_>) =
             obstacles.into_iter().partition(|obstacle| obstacle.mode == Mode::Enforce);
         for obstacles in [&mut enforced, &mut observed] {
-            obstacles.sort_by_key(|it| (std::cmp::Reverse(it.decision), it.is_human, it.rule));
-            // One rule may object to several deeds of a call in the same words; once is enough.
-            obstacles.dedup_by(|a, b| a.rule == b.rule && a.decision == b.decision && a.reason == b.reason);
+            obstacles.sort_by_key(|it| (std::cmp::Reverse(it.decision), it.is_human, it.rank, it.rule));
+            // One rule may object to several deeds of a call, or by several limits, in the same words; once is
+            // enough.
+            let place = |it: &Obstacle| (it.name.clone(), it.file.clone(), it.line, it.decision);
+            obstacles.dedup_by(|a, b| a.reason == b.reason && place(a) == place(b));
         }
         Self {
             decision: enforced.first().map_or(Decision::Allow, |first| first.decision),
             reason: enforced.first().map_or_else(String::new, |first| first.reason.clone()),
             obstacles: enforced,
             observed,
+            allowed_by,
             next: Vec::new(),
             approval: None,
             input: None,
@@ -126,7 +127,9 @@ impl Obstacle {
             reason,
             mode: rule.mode,
             deed: deed.clone(),
+            tags: Vec::new(),
             is_human: false,
+            rank: Rank::default(),
         }
     }
 
@@ -140,25 +143,15 @@ impl Obstacle {
             reason,
             mode: Mode::Enforce,
             deed: Arc::from(""),
+            tags: Vec::new(),
             is_human: false,
-        }
-    }
-}
-
-impl Decision {
-    /// The word every door and the audit trail use.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Allow => "allow",
-            Self::Redact => "redact",
-            Self::Ask => "ask",
-            Self::Block => "block",
+            rank: Rank::default(),
         }
     }
 }
 
 /// Why a net with no enabled transition refuses a deed.
-pub(crate) fn blocked_sentence(rule: &Rule, deed: &str) -> String {
+pub(crate) fn blocked_sentence(rule: &NetRule, deed: &str) -> String {
     match &rule.statement {
         Statement::Sequence { prerequisite, dependent } => {
             format!("{dependent} requires a successful call to {prerequisite} first.")
@@ -177,11 +170,21 @@ pub(crate) fn blocked_sentence(rule: &Rule, deed: &str) -> String {
 }
 
 /// Why a call waits for a human.
-pub(crate) fn human_sentence(rule: &Rule, deed: &str) -> String {
+pub(crate) fn human_sentence(rule: &NetRule, deed: &str) -> String {
     match &rule.statement {
         Statement::Approval { tool } => format!("{tool} requires human approval."),
         _ => format!("{deed} requires human approval."),
     }
+}
+
+/// Why a call that needs a human is blocked where nobody can be asked.
+pub(crate) fn unattended_sentence(sentence: &str) -> String {
+    format!("{sentence} (It needs the approval of a human, and nobody can be asked.)")
+}
+
+/// What a human's refusal that still stands says.
+pub(crate) fn refused_before_sentence(deed: &str) -> String {
+    format!("{deed} was rejected by human review before, and that still stands.")
 }
 
 /// What a human's refusal says.

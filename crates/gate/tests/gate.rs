@@ -12,14 +12,20 @@ use std::{
 
 use lockgate_call::{Call, Time};
 use lockgate_gate::{
-    Answer, AnswerError, Decision, Event, Gate, MemoryStore, Nobody, OneNet, OpenedSession, Outcome, Past,
-    Scripted, Session, Store, StoreError, Terms, Verdict,
+    Answer, AnswerError, Commons, Decision, Event, Gate, MemoryStore, Nobody, OneNet, OpenedSession, Outcome,
+    Past, Reach, Scripted, Session, Shared, Store, StoreError, Terms, Verdict,
 };
-use lockgate_policy::{Draft, DraftNet, DraftTransition, Policy, Source};
+use lockgate_policy::{Draft, DraftNet, DraftTransition, Policy, Source, render, ruleset::CustomNames};
+use serde_json::{Value, json};
 
 fn policy(text: &str) -> Policy {
     let (policy, diagnostics) = Policy::read(&[Source::new("test.rules", text)]);
     policy.unwrap_or_else(|| panic!("{diagnostics:?}"))
+}
+
+fn when_then(text: &str) -> Policy {
+    let (policy, mistakes) = Policy::read(&[Source::new("test.yaml", text)]);
+    policy.unwrap_or_else(|| panic!("{}", render(&mistakes, false)))
 }
 
 fn net(net: DraftNet) -> Policy {
@@ -116,7 +122,7 @@ fn a_question_lapses_and_gives_back_what_it_held() {
     );
 
     let late = gate.answer(&asked, true, Time(100)).unwrap();
-    assert_eq!(told(&late), "block: the question to a human has lapsed: ask again.");
+    assert_eq!(told(&late), "block: the approval of a human did not come in time: ask again.");
     assert!(matches!(gate.answer(&asked, true, Time(100)), Err(AnswerError::NotOpen(_))));
     assert_eq!(gate.call(&Call::new("3", "deploy").at(Time(100))).decision, Decision::Ask);
 }
@@ -162,8 +168,8 @@ fn a_validator_refuses_in_its_own_words_and_leaves_no_trace() {
         })
         .build()
         .unwrap();
-    let rule = gate.policy().rules()[0].id;
-    let notes = || gate.session("default").unwrap().notes(rule).cloned().map(serde_json::Value::from);
+    let rule = gate.policy().nets()[0].id;
+    let notes = || gate.session("default").unwrap().notes(rule).cloned().map(Value::from);
 
     assert_eq!(
         told(&gate.call(&Call::new("1", "backup").with("path", "/etc"))),
@@ -188,7 +194,7 @@ fn notes_roll_back_when_another_rule_refuses() {
     ]);
     let gate = Gate::builder(counting)
         .validate("counting", |_, notes| {
-            let seen = notes.get("seen").and_then(serde_json::Value::as_u64).unwrap_or(0);
+            let seen = notes.get("seen").and_then(Value::as_u64).unwrap_or(0);
             notes.insert("seen".into(), (seen + 1).into());
             Ok(())
         })
@@ -197,7 +203,7 @@ fn notes_roll_back_when_another_rule_refuses() {
     for id in ["1", "2", "3"] {
         gate.call(&Call::new(id, "push"));
     }
-    let rule = gate.policy().rules()[0].id;
+    let rule = gate.policy().nets()[0].id;
     assert_eq!(gate.session("default").unwrap().notes(rule).unwrap()["seen"], 1, "two of three were refused");
 }
 
@@ -277,13 +283,22 @@ struct Faulty {
 }
 
 impl Store for Faulty {
-    fn open<'a>(&'a self, session: &'a str) -> Result<Box<dyn OpenedSession + 'a>, StoreError> {
+    fn open<'a>(&'a self, session: &'a str, reach: Reach) -> Result<Box<dyn OpenedSession + 'a>, StoreError> {
         if self.is_down {
             return Err(StoreError::Unavailable("no disk".into()));
         }
         let has_conflict =
             self.conflicts.try_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
-        Ok(Box::new(FaultySession { opened: self.memory.open(session)?, has_conflict: has_conflict.is_ok() }))
+        let opened = self.memory.open(session, reach)?;
+        Ok(Box::new(FaultySession { opened, has_conflict: has_conflict.is_ok() }))
+    }
+
+    fn commit_shared(&self, shared: &[Shared]) -> Result<(), StoreError> {
+        if self.is_down {
+            Err(StoreError::Unavailable("no disk".into()))
+        } else {
+            self.memory.commit_shared(shared)
+        }
     }
 }
 
@@ -297,8 +312,12 @@ impl OpenedSession for FaultySession<'_> {
         self.opened.session()
     }
 
-    fn commit(self: Box<Self>, events: &[Event]) -> Result<(), StoreError> {
-        if self.has_conflict { Err(StoreError::Conflict) } else { self.opened.commit(events) }
+    fn commons(&self) -> &Commons {
+        self.opened.commons()
+    }
+
+    fn commit(self: Box<Self>, events: &[Event], shared: &[Shared]) -> Result<(), StoreError> {
+        if self.has_conflict { Err(StoreError::Conflict) } else { self.opened.commit(events, shared) }
     }
 }
 
@@ -458,6 +477,93 @@ fn a_net_that_would_not_come_to_rest_blocks() {
 }
 
 #[test]
+fn a_doubt_restricts_what_is_open_and_opens_nothing_that_is_closed() {
+    let decide = |rules: &str, context: Option<Value>| {
+        let text = format!("default_verdict: block\nrules:\n{rules}");
+        let mut call = Call::new("1", "send").with("size", "large");
+        call.about.context = context;
+        Gate::new(when_then(&text)).call(&call).decision
+    };
+    let allow = "  - {id: open, when: {tool: send}, then: allow}\n";
+    // Nobody said where it goes, and nobody knows how large it is.
+    for then in ["approve", "redact"] {
+        for when in ["context: {to: '!us'}", "args_match: {size: {gt: 5}}"] {
+            let rule = format!("  - {{id: doubtful, when: {{tool: send, {when}}}, then: {then}}}\n");
+            let expected = if then == "approve" { Decision::Ask } else { Decision::Redact };
+            assert_eq!(decide(&format!("{allow}{rule}"), None), expected, "{rule}");
+            assert_eq!(decide(&rule, None), Decision::Block, "{rule}");
+        }
+    }
+    let rule = "  - {id: known, when: {tool: send, context: {to: '!us'}}, then: approve}\n";
+    assert_eq!(decide(rule, Some(json!({"to": "them"}))), Decision::Ask);
+    assert_eq!(decide(&format!("{allow}{rule}"), Some(json!({"to": "us"}))), Decision::Allow);
+}
+
+#[test]
+fn the_prompt_says_only_what_is_true_whatever_the_call() {
+    let told = |text: &str| -> Vec<String> {
+        let prompt = Gate::new(when_then(text)).status("default", Time(0)).unwrap().prompt();
+        prompt.lines().skip(2).filter(|line| !line.is_empty()).map(str::to_owned).collect()
+    };
+    let opening = "Every tool call is checked before it runs.";
+    let rules = "rules:
+  - {id: a, when: {tool: [exec, 'rm_.*']}, then: block}
+  - {id: b, when: {tool: deploy}, then: approve}
+  - {id: c, when: {tool: wipe}, then: approve, approval_strategy: per_session}
+  - {id: d, when: {tool: mail}, then: redact}
+  - {id: e, when: {tool: exec}, then: allow}
+  - {id: f, when: {tool: pay, args_match: {n: {gt: 5}}}, then: block}
+  - {id: g, when: {tool: observed}, then: block, mode: observe}
+  - {id: h, when: {tool: read}, then: allow}
+honeypots: [{name: trap}]
+taint_chain: {enabled: true, outgoing_tools: [post]}
+";
+    let others = "Other calls are open, unless a rule objects to what they say, when they come or what came before them.";
+    let lines = [
+        "### Open now",
+        "- `mail`, with its sensitive data masked",
+        "### Closed now",
+        "- `exec`: for good",
+        "- `rm_.*`: for good",
+        "### A human decides",
+        "- `deploy`, each time",
+        "- `wipe`; the answer stands for a while",
+    ];
+    assert_eq!(told(rules), [&[format!("{opening} {others}").as_str()], &lines[..]].concat());
+    for (default, others, reading) in [
+        ("allow", others, None),
+        (
+            "redact",
+            "In other calls sensitive data is masked, unless a rule says otherwise.",
+            Some("- `read`"),
+        ),
+        (
+            "approve",
+            "A human decides about other calls, unless a rule allows or refuses them.",
+            Some("- `read`"),
+        ),
+        ("block", "Other calls are closed, unless a rule allows them.", Some("- `read`")),
+    ] {
+        let told = told(&format!("default_verdict: {default}\n{rules}"));
+        assert_eq!(told[0], format!("{opening} {others}"));
+        assert_eq!(told.iter().find(|line| line.contains("read")).map(String::as_str), reading, "{default}");
+    }
+}
+
+#[test]
+fn the_prompt_names_what_sensitive_data_has_closed() {
+    let gate = Gate::new(when_then("taint_chain: {enabled: true, outgoing_tools: [post]}\nrules: []\n"));
+    let read = Call::new("1", "read");
+    gate.call(&read);
+    gate.result(&Outcome { output: Some(json!("to ada@example.com")), ..Outcome::success(&read) }).unwrap();
+    let line = "- `post`: this session has seen sensitive data; a human can open it";
+    let is_told = || gate.status("default", Time(0)).unwrap().prompt().contains(line);
+    assert!(is_told());
+    gate.untaint("default").unwrap();
+    assert!(!is_told());
+}
+
+#[test]
 fn reading_a_session_does_not_panic_on_anything() {
     let policy = policy("limit a to 3 per session");
     for text in [
@@ -469,5 +575,72 @@ fn reading_a_session_does_not_panic_on_anything() {
     ] {
         let read = catch_unwind(|| Session::from_json(text, &policy).is_err());
         assert!(matches!(read, Ok(true)), "{text}");
+    }
+}
+
+#[test]
+fn a_ruleset_may_look_at_what_only_the_host_knows() {
+    let text = "apiVersion: edictum/v1\nkind: Ruleset\nmetadata: {name: t}\ndefaults: {mode: enforce}\nrules:\n  - {id: risky, type: pre, tool: '*', when: {risk.score: {gt: 5}}, then: {action: block, message: 'Too risky: {risk.score}.'}}\n";
+    let source = [Source::new("t.yaml", text)];
+    let custom = CustomNames { selectors: vec!["risk".to_owned()] };
+    assert!(Policy::read(&source).0.is_none(), "a name nobody knows is a mistake");
+    let policy = Policy::read_with(&source, &custom).0.unwrap();
+    let score = |call: &Call| call.input.get("amount").map(|amount| json!({"score": amount}));
+    let gate = Gate::builder(policy).describe_calls("risk", score).build().unwrap();
+    let pay = |id: &str, amount: u64| gate.call(&Call::new(id, "pay").with("amount", amount));
+    assert_eq!(pay("1", 5).decision, Decision::Allow);
+    assert_eq!(pay("2", 6).reason, "Too risky: 6.");
+}
+
+#[test]
+fn nobodys_answer_is_a_yes_only_where_every_rule_says_so() {
+    let rule = |id: &str, action: &str| {
+        format!(
+            "  - {{id: {id}, type: pre, tool: deploy, when: {{tool.name: {{equals: deploy}}}}, then: {{action: ask, message: Ask., timeout: 60, timeout_action: {action}}}}}\n"
+        )
+    };
+    let gate = |rules: &[String]| {
+        let head =
+            "apiVersion: edictum/v1\nkind: Ruleset\nmetadata: {name: t}\ndefaults: {mode: enforce}\nrules:\n";
+        let (policy, findings) = Policy::read(&[Source::new("t.yaml", format!("{head}{}", rules.concat()))]);
+        Gate::new(policy.unwrap_or_else(|| panic!("{findings:?}")))
+    };
+    let asked_at = Time(1_000);
+    let decided = |rules: &[String], after_ms: u64| {
+        let gate = gate(rules);
+        let approval = gate.call(&Call::new("1", "deploy").at(asked_at)).approval.unwrap();
+        let verdict = gate.time_out(&approval, asked_at.after_ms(after_ms)).unwrap();
+        assert!(gate.time_out(&approval, asked_at.after_ms(after_ms)).is_err(), "it is decided once");
+        verdict.decision
+    };
+    assert_eq!(decided(&[rule("a", "allow")], 60_000), Decision::Allow);
+    assert_eq!(decided(&[rule("a", "allow")], 59_999), Decision::Block, "there was time left to answer");
+    assert_eq!(decided(&[rule("a", "block")], 60_000), Decision::Block);
+    assert_eq!(decided(&[rule("a", "allow"), rule("b", "block")], 60_000), Decision::Block);
+}
+
+#[test]
+fn a_question_after_a_chain_is_asked_while_the_chain_still_runs() {
+    // The rule that asks opens what the default closes, and closes what the other rule opens.
+    let gate = |chain: &str| {
+        Gate::new(when_then(&format!(
+            "default_verdict: block\nrules:\n  - {{id: read, when: {{tool: 'read_*'}}, then: allow}}\n  - {{id: mail, when: {{tool: send, args: {{to: {{contains: '@'}}}}}}, then: allow}}\n  - {{id: careful, when: {{tool: send, chain: {chain}}}, then: approve}}\n"
+        )))
+    };
+    for chain in [
+        "[{tool: read_db, within_seconds: 60}]",
+        "{ordered: true, steps: [{tool: read_index, within_seconds: 60}, {tool: read_db, within_seconds: 60}]}",
+    ] {
+        let gate = gate(chain);
+        let send = |id: &str, to: &str| gate.call(&Call::new(id, "send").with("to", to)).decision;
+        assert_eq!(send("1", "a@b"), Decision::Allow, "{chain}: nothing was read");
+        assert_eq!(gate.call(&Call::new("2", "read_index")).decision, Decision::Allow);
+        assert_eq!(gate.call(&Call::new("3", "read_db")).decision, Decision::Allow);
+        assert_eq!(send("4", "a@b"), Decision::Ask, "{chain}: what runs may have read already");
+        assert_eq!(send("5", "a"), Decision::Block, "{chain}: what only runs opens nothing");
+        gate.result(&Outcome::success(&Call::new("2", "read_index"))).unwrap();
+        gate.result(&Outcome::success(&Call::new("3", "read_db"))).unwrap();
+        assert_eq!(send("6", "a@b"), Decision::Ask, "{chain}");
+        assert_eq!(send("7", "a"), Decision::Ask, "{chain}: a success opens the question");
     }
 }

@@ -1,0 +1,162 @@
+//! What all sessions share: the kill switch for everything, limits over all sessions, and answers that a human
+//! gave for a rule wherever it asks.
+//!
+//! Like a session, [`Commons`] changes only by [`Commons::apply`], and whatever changes it is stored together
+//! with the session it came from. A [`Stand`] is one session before that background.
+
+use std::sync::Arc;
+
+use lockgate_call::Time;
+use lockgate_policy::{
+    Memory, RuleId,
+    clause::Standing,
+    window::{Marks, Window, WindowId},
+};
+use serde_json::Value;
+
+use crate::session::{Session, Table};
+
+/// What all sessions share.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Commons {
+    pub(crate) halted: Option<String>,
+    pub(crate) windows: Table<WindowId, Window>,
+    pub(crate) answers: Vec<Answered>,
+}
+
+/// Something that happened to what all sessions share.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Shared {
+    /// A call counts for windows.
+    Marked {
+        /// When.
+        at: Time,
+        /// The windows.
+        marks: Marks,
+    },
+    /// A human gave an answer that stands.
+    Answered {
+        /// When.
+        at: Time,
+        /// The answer.
+        answer: Answered,
+    },
+    /// Every call of every session is refused from now on.
+    Halted {
+        /// Why.
+        reason: String,
+    },
+    /// Calls are judged again.
+    Resumed,
+}
+
+/// A human's answer that stands for a while.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answered {
+    /// What it is about.
+    pub about: Subject,
+    /// Yes or no.
+    pub granted: bool,
+    /// Until when.
+    pub until: Time,
+}
+
+/// What a standing answer is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// A rule.
+    Rule(RuleId),
+    /// A tool.
+    Tool(Arc<str>),
+}
+
+impl Commons {
+    /// Takes in what happened. Nothing else changes it.
+    pub fn apply(&mut self, event: &Shared) {
+        match event {
+            Shared::Marked { at, marks } => {
+                for mark in marks {
+                    self.windows.entry(mark.window).or_default().change(*at, &mark.change);
+                }
+            }
+            Shared::Answered { at, answer } => keep_answer(&mut self.answers, *at, answer),
+            Shared::Halted { reason } => self.halted = Some(reason.clone()),
+            Shared::Resumed => self.halted = None,
+        }
+    }
+
+    /// Why everything is halted, if it is.
+    pub fn halted(&self) -> Option<&str> {
+        self.halted.as_deref()
+    }
+}
+
+/// The latest answer stands; what has run out is forgotten.
+pub(crate) fn keep_answer(answers: &mut Vec<Answered>, at: Time, answer: &Answered) {
+    answers.retain(|known| known.about != answer.about && known.until > at);
+    answers.push(answer.clone());
+}
+
+/// One session, and what it shares with all others.
+#[derive(Clone, Copy, Debug)]
+pub struct Stand<'a> {
+    /// The session.
+    pub session: &'a Session,
+    /// What it shares.
+    pub commons: &'a Commons,
+}
+
+impl<'a> From<&'a Session> for Stand<'a> {
+    /// A session that shares nothing yet.
+    fn from(session: &'a Session) -> Self {
+        static NOTHING: std::sync::LazyLock<Commons> = std::sync::LazyLock::new(Commons::default);
+        Self { session, commons: &NOTHING }
+    }
+}
+
+impl Stand<'_> {
+    /// What a human has said about this before, as far as it still stands.
+    pub(crate) fn answer(&self, standing: Standing, rule: RuleId, tool: &str, now: Time) -> Option<bool> {
+        let (answers, subject) = match standing {
+            Standing::Once => return None,
+            Standing::PerSession => (&self.session.answers, Subject::Rule(rule)),
+            Standing::PerRule => (&self.commons.answers, Subject::Rule(rule)),
+            Standing::PerTool => (&self.session.answers, Subject::Tool(Arc::from(tool))),
+        };
+        answers.iter().find(|answer| answer.about == subject && answer.until > now).map(|it| it.granted)
+    }
+}
+
+impl Memory for Stand<'_> {
+    fn attribute(&self, name: &str) -> Option<&Value> {
+        self.session.attributes.get(name)
+    }
+
+    fn attempts(&self) -> u64 {
+        self.session.counts.attempts
+    }
+
+    fn calls(&self) -> u64 {
+        self.session.counts.tool_calls
+    }
+
+    fn calls_of(&self, tool: &str) -> Option<u64> {
+        self.session.per_tool.get(tool).copied()
+    }
+
+    fn taints(&self) -> &[Arc<str>] {
+        &self.session.taints
+    }
+
+    fn is_tainted(&self) -> bool {
+        self.session.is_tainted
+    }
+
+    fn window(&self, id: WindowId) -> Option<&Window> {
+        self.session.windows.get(&id)
+    }
+
+    fn shared_window(&self, id: WindowId) -> Option<&Window> {
+        self.commons.windows.get(&id)
+    }
+}
