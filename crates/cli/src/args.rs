@@ -58,7 +58,7 @@ pub(crate) enum Command {
     /// Judge calls from stdin: one JSON object a line in, one a line out
     #[command(after_help = GATE_EXAMPLES)]
     Gate(GateArguments),
-    /// Play calls and say why each verdict, net by net
+    /// Play calls and say why each verdict, rule by rule
     #[command(after_help = EXPLAIN_EXAMPLES)]
     Explain(ExplainArguments),
     /// Show what the gate sees in a call
@@ -99,7 +99,7 @@ Examples:
   echo '{\"tool\": \"deploy\"}' | lockgate explain ops.rules -
 
 A line is one of `lockgate gate`, or a call by itself, which succeeds unless it
-says \"ok\": false.";
+says \"ok\": false. `at` says when, in milliseconds since 1970; it is 0 at first.";
 
 const SEE_EXAMPLES: &str = "\
 Examples:
@@ -130,7 +130,8 @@ pub(crate) struct PolicyArguments {
 pub(crate) struct CheckArguments {
     #[command(flatten)]
     pub(crate) policy: PolicyArguments,
-    /// The call: `tool`, and perhaps `input`, `id`, … as in a `call` line; `ok` says how it ends
+    /// The call: `tool`, and perhaps `input`, `sender`, `context`, … as in a `call` line; `ok` says how it ends,
+    /// `at` when it happens, in milliseconds since 1970
     #[arg(long, value_name = "JSON")]
     pub(crate) call: String,
     /// The file of a saved session; a file that is not there yet is a fresh session
@@ -139,6 +140,12 @@ pub(crate) struct CheckArguments {
     /// Save the session with this call in it
     #[arg(long, requires = "session")]
     pub(crate) save: bool,
+    /// Ask every rule about a first call, without a session and without a human; nothing is stored
+    #[arg(long, conflicts_with = "session")]
+    pub(crate) dry_run: bool,
+    /// With --dry-run: what the tool would answer, as JSON or as text, to see what may be passed on of it
+    #[arg(long, value_name = "OUTPUT", requires = "dry_run")]
+    pub(crate) output: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -148,7 +155,7 @@ pub(crate) struct ExplainArguments {
     /// The calls: a file with one a line, or - for stdin
     #[arg(value_name = "CALLS")]
     pub(crate) calls: PathBuf,
-    /// Show the nets that have no say, too
+    /// Show the rules that have no say, too
     #[arg(long)]
     pub(crate) all: bool,
 }
@@ -224,7 +231,7 @@ Example:
   {\"result\": {\"id\": \"1\", \"ok\": true}}
   {\"id\":\"1\",\"session\":\"default\",\"settled\":true,\"verdict\":\"allow\"}
 
-Lines: call, result, answer, session, net, halt, resume, status.
+Lines: call, result, answer, session, net, halt, resume, untaint, status.
 Exit 0, or 2 if any line was not understood.";
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

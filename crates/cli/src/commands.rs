@@ -48,8 +48,12 @@ pub(crate) fn run(arguments: &Arguments, console: &mut Console<'_>) -> u8 {
 
 /// Opens a policy, or draws everything that is wrong with it.
 fn open(files: &[impl AsRef<Path>]) -> Result<Opened, CommandError> {
-    lockgate::open(files).map_err(|error| match error {
+    lockgate::open(files).map_err(told)
+}
+
+fn told(error: OpenError) -> CommandError {
+    match error {
         OpenError::Mistaken(mistakes) => CommandError::Drawn(render(&mistakes, true)),
         error => CommandError::said(error),
-    })
+    }
 }

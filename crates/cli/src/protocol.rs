@@ -5,10 +5,11 @@
 //! nested too deeply or missing is refused here, so that nothing behind this door has to doubt its input.
 //! Nothing is decided in here.
 
-use std::fmt;
+use std::{collections::BTreeMap, fmt};
 
 use lockgate::{
-    About, Call, Decision, Mode, Obstacle, Outcome, Settlement, Status, Time, Verdict, policy::Deed,
+    About, Call, Counts, Gate, Mode, Obstacle, Outcome, Settlement, Status, Time, Verdict, look_at_links,
+    policy::Deed,
 };
 use serde::{
     Deserialize, Deserializer, Serialize,
@@ -54,6 +55,8 @@ pub enum Message {
     Halt(HaltMessage),
     /// The kill switch, released.
     Resume(SessionOnly),
+    /// What sensitive data had closed is opened again.
+    Untaint(SessionOnly),
     /// Where the session stands.
     Status(SessionOnly),
 }
@@ -64,17 +67,7 @@ pub enum Message {
 /// When the line is anything but exactly one message of the protocol.
 pub fn decode(line: &str) -> Result<Request, ProtocolError> {
     let mut fields = read_object(line)?;
-    let at = match fields.shift_remove("at") {
-        None | Some(Value::Null) => None,
-        Some(at) => match at.as_u64() {
-            Some(at_ms) => Some(Time(at_ms)),
-            None => {
-                return Err(ProtocolError(format!(
-                    "`at` is a whole number of milliseconds since 1970, not {at}"
-                )));
-            }
-        },
-    };
+    let at = moment(&mut fields)?;
     let mut fields = fields.into_iter();
     let (Some((kind, body)), None) = (fields.next(), fields.next()) else {
         return Err(ProtocolError(format!("a line says exactly one of {KINDS}, and perhaps `at`")));
@@ -88,6 +81,7 @@ pub fn decode(line: &str) -> Result<Request, ProtocolError> {
         "net" => Message::Net(read_body(&kind, body)?),
         "halt" => Message::Halt(read_body(&kind, body)?),
         "resume" => Message::Resume(read_body(&kind, body)?),
+        "untaint" => Message::Untaint(read_body(&kind, body)?),
         "status" => Message::Status(read_body(&kind, body)?),
         _ => {
             return Err(ProtocolError(format!("unknown field `{kind}`: a line says one of {KINDS}")));
@@ -97,13 +91,25 @@ pub fn decode(line: &str) -> Result<Request, ProtocolError> {
     Ok(Request { at, message })
 }
 
+/// A call that stands by itself, not in a line of the protocol.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BareCall {
+    /// The call.
+    pub call: CallMessage,
+    /// How it ends, where it says so.
+    pub ok: Option<bool>,
+    /// When it happens, where it says so.
+    pub at: Option<Time>,
+}
+
 /// Reads a call as it stands inside a `call` line; without an id it gets this one. Beside it `ok` may say how
-/// it ends.
+/// it ends, and `at` when it happens.
 ///
 /// # Errors
 /// When it is not a call.
-pub fn decode_call(text: &str, id: &str) -> Result<(CallMessage, Option<bool>), ProtocolError> {
+pub fn decode_call(text: &str, id: &str) -> Result<BareCall, ProtocolError> {
     let mut fields = read_object(text)?;
+    let at = moment(&mut fields)?;
     let ok = match fields.shift_remove("ok") {
         None => None,
         Some(Value::Bool(ok)) => Some(ok),
@@ -112,7 +118,26 @@ pub fn decode_call(text: &str, id: &str) -> Result<(CallMessage, Option<bool>), 
     fields.entry("id").or_insert_with(|| Value::from(id));
     let call: CallMessage = read_body("call", Value::Object(fields))?;
     call.check()?;
-    Ok((call, ok))
+    Ok(BareCall { call, ok, at })
+}
+
+/// Takes the `at` out of a line.
+fn moment(fields: &mut Map<String, Value>) -> Result<Option<Time>, ProtocolError> {
+    match fields.shift_remove("at") {
+        None | Some(Value::Null) => Ok(None),
+        Some(at) => at.as_u64().map(|at_ms| Some(Time(at_ms))).ok_or_else(|| {
+            ProtocolError(format!("`at` is a whole number of milliseconds since 1970, not {at}"))
+        }),
+    }
+}
+
+/// The call a message means, with where its paths really lead where some rule asks: tools run on this machine.
+pub(crate) fn call_here(gate: &Gate, message: CallMessage, session: &str, at: Time) -> Call {
+    let mut call = message.into_call(session, at);
+    if gate.policy().has_sandboxes() {
+        look_at_links(&mut call);
+    }
+    call
 }
 
 /// Writes one answer, without the end of the line.
@@ -122,7 +147,8 @@ pub fn encode<T: Serialize>(answer: &T) -> String {
         .unwrap_or_else(|error| format!(r#"{{"error":"the answer cannot be written: {error}"}}"#))
 }
 
-const KINDS: &str = "`call`, `result`, `answer`, `session`, `stage`, `net`, `halt`, `resume` or `status`";
+const KINDS: &str =
+    "`call`, `result`, `answer`, `session`, `stage`, `net`, `halt`, `resume`, `untaint` or `status`";
 
 fn read_object(text: &str) -> Result<Map<String, Value>, ProtocolError> {
     if text.len() > LINE_BYTES_MAX {
@@ -206,8 +232,9 @@ pub struct ResultMessage {
 pub struct AnswerMessage {
     /// The name of the question, as the verdict gave it.
     pub approval: String,
-    /// Yes or no.
-    pub granted: bool,
+    /// Yes or no; null where nobody has answered by now. It must be said.
+    #[serde(deserialize_with = "Option::deserialize")]
+    pub granted: Option<bool>,
     /// Who answered. Nothing reads it yet.
     pub by: Option<String>,
     /// What they said. Nothing reads it yet.
@@ -220,10 +247,21 @@ pub struct AnswerMessage {
 pub struct SessionMessage {
     /// The session.
     pub id: String,
-    /// Facts that rules may look at.
-    pub attributes: Option<Value>,
+    /// Facts that rules may look at; null makes one unknown again.
+    #[serde(default, deserialize_with = "attributes")]
+    pub attributes: Option<Map<String, Value>>,
     /// What was counted before this gate was there.
-    pub counters: Option<Value>,
+    #[serde(default, deserialize_with = "counters")]
+    pub counters: Option<Counters>,
+}
+
+/// What was counted in a session before this gate was there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// How often it called.
+    pub counts: Counts,
+    /// Calls let pass, by tool.
+    pub per_tool: Vec<(String, u64)>,
 }
 
 /// `stage`: an operator moves a workflow.
@@ -262,11 +300,11 @@ pub struct HaltMessage {
     pub reason: String,
 }
 
-/// `resume` and `status`: only a session.
+/// `resume`, `untaint` and `status`: only a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SessionOnly {
-    /// The session; for `resume` all of them where the line has none, for `status` the server's own.
+    /// The session; for `resume` all of them where the line has none, for the others the server's own.
     pub session: Option<String>,
 }
 
@@ -290,7 +328,9 @@ impl Message {
                 filled("session", net.session.as_ref())
             }
             Self::Halt(halt) => filled("session", halt.session.as_ref()),
-            Self::Resume(only) | Self::Status(only) => filled("session", only.session.as_ref()),
+            Self::Resume(only) | Self::Untaint(only) | Self::Status(only) => {
+                filled("session", only.session.as_ref())
+            }
         }
     }
 }
@@ -332,6 +372,7 @@ impl CallMessage {
                 environment: self.environment,
                 cwd: self.cwd,
                 parent: self.parent,
+                links: None,
             },
         }
     }
@@ -383,11 +424,55 @@ impl<'de> Deserialize<'de> for Strict {
 }
 
 fn object_or_nothing<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Map<String, Value>, D::Error> {
-    match Value::deserialize(deserializer)? {
-        Value::Object(object) => Ok(object),
-        Value::Null => Ok(Map::new()),
-        other => Err(D::Error::custom(format!("`input` is a JSON object, not {other}"))),
+    object("input", Value::deserialize(deserializer)?)
+        .map(Option::unwrap_or_default)
+        .map_err(D::Error::custom)
+}
+
+fn attributes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Map<String, Value>>, D::Error> {
+    object("attributes", Value::deserialize(deserializer)?).map_err(D::Error::custom)
+}
+
+fn counters<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Counters>, D::Error> {
+    let counters = object("counters", Value::deserialize(deserializer)?).map_err(D::Error::custom)?;
+    counters.map(Counters::read).transpose().map_err(D::Error::custom)
+}
+
+impl Counters {
+    fn read(fields: Map<String, Value>) -> Result<Self, String> {
+        let mut counters = Self::default();
+        for (name, value) in fields {
+            match name.as_str() {
+                "tool_calls" => counters.counts.tool_calls = whole(&name, &value)?,
+                "attempts" => counters.counts.attempts = whole(&name, &value)?,
+                "per_tool" => {
+                    for (tool, calls) in object(&name, value)?.unwrap_or_default() {
+                        let calls = whole(&tool, &calls)?;
+                        counters.per_tool.push((tool, calls));
+                    }
+                }
+                _ => {
+                    return Err(format!(
+                        "`counters` has `tool_calls`, `attempts` and `per_tool`, not `{name}`"
+                    ));
+                }
+            }
+        }
+        Ok(counters)
     }
+}
+
+/// An object, or nothing where it says null.
+fn object(name: &str, value: Value) -> Result<Option<Map<String, Value>>, String> {
+    match value {
+        Value::Object(object) => Ok(Some(object)),
+        Value::Null => Ok(None),
+        other => Err(format!("`{name}` is a JSON object, not {other}")),
+    }
+}
+
+fn whole(name: &str, value: &Value) -> Result<u64, String> {
+    value.as_u64().ok_or_else(|| format!("`{name}` is a whole number from 0 on, not {value}"))
 }
 
 /// Reads a value that stands so deep in others.
@@ -478,6 +563,8 @@ pub struct VerdictAnswer<'a> {
     reason: &'a str,
     obstacles: Vec<ObstacleAnswer<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    allowed_by: Vec<&'a str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     next: Vec<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     input: Option<&'a Map<String, Value>>,
@@ -496,6 +583,8 @@ struct ObstacleAnswer<'a> {
     verdict: &'static str,
     reason: &'a str,
     mode: &'static str,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    tags: &'a [String],
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -507,12 +596,15 @@ struct DeedAnswer<'a> {
 impl<'a> VerdictAnswer<'a> {
     /// What was decided about a call.
     pub fn new(id: &'a str, session: &'a str, verdict: &'a Verdict) -> Self {
+        // What only observes opens nothing.
+        let allowing = verdict.allowed_by.iter().filter(|rule| rule.mode == Mode::Enforce);
         Self {
             id,
             session,
             verdict: verdict.decision.word(),
             reason: &verdict.reason,
             obstacles: verdict.obstacles.iter().map(ObstacleAnswer::new).collect(),
+            allowed_by: allowing.map(|rule| rule.name.as_str()).collect(),
             next: verdict.next.iter().map(AsRef::as_ref).collect(),
             input: verdict.input.as_deref(),
             approval: verdict.approval.as_ref().map(ToString::to_string),
@@ -531,6 +623,7 @@ impl<'a> ObstacleAnswer<'a> {
             verdict: obstacle.decision.word(),
             reason: &obstacle.reason,
             mode: mode_word(obstacle.mode),
+            tags: &obstacle.tags,
         }
     }
 }
@@ -558,6 +651,12 @@ pub struct SettledAnswer<'a> {
     verdict: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output: Option<&'a Value>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    warnings: &'a [String],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    found: Vec<&'a str>,
 }
 
 impl<'a> SettledAnswer<'a> {
@@ -567,8 +666,11 @@ impl<'a> SettledAnswer<'a> {
             id: &outcome.id,
             session: &outcome.session,
             settled: settlement.settled,
-            verdict: Decision::Allow.word(),
+            verdict: settlement.decision.word(),
             reason: settlement.reason.as_deref(),
+            output: settlement.output.as_ref(),
+            warnings: &settlement.warnings,
+            found: settlement.found.iter().map(AsRef::as_ref).collect(),
         }
     }
 }
@@ -579,10 +681,16 @@ pub struct StatusAnswer<'a> {
     session: &'a str,
     nets: Vec<NetAnswer<'a>>,
     text: String,
-    counters: CountersAnswer,
+    counters: CountersAnswer<'a>,
     workflows: [(); 0],
     pending: &'a [String],
     approvals: Vec<ApprovalAnswer<'a>>,
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    attributes: &'a Map<String, Value>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    taints: Vec<&'a str>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    tainted: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     halted: Option<&'a str>,
 }
@@ -595,9 +703,11 @@ struct NetAnswer<'a> {
 }
 
 #[derive(Clone, Debug, Serialize)]
-struct CountersAnswer {
+struct CountersAnswer<'a> {
     tool_calls: u64,
     attempts: u64,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    per_tool: BTreeMap<&'a str, u64>,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -635,10 +745,14 @@ impl<'a> StatusAnswer<'a> {
             counters: CountersAnswer {
                 tool_calls: status.counts.tool_calls,
                 attempts: status.counts.attempts,
+                per_tool: status.per_tool.iter().map(|(tool, calls)| (tool.as_str(), *calls)).collect(),
             },
             workflows: [],
             pending: &status.pending,
             approvals: approvals.collect(),
+            attributes: &status.attributes,
+            taints: status.taints.iter().map(AsRef::as_ref).collect(),
+            tainted: status.is_tainted,
             halted: status.halted.as_deref(),
         }
     }
@@ -672,6 +786,15 @@ pub struct HaltAnswer<'a> {
     pub session: Option<&'a str>,
     /// Whether calls are refused from now on.
     pub halted: bool,
+}
+
+/// To an untaint line: what sensitive data had closed is open again.
+#[derive(Clone, Debug, Serialize)]
+pub struct UntaintAnswer<'a> {
+    /// The session.
+    pub session: &'a str,
+    /// Whether it is still tainted: never.
+    pub tainted: bool,
 }
 
 /// To anything that is not understood.
@@ -721,6 +844,9 @@ mod tests {
             r#"{"result":{"id":"1","ok":true,"output":[1]}}"#,
             r#"{"answer":{"approval":"a1@s","granted":false,"by":"ann","comment":"no"}}"#,
             r#"{"session":{"id":"s","attributes":{},"counters":{}}}"#,
+            r#"{"session":{"id":"s","attributes":null,"counters":null}}"#,
+            r#"{"session":{"id":"s","counters":{"tool_calls":1,"attempts":2,"per_tool":{"a":1}}}}"#,
+            r#"{"untaint":{"session":"s"}}"#,
             r#"{"stage":{"workflow":"w","set":"done"}}"#,
             r#"{"stage":{"workflow":"w","reset":"plan","session":"s"}}"#,
             r#"{"net":{"activate":"n"}}"#,
@@ -769,6 +895,34 @@ mod tests {
             (r#"{"net":{"activate":"a","deactivate":"a"}}"#, "say either `activate` or `deactivate`"),
             (r#"{"stage":{"workflow":"w"}}"#, "say either `reset` or `set`"),
             (r#"{"halt":{}}"#, "`halt`: missing field `reason`"),
+            (r#"{"session":{}}"#, "`session`: missing field `id`"),
+            (r#"{"session":{"id":""}}"#, "`id` must not be empty"),
+            (
+                r#"{"session":{"id":"s","attributes":["admin"]}}"#,
+                "`session`: `attributes` is a JSON object, not [\"admin\"]",
+            ),
+            (
+                r#"{"session":{"id":"s","counters":{"calls":1}}}"#,
+                "`session`: `counters` has `tool_calls`, `attempts` and `per_tool`, not `calls`",
+            ),
+            (
+                r#"{"session":{"id":"s","counters":{"tool_calls":1.5}}}"#,
+                "`session`: `tool_calls` is a whole number from 0 on, not 1.5",
+            ),
+            (
+                r#"{"session":{"id":"s","counters":{"attempts":-1}}}"#,
+                "`session`: `attempts` is a whole number from 0 on, not -1",
+            ),
+            (
+                r#"{"session":{"id":"s","counters":{"per_tool":[1]}}}"#,
+                "`session`: `per_tool` is a JSON object, not [1]",
+            ),
+            (
+                r#"{"session":{"id":"s","counters":{"per_tool":{"exec":"5"}}}}"#,
+                "`session`: `exec` is a whole number from 0 on, not \"5\"",
+            ),
+            (r#"{"untaint":{"session":""}}"#, "`session` must not be empty"),
+            (r#"{"untaint":{"id":"s"}}"#, "`untaint`: unknown field `id`, expected `session`"),
             (r#"{"status":{},"at":-1}"#, "`at` is a whole number of milliseconds since 1970, not -1"),
             (r#"{"status":{},"at":"now"}"#, "`at` is a whole number of milliseconds since 1970, not \"now\""),
         ] {
@@ -812,11 +966,20 @@ mod tests {
 
     #[test]
     fn a_call_by_itself_may_go_without_an_id_and_say_how_it_ends() {
-        let (call, ok) = decode_call(r#"{"tool":"deploy","ok":false}"#, "7").unwrap();
-        assert_eq!((call.id.as_str(), call.tool.as_str(), ok), ("7", "deploy", Some(false)));
-        let (call, ok) = decode_call(r#"{"id":"x","tool":"deploy"}"#, "7").unwrap();
-        assert_eq!((call.id.as_str(), ok), ("x", None));
-        for text in [r#"{"tool":"a","ok":1}"#, r#"{"tool":""}"#, r#"{"tool":"a","id":null}"#, "[]"] {
+        let BareCall { call, ok, at } = decode_call(r#"{"tool":"deploy","ok":false,"at":5}"#, "7").unwrap();
+        assert_eq!(
+            (call.id.as_str(), call.tool.as_str(), ok, at),
+            ("7", "deploy", Some(false), Some(Time(5)))
+        );
+        let BareCall { call, ok, at } = decode_call(r#"{"id":"x","tool":"deploy"}"#, "7").unwrap();
+        assert_eq!((call.id.as_str(), ok, at), ("x", None, None));
+        for text in [
+            r#"{"tool":"a","ok":1}"#,
+            r#"{"tool":"a","at":"now"}"#,
+            r#"{"tool":""}"#,
+            r#"{"tool":"a","id":null}"#,
+            "[]",
+        ] {
             assert!(decode_call(text, "7").is_err(), "{text}");
         }
     }

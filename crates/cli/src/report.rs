@@ -5,7 +5,7 @@
 
 use std::io::{self, Write};
 
-use lockgate::{Call, Obstacle, Verdict, call::visible};
+use lockgate::{Call, Mode, Obstacle, Verdict, call::visible};
 
 use crate::console::{WIDTH, bold, cut, decided, dim, wrapped};
 
@@ -36,6 +36,8 @@ pub(crate) fn verdict(out: &mut dyn Write, call: &Call, verdict: &Verdict) -> io
         None => {
             let deeds = deeds_text(call, verdict).map_or_else(String::new, |deeds| format!("as {deeds}"));
             said(out, &decided(verdict.decision, word), word.len(), &deeds)?;
+            let allowing = verdict.allowed_by.iter().filter(|rule| rule.mode == Mode::Enforce);
+            allowing.into_iter().try_for_each(|rule| place(out, rule))?;
         }
         Some(first) => {
             said(out, &decided(verdict.decision, word), word.len(), &first.reason)?;
@@ -52,6 +54,9 @@ pub(crate) fn verdict(out: &mut dyn Write, call: &Call, verdict: &Verdict) -> io
     }
     if let (false, Some(deeds)) = (verdict.obstacles.is_empty(), deeds_text(call, verdict)) {
         note(out, "as", &deeds)?;
+    }
+    if let Some(input) = &verdict.input {
+        note(out, "input", &serde_json::Value::Object((**input).clone()).to_string())?;
     }
     if !verdict.next.is_empty() {
         let names: Vec<String> = verdict.next.iter().map(|name| format!("`{name}`")).collect();
@@ -95,7 +100,9 @@ fn said(out: &mut dyn Write, word: &dyn std::fmt::Display, length: usize, senten
     match lines.next() {
         None => writeln!(out, "{:MARGIN$}{word}", "")?,
         Some(first) => {
-            writeln!(out, "{:MARGIN$}{word}{:gap$}{first}", "", "", gap = WORD.saturating_sub(length))?
+            // A word may be as wide as its column.
+            let gap = WORD.saturating_sub(length).max(1);
+            writeln!(out, "{:MARGIN$}{word}{:gap$}{first}", "", "")?
         }
     }
     lines.try_for_each(|line| writeln!(out, "{:indent$}{line}", "", indent = MARGIN + WORD))

@@ -12,9 +12,9 @@ use std::{
 use lockgate::{Call, Gate, Time, Verdict, gate::ApprovalId};
 
 use crate::protocol::{
-    AnswerMessage, Ask, CallMessage, ErrorAnswer, HaltAnswer, HaltMessage, LINE_BYTES_MAX, Message,
+    AnswerMessage, Ask, CallMessage, Counters, ErrorAnswer, HaltAnswer, HaltMessage, LINE_BYTES_MAX, Message,
     NetMessage, ProtocolError, Request, ResultMessage, SessionAnswer, SessionMessage, SessionOnly,
-    SettledAnswer, StatusAnswer, SwitchAnswer, VerdictAnswer, decode, encode,
+    SettledAnswer, StatusAnswer, SwitchAnswer, UntaintAnswer, VerdictAnswer, call_here, decode, encode,
 };
 
 /// How a [`Server`] reads its lines.
@@ -143,13 +143,14 @@ impl<'a> Server<'a> {
             }
             Message::Result(result) => self.result(result, at),
             Message::Answer(answer) => self.human(&answer, at),
-            Message::Session(session) => know(&session),
+            Message::Session(session) => self.know(session),
             Message::Stage(stage) => {
                 Err(format!("no workflow is called `{}`: this policy has none", stage.workflow))
             }
             Message::Net(net) => self.switch(&net),
             Message::Halt(halt) => self.halt(&halt),
             Message::Resume(resume) => self.resume(&resume),
+            Message::Untaint(untaint) => self.untaint(&untaint),
             Message::Status(status) => self.status(&status, at),
         }
     }
@@ -178,7 +179,7 @@ impl<'a> Server<'a> {
 
     /// The call a message means.
     pub(crate) fn call_of(&self, message: CallMessage, at: Time) -> Call {
-        message.into_call(&self.options.session, at)
+        call_here(self.gate, message, &self.options.session, at)
     }
 
     fn result(&self, message: ResultMessage, at: Time) -> Result<String, String> {
@@ -195,8 +196,28 @@ impl<'a> Server<'a> {
         // The call's id has to be looked up first: once answered, the question is gone.
         let question = self.gate.question(&approval).map_err(|error| error.to_string())?;
         let id = question.map(|asked| asked.call.id);
-        let verdict = self.gate.answer(&approval, message.granted, at).map_err(|error| error.to_string())?;
+        let answered = match message.granted {
+            Some(granted) => self.gate.answer(&approval, granted, at),
+            None => self.gate.time_out(&approval, at),
+        };
+        let verdict = answered.map_err(|error| error.to_string())?;
         Ok(encode(&VerdictAnswer::new(&id.unwrap_or_default(), &approval.session, &verdict)))
+    }
+
+    fn know(&self, message: SessionMessage) -> Result<String, String> {
+        let session = message.id.as_str();
+        if let Some(Counters { counts, per_tool }) = message.counters {
+            let seeded = self.gate.seed(session, counts, &per_tool).map_err(|error| error.to_string())?;
+            if !seeded {
+                return Err(format!(
+                    "session `{session}` has begun and keeps its own counters: send `counters` before its first call"
+                ));
+            }
+        }
+        if let Some(attributes) = message.attributes {
+            self.gate.describe(session, attributes).map_err(|error| error.to_string())?;
+        }
+        Ok(encode(&SessionAnswer { session }))
     }
 
     fn switch(&self, message: &NetMessage) -> Result<String, String> {
@@ -223,6 +244,12 @@ impl<'a> Server<'a> {
         Ok(encode(&HaltAnswer { session, halted: false }))
     }
 
+    fn untaint(&self, message: &SessionOnly) -> Result<String, String> {
+        let session = self.session(message.session.as_ref());
+        self.gate.untaint(session).map_err(|error| error.to_string())?;
+        Ok(encode(&UntaintAnswer { session, tainted: false }))
+    }
+
     fn status(&self, message: &SessionOnly, at: Time) -> Result<String, String> {
         let session = self.session(message.session.as_ref());
         let status = self.gate.status(session, at).map_err(|error| error.to_string())?;
@@ -232,17 +259,6 @@ impl<'a> Server<'a> {
     fn session<'s>(&'s self, named: Option<&'s String>) -> &'s str {
         named.unwrap_or(&self.options.session)
     }
-}
-
-/// Facts that no rule would look at are refused, so that nobody relies on them.
-fn know(message: &SessionMessage) -> Result<String, String> {
-    if message.attributes.is_some() {
-        return Err("no rule of this policy reads session attributes: leave `attributes` out".to_owned());
-    }
-    if message.counters.is_some() {
-        return Err("no rule of this policy counts calls of a session: leave `counters` out".to_owned());
-    }
-    Ok(encode(&SessionAnswer { session: &message.id }))
 }
 
 /// The machine's time; 0 where its clock is set before 1970.
@@ -321,6 +337,9 @@ mod tests {
                 r#"{"error":"no question `a9@default` is open…"}"#,
             ),
             (r#"{"answer":{"approval":"1","granted":true}}"#, r#"{"error":"no question is called `1`…"}"#),
+            (r#"{"answer":{"approval":"a1@default"}}"#, r#"{"error":"`answer`: missing field `granted`…"}"#),
+            (r#"{"call":{"id":"3","tool":"deploy"}}"#, r#"{"approval":"a2@default"}"#),
+            (r#"{"answer":{"approval":"a2@default","granted":null}}"#, r#"{"id":"3","verdict":"block"}"#),
             (
                 r#"{"call":{"id":"2","tool":"deploy","ask":"none"}}"#,
                 r#"{"verdict":"block","reason":"deploy requires human approval."}"#,
@@ -369,18 +388,34 @@ mod tests {
     }
 
     #[test]
-    fn facts_that_no_rule_reads_are_refused() {
+    fn what_the_trusted_caller_knows_is_taken_in() {
         check(&[
             (r#"{"session":{"id":"a"}}"#, r#"{"session":"a"}"#),
+            (r#"{"session":{"id":"a","attributes":{"role":"admin","team":"x"}}}"#, r#"{"session":"a"}"#),
+            (r#"{"session":{"id":"a","attributes":{"team":null}}}"#, r#"{"session":"a"}"#),
             (
-                r#"{"session":{"id":"a","attributes":{"x":1}}}"#,
-                r#"{"error":"no rule of this policy reads…"}"#,
+                r#"{"session":{"id":"a","counters":{"tool_calls":3,"attempts":5,"per_tool":{"push":2}}}}"#,
+                r#"{"session":"a"}"#,
             ),
             (
-                r#"{"session":{"id":"a","counters":{"attempts":1}}}"#,
-                r#"{"error":"no rule of this policy counts…"}"#,
+                r#"{"status":{"session":"a"}}"#,
+                r#"{"attributes":{"role":"admin"},"counters":{"tool_calls":3,"attempts":5,"per_tool":{"push":2}}}"#,
             ),
+            (r#"{"status":{}}"#, r#"{"counters":{"tool_calls":0,"attempts":0}}"#),
+            (r#"{"untaint":{"session":"a"}}"#, r#"{"session":"a","tainted":false}"#),
+            (r#"{"untaint":{}}"#, r#"{"session":"default","tainted":false}"#),
             (r#"{"stage":{"workflow":"w","set":"x"}}"#, r#"{"error":"no workflow is called `w`…"}"#),
+        ]);
+    }
+
+    #[test]
+    fn a_session_that_has_begun_keeps_its_own_counters_and_hears_nothing_of_that_line() {
+        let both =
+            r#"{"session":{"id":"default","attributes":{"role":"admin"},"counters":{"tool_calls":9}}}"#;
+        check(&[
+            (r#"{"call":{"id":"1","tool":"read"}}"#, r#"{"verdict":"allow"}"#),
+            (both, r#"{"error":"session `default` has begun and keeps its own counters…"}"#),
+            (r#"{"status":{}}"#, r#"{"counters":{"tool_calls":1,"attempts":1},"attributes":null}"#),
         ]);
     }
 

@@ -205,27 +205,27 @@ fn the_examples_play_as_their_page_says() {
                ops.rules:4  require-backup-before-delete
         as     `delete`
         next   call `backup` first
-        nets   require-backup-before-delete (ready:1): blocks `delete`
+        rules  require-backup-before-delete (ready:1): blocks `delete`
 
      2  bash  echo cp
         allow  as perhaps `backup`, `bash`
-        nets   require-backup-before-delete (ready:1): lets `backup` pass by
+        rules  require-backup-before-delete (ready:1): lets `backup` pass by
                `do-backup`, which will not fire: a doubt earns nothing
 
      3  bash  cp -r data /mnt
         allow  as `backup`
-        nets   require-backup-before-delete (ready:1): lets `backup` pass by
+        rules  require-backup-before-delete (ready:1): lets `backup` pass by
                `do-backup`, which fires on success
         result failed
 
      4  bash  cp -r data /mnt
         allow  as `backup`
-        nets   require-backup-before-delete (ready:1): lets `backup` pass by
+        rules  require-backup-before-delete (ready:1): lets `backup` pass by
                `do-backup`, which fires on success
 
      5  bash  rm -rf data
         allow  as `delete`
-        nets   require-backup-before-delete (gate:1): lets `delete` pass by
+        rules  require-backup-before-delete (gate:1): lets `delete` pass by
                `do-delete`
 
      6  bash  cp a b; rm -rf /
@@ -233,14 +233,14 @@ fn the_examples_play_as_their_page_says() {
                ops.rules:4  require-backup-before-delete
         as     `backup`, `delete`
         next   call `backup` first
-        nets   require-backup-before-delete (ready:1): lets `backup` pass by
+        rules  require-backup-before-delete (ready:1): lets `backup` pass by
                `do-backup`, which will not fire: a doubt earns nothing
                require-backup-before-delete (ready:1): blocks `delete`
 
      7  format_disk
         block  format_disk is blocked and cannot be called.
                ops.rules:10  block-format_disk
-        nets   block-format_disk (ready:1): blocks `format_disk`
+        rules  block-format_disk (ready:1): blocks `format_disk`
 
      8  deploy
         block  deploy requires a successful call to test first.
@@ -248,20 +248,20 @@ fn the_examples_play_as_their_page_says() {
         also   deploy requires human approval.
                ops.rules:7  approve-before-deploy
         next   call `test` first
-        nets   require-test-before-deploy (ready:1): blocks `deploy`
+        rules  require-test-before-deploy (ready:1): blocks `deploy`
                approve-before-deploy (ready:1): lets `deploy` pass by `approve` once
                a human agrees
                limit-deploy-3 (ready:1, budget:3): lets `deploy` pass by `do-deploy`
 
      9  test
         allow
-        nets   require-test-before-deploy (ready:1): lets `test` pass by `do-test`,
+        rules  require-test-before-deploy (ready:1): lets `test` pass by `do-test`,
                which fires on success
 
     10  deploy
         ask    deploy requires human approval.
                ops.rules:7  approve-before-deploy
-        nets   require-test-before-deploy (gate:1): lets `deploy` pass by
+        rules  require-test-before-deploy (gate:1): lets `deploy` pass by
                `do-deploy`
                approve-before-deploy (ready:1): lets `deploy` pass by `approve` once
                a human agrees
@@ -464,7 +464,7 @@ fn help_shows_each_command_with_an_example() {
       verify       Look at a policy: its rules, their states, and what is wrong
       check        Judge one call
       gate         Judge calls from stdin: one JSON object a line in, one a line out
-      explain      Play calls and say why each verdict, net by net
+      explain      Play calls and say why each verdict, rule by rule
       see          Show what the gate sees in a call
       graph        Draw the nets of a policy
       completions  Print completions for a shell
@@ -511,7 +511,7 @@ fn help_shows_each_command_with_an_example() {
       {"result": {"id": "1", "ok": true}}
       {"id":"1","session":"default","settled":true,"verdict":"allow"}
 
-    Lines: call, result, answer, session, net, halt, resume, status.
+    Lines: call, result, answer, session, net, halt, resume, untaint, status.
     Exit 0, or 2 if any line was not understood.
     "#);
 }
@@ -533,6 +533,7 @@ fn see_shows_commands_paths_hosts_deeds_and_doubts() {
                writes /home/me/data or /srv/data
                writes /home/me/out or /srv/out
         hosts  evil.com (a name)
+        holds  EMAIL in `command`
         deeds  perhaps `backup`, perhaps `delete`, perhaps `bash`, `delete`, which
                no success proves
         doubt  the program `$tool` is known only when the script runs
@@ -546,4 +547,322 @@ fn see_shows_commands_paths_hosts_deeds_and_doubts() {
 
     let wrong = lockgate(&["see", "--tool", "bash", "--input", "[1]"], "");
     assert_eq!(wrong.status.code(), Some(2));
+}
+
+const OFFICE: &str = r#"timezone: UTC
+default_verdict: block
+include: [traps.yaml]
+rules:
+  - {id: reading, when: {tool: "read_*"}, then: allow}
+  - {id: mail, when: {tool: send_email, sender: ada, context: {team: sales}}, then: redact, message: Mails are masked.}
+  - id: office-hours
+    when: {tool: deploy, context: {time_of_day: "09:00-18:00", day_of_week: Mon-Fri}}
+    then: allow
+  - {id: big, when: {tool: pay, args_match: {amount: {gt: 100}}}, then: approve}
+  - {id: small, when: {tool: pay, args_match: {amount: {lte: 100}}}, then: allow}
+  - {id: twice, when: {tool: pay, chain: [{tool: pay, within_seconds: 60, min_count: 2}]}, then: block, mode: observe}
+"#;
+const TRAPS: &str = "honeypots: [{name: admin_password, alert: A trap.}]\n";
+
+/// A folder with a when/then file, what it includes, and one-line rules.
+fn office(name: &str) -> (PathBuf, String, String) {
+    let folder = folder(name);
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("office.yaml"), OFFICE).unwrap();
+    fs::write(folder.join("traps.yaml"), TRAPS).unwrap();
+    fs::write(folder.join("ops.rules"), "require test before deploy\n").unwrap();
+    let path = |file: &str| folder.join(file).to_str().unwrap().to_owned();
+    let (office, ops) = (path("office.yaml"), path("ops.rules"));
+    (folder, office, ops)
+}
+
+/// What was written, without the folder.
+fn without(folder: &Path, text: &str) -> String {
+    text.replace(&format!("{}/", folder.to_str().unwrap()), "")
+}
+
+#[test]
+fn verify_lists_when_then_rules_beside_nets() {
+    let (folder, office, ops) = office("verify-when-then");
+    let verified = lockgate(&["verify", &office, &ops], "");
+    assert_eq!(verified.status.code(), Some(0), "{}", err(&verified));
+    insta::assert_snapshot!(without(&folder, &out(&verified)), @r#"
+    rule                          states  place
+    __honeypot__                       –  traps.yaml:1
+    reading                            –  office.yaml:5
+    mail                               –  office.yaml:6
+    office-hours                       –  office.yaml:7
+    big                                –  office.yaml:10
+    small                              –  office.yaml:11
+    twice                              –  office.yaml:12
+    __default__                        –  office.yaml:2
+    require-test-before-deploy         3  ops.rules:1
+
+    note[read-as-glob]: `read_*` is read as a glob
+     --> office.yaml:5:33
+      |
+    5 |   - {id: reading, when: {tool: "read_*"}, then: allow}
+      |                                 ^^^^^^ `*` stands for anything, `?` for one character
+      |
+      = try: write `(read_*)` if a regular expression is meant
+
+    9 rules, of them 1 net in 1 independent group, 3 states: no errors, 1 note
+    "#);
+    let json = out(&lockgate(&["verify", "--json", &office, &ops], ""));
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((&json["rules"], &json["components"]), (&9.into(), &1.into()));
+    assert_eq!(json["nets"], serde_json::json!([{"name": "require-test-before-deploy", "states": 3}]));
+    assert_eq!(json["findings"][0]["rules"], serde_json::json!(["reading"]));
+    let alone = out(&lockgate(&["verify", &office], ""));
+    assert!(alone.ends_with("8 rules: no errors, 1 note\n"), "{alone}");
+    // A folder is the files in it, each once.
+    let all = out(&lockgate(&["verify", folder.to_str().unwrap()], ""));
+    assert!(all.contains("9 rules, of them 1 net in 1 independent group, 3 states"), "{all}");
+}
+
+#[test]
+fn explain_says_why_a_when_then_rule_does_not_apply() {
+    let (folder, office, ops) = office("explain-when-then");
+    let calls = r#"
+{"tool": "read_file", "at": 1767780000000}
+{"tool": "deploy"}
+{"tool": "test"}
+{"tool": "pay", "input": {"amount": 50}}
+{"tool": "pay", "input": {"amount": 60}}
+{"tool": "pay", "input": {"amount": 500}}
+{"tool": "pay", "input": {"amount": "a lot"}}
+{"tool": "send_email", "sender": "ada", "input": {"body": "to bob@example.com"}}
+{"tool": "send_email", "sender": "ada", "context": {"team": "sales"}, "input": {"body": "to bob@example.com"}}
+{"tool": "deploy", "at": 1767812400000}
+{"tool": "admin_password"}
+"#;
+    let explained = lockgate(&["explain", &office, &ops, "-"], calls);
+    assert_eq!(explained.status.code(), Some(0), "{}", err(&explained));
+    insta::assert_snapshot!(without(&folder, &out(&explained)), @r#"
+     2  read_file
+        allow
+               office.yaml:5  reading
+        rules  reading: applies to `read_file`: allow
+
+     3  deploy
+        block  deploy requires a successful call to test first.
+               ops.rules:1  require-test-before-deploy
+        next   call `test` first
+        rules  office-hours: applies to `deploy`: allow
+               require-test-before-deploy (ready:1): blocks `deploy`
+
+     4  test
+        block  no rule allows this call.
+               office.yaml:2  __default__
+        rules  __default__: no rule certainly speaks of `test`: block
+               require-test-before-deploy (ready:1): lets `test` pass by `do-test`,
+               which fires on success
+
+     5  pay  {"amount":50}
+        allow
+               office.yaml:11  small
+        rules  big: does not apply to `pay`: it asks that `amount` is above 100
+               small: applies to `pay`: allow
+               twice: does not apply to `pay`: it asks that there were 2 calls of
+               `pay` in the last 60 s
+
+     6  pay  {"amount":60}
+        allow
+               office.yaml:11  small
+        rules  big: does not apply to `pay`: it asks that `amount` is above 100
+               small: applies to `pay`: allow
+               twice: does not apply to `pay`: it asks that there were 2 calls of
+               `pay` in the last 60 s
+
+     7  pay  {"amount":500}
+        ask    Matched rule 'big'.
+               office.yaml:10  big
+        would  block: Matched rule 'twice'.
+               office.yaml:12  twice
+        rules  big: applies to `pay`: ask
+               small: does not apply to `pay`: it asks that `amount` is at most 100
+               twice: applies to `pay`: it only observes, and would block
+
+     8  pay  {"amount":"a lot"}
+        block  no rule allows this call.
+               office.yaml:2  __default__
+        also   Matched rule 'big'.
+               office.yaml:10  big
+        would  block: Matched rule 'twice'.
+               office.yaml:12  twice
+        rules  big: may apply to `pay`: ask
+               small: does not apply to `pay`: it asks that `amount` is at most 100,
+               which cannot be told
+               twice: applies to `pay`: it only observes, and would block
+               __default__: no rule certainly speaks of `pay`: block
+
+     9  send_email  {"body":"to bob@example.com"}
+        block  no rule allows this call.
+               office.yaml:2  __default__
+        rules  mail: does not apply to `send_email`: it asks that the context's
+               `team` is `sales`
+               __default__: no rule certainly speaks of `send_email`: block
+
+    10  send_email  {"body":"to bob@example.com"}
+        redact Mails are masked.
+               office.yaml:6  mail
+        input  {"body":"to bo***********om"}
+        rules  mail: applies to `send_email`: redact
+
+    11  deploy
+        block  no rule allows this call.
+               office.yaml:2  __default__
+        also   deploy requires a successful call to test first.
+               ops.rules:1  require-test-before-deploy
+        rules  office-hours: does not apply to `deploy`: it asks that it is Mon-Fri,
+               and 09:00-18:00 in UTC
+               __default__: no rule certainly speaks of `deploy`: block
+               require-test-before-deploy (ready:1): blocks `deploy`
+
+    12  admin_password
+        block  A trap.
+               traps.yaml:1  __honeypot__
+        rules  __honeypot__: applies to `admin_password`: block
+    "#);
+    let json = lockgate(&["explain", "--json", &office, "-"], r#"{"tool": "pay", "input": {"amount": 50}}"#);
+    let json: serde_json::Value = serde_json::from_str(&out(&json)).unwrap();
+    insta::assert_snapshot!(json["nets"].to_string(), @r#"[{"rule":"big","deed":"pay","says":"unmet","reason":"`amount` is above 100"},{"rule":"small","deed":"pay","says":"allow","reason":"Matched rule 'small'."},{"rule":"twice","deed":"pay","says":"unmet","reason":"there were 2 calls of `pay` in the last 60 s","mode":"observe"}]"#);
+}
+
+#[test]
+fn check_shows_the_input_that_is_left_and_hears_sender_context_and_time() {
+    let (folder, office, _) = office("check-when-then");
+    let mail = r#"{"tool": "send_email", "sender": "ada", "context": {"team": "sales"}, "input": {"body": "to bob@example.com"}}"#;
+    let checked = lockgate(&["check", &office, "--call", mail], "");
+    assert_eq!(checked.status.code(), Some(0));
+    insta::assert_snapshot!(without(&folder, &out(&checked)), @r#"
+    redact Mails are masked.
+           office.yaml:6  mail
+    input  {"body":"to bo***********om"}
+    "#);
+    let json = out(&lockgate(&["check", &office, "--json", "--call", mail], ""));
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["verdict"], "redact");
+    assert_eq!(json["input"]["body"], "to bo***********om");
+    for (call, code) in [
+        // Wednesday noon, Wednesday evening, Saturday noon.
+        (r#"{"tool": "deploy", "at": 1767787200000}"#, 0),
+        (r#"{"tool": "deploy", "at": 1767816000000}"#, 1),
+        (r#"{"tool": "deploy", "at": 1768046400000}"#, 1),
+        (r#"{"tool": "deploy", "at": "noon"}"#, 2),
+        (r#"{"tool": "send_email", "sender": "eve", "context": {"team": "sales"}}"#, 1),
+        (r#"{"tool": "pay", "input": {"amount": 100}}"#, 0),
+        (r#"{"tool": "pay", "input": {"amount": 101}}"#, 1),
+        (r#"{"tool": "unknown"}"#, 1),
+    ] {
+        assert_eq!(lockgate(&["check", &office, "--call", call], "").status.code(), Some(code), "{call}");
+    }
+}
+
+#[test]
+fn only_nets_are_drawn() {
+    let (folder, office, ops) = office("graph-when-then");
+    let drawn = lockgate(&["graph", &office, &ops, "--format", "dot"], "");
+    assert_eq!(drawn.status.code(), Some(0));
+    assert_eq!(out(&drawn).matches("digraph").count(), 1);
+    assert_eq!(err(&drawn), "note: 8 rules look at calls and have no net to draw\n");
+    for (words, told) in [
+        (vec!["graph", &office], "this policy has nothing to draw: when/then rules look at calls"),
+        (vec!["graph", &office, &ops, "--net", "mail"], "`mail` is a when/then rule, which looks at calls"),
+        (
+            vec!["graph", &office, &ops, "--net", "nothing"],
+            "no net is called `nothing`; the policy has: require-",
+        ),
+    ] {
+        let output = lockgate(&words, "");
+        assert_eq!(output.status.code(), Some(2), "{words:?}");
+        assert!(without(&folder, &err(&output)).contains(told), "{}", err(&output));
+    }
+}
+
+#[test]
+fn every_mistake_of_every_file_is_told_at_once() {
+    let folder = folder("mistakes");
+    let path = |file: &str| folder.join(file).to_str().unwrap().to_owned();
+    fs::write(
+        folder.join("a.yaml"),
+        "rules:\n  - {id: one, tools: [exec], then: block}\n  - {id: two, then: deny}\n  - {id: three, when: {context: {day_of_week: Mon-Fry}}}\n",
+    )
+    .unwrap();
+    fs::write(folder.join("b.rules"), "blok exec\n").unwrap();
+    let (a, b) = (path("a.yaml"), path("b.rules"));
+    let verified = lockgate(&["verify", &a, &b], "");
+    assert_eq!(verified.status.code(), Some(1));
+    let text = without(&folder, &out(&verified));
+    for told in [
+        "a.yaml:2:15",
+        "a.yaml:3:21",
+        "a.yaml:4:47",
+        "the rule `three` has no `then`",
+        "b.rules:1:1",
+        "5 errors",
+    ] {
+        assert!(text.contains(told), "`{told}` is not told:\n{text}");
+    }
+    for words in [vec!["check", &a, "--call", r#"{"tool": "exec"}"#], vec!["gate", &a], vec!["graph", &a]] {
+        let output = lockgate(&words, "");
+        assert_eq!((output.status.code(), out(&output).as_str()), (Some(2), ""), "{words:?}");
+        assert!(err(&output).starts_with("error[unknown-key]"), "{}", err(&output));
+    }
+    fs::write(folder.join("c.yaml"), "include: [nowhere.yaml]\nrules: []\n").unwrap();
+    for command in ["verify", "gate"] {
+        let output = lockgate(&[command, &path("c.yaml")], "");
+        assert_eq!(output.status.code(), Some(2), "{command}");
+        let text = without(&folder, &err(&output));
+        assert!(text.starts_with("error[unreadable-include]: cannot read `nowhere.yaml`"), "{text}");
+        assert!(text.contains("c.yaml:1:11"), "{text}");
+    }
+}
+
+#[test]
+fn see_tells_what_would_be_masked_and_not_its_text() {
+    let input = r#"{"to": "ada@example.com", "body": {"password": "hunter2hunter2", "n": 1}, "plain": "x"}"#;
+    let seen = lockgate(&["see", "--tool", "send_email", "--input", input], "");
+    insta::assert_snapshot!(out(&seen), @"
+    send_email
+        paths  writes ada@example.com
+        holds  EMAIL in `to`
+               PASSWORD in `body`
+    ");
+    assert!(
+        !out(&lockgate(&["see", "--json", "--tool", "send_email", "--input", input], "")).contains("hunter2")
+    );
+}
+
+#[test]
+fn a_dry_run_asks_every_rule_and_stores_nothing() {
+    let file = folder("dry-run").join("rules.yaml");
+    let text = "apiVersion: edictum/v1
+kind: Ruleset
+metadata: {name: dry}
+defaults: {mode: enforce}
+rules:
+  - {id: no-rm, type: pre, tool: '*', when: {args.command: {contains: rm}}, then: {action: block, message: No.}}
+  - {id: ask-rm, type: pre, tool: '*', when: {args.command: {contains: rm}}, then: {action: ask, message: Sure?}}
+  - {id: ssn, type: post, tool: '*', when: {output.text: {matches: '[0-9]{3}-[0-9]{2}'}}, then: {action: redact, message: Masked.}}
+  - {id: dump, type: post, tool: '*', when: {output.text: {contains: DUMP}}, then: {action: block, message: Too much.}}
+";
+    fs::write(&file, text).unwrap();
+    let file = file.to_str().unwrap();
+    let run = |words: &[&str]| {
+        let output = lockgate(&[&["check", file, "--dry-run"], words].concat(), "");
+        (output.status.code(), out(&output), err(&output))
+    };
+    let (code, told, _) = run(&["--json", "--call", r#"{"tool": "sh", "input": {"command": "rm x"}}"#]);
+    assert_eq!(code, Some(1));
+    assert!(told.contains(r#""rule":"no-rm""#) && told.contains(r#""rule":"ask-rm""#), "{told}");
+    let (code, told, _) = run(&["--call", r#"{"tool": "sh"}"#, "--output", r#"{"a": "123-45"}"#]);
+    assert_eq!(code, Some(0));
+    assert!(told.contains("Masked.") && told.contains(r#"{"a":"[REDACTED]"}"#), "{told}");
+    let (code, told, _) = run(&["--call", r#"{"tool": "sh"}"#, "--output", "a DUMP"]);
+    assert_eq!(code, Some(1));
+    assert!(told.contains("Too much."), "{told}");
+    let (code, _, wrong) = run(&["--call", r#"{"tool": "sh"}"#, "--session", "x.json"]);
+    assert_eq!(code, Some(2));
+    assert!(wrong.contains("--session"), "{wrong}");
 }

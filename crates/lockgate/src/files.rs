@@ -1,6 +1,6 @@
 //! The files of this machine, for doors that run where the tools do.
 
-use lockgate_call::Files;
+use lockgate_call::{Call, Files, Links};
 
 /// Follows links on this machine. The last parts of a path need not exist yet: a call may be about to make them.
 ///
@@ -14,11 +14,67 @@ impl Files for LocalFiles {
     }
 }
 
+/// Looks where the paths of a call really lead on this machine, and hands it in with the call. For doors that run
+/// where the tools do; a call from elsewhere must not be looked up here.
+pub fn look_at_links(call: &mut Call) {
+    call.about.links = Some(Links::look(call, &OneName));
+}
+
+/// The files of this machine that have one name only: a second one may lie anywhere, and nobody can tell where.
+struct OneName;
+
+impl Files for OneName {
+    fn canonical(&self, path: &str) -> Option<String> {
+        let real = LocalFiles.canonical(path)?;
+        (!has_other_names(&real)).then_some(real)
+    }
+}
+
+#[cfg(unix)]
+fn has_other_names(path: &str) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    // What is not there yet has no name at all.
+    std::fs::symlink_metadata(path).is_ok_and(|found| found.is_file() && found.nlink() > 1)
+}
+
+#[cfg(not(unix))]
+fn has_other_names(_: &str) -> bool {
+    false
+}
+
 #[cfg(all(test, unix))]
 mod tests {
     use lockgate_call::{Call, paths};
+    use lockgate_policy::{Boundaries, Reached, Sandbox};
 
-    use super::LocalFiles;
+    use super::{LocalFiles, look_at_links};
+
+    #[test]
+    fn a_call_is_judged_by_where_its_paths_lead_on_this_machine() {
+        let folder = std::env::temp_dir().join(format!("lockgate-links-{}", std::process::id()));
+        let desk = folder.join("desk");
+        std::fs::create_dir_all(&desk).unwrap();
+        for file in ["secret", "desk/own"] {
+            std::fs::write(folder.join(file), "").unwrap();
+        }
+        std::os::unix::fs::symlink(&folder, desk.join("soft")).unwrap();
+        std::fs::hard_link(folder.join("secret"), desk.join("hard")).unwrap();
+        let within = vec![desk.display().to_string()];
+        let mut sandbox = Sandbox::new(Boundaries { within, ..Boundaries::default() }).unwrap();
+        sandbox.resolve(&LocalFiles);
+        let judge = |script: &str, looks: bool| {
+            let mut call = Call::new("1", "bash").with("command", script);
+            call.about.cwd = Some(desk.display().to_string());
+            if looks {
+                look_at_links(&mut call);
+            }
+            sandbox.judge(&call) == Reached::Inside
+        };
+        let scripts = ["cat own", "cat new/file", "cat soft/secret", "cat soft/desk/own", "cat hard"];
+        let answers = scripts.map(|script| (judge(script, false), judge(script, true)));
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(answers, [(true, true), (true, true), (true, false), (true, true), (true, false)]);
+    }
 
     #[test]
     fn a_link_out_of_the_folder_is_not_under_it() {

@@ -1,7 +1,7 @@
 //! Lockgate as one library: a gate between AI agents and their tools.
 //!
-//! Before a tool call runs, the gate answers **allow, ask or block**, from rules that remember what happened
-//! earlier in the session. This page is a tutorial of ten short steps; every snippet is run as a test. The
+//! Before a tool call runs, the gate answers **allow, redact, ask or block**, from rules that remember what
+//! happened earlier in the session. This page is a tutorial of eleven short steps; every snippet is run as a test. The
 //! policies of the snippets stand in strings to be seen; [`open`] reads them from files and folders.
 //!
 //! # 1. Rules, and a first call
@@ -290,8 +290,82 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! # 11. When/then rules
+//!
+//! Rules in YAML look at a call: its input, who sent it, when it comes, what the host knows about the session, and
+//! what was called before. [`when_then`] reads them from a text.
+//!
+//! ```
+//! use lockgate::{Call, Decision, Gate};
+//! use serde_json::json;
+//!
+//! let gate = Gate::new(lockgate::when_then(r#"
+//! rules:
+//!   - id: no-destruction
+//!     when: {tool: [exec, shell], args_match: {command: {regex: 'rm\s+-rf'}}}
+//!     then: block
+//!     message: Destructive commands are not run here.
+//!   - {id: bots-only, when: {tool: deploy, sender: "intern-*"}, then: approve}
+//!   - {id: admin-only-delete, when: {tool: "delete_*", context: {role: "!admin"}}, then: block}
+//!   - {id: trusted, when: {tool: drop_table, session: {user_role: "!admin"}}, then: block}
+//! "#)?);
+//! let decide = |call: &Call| gate.call(call).decision;
+//!
+//! let verdict = gate.call(&Call::new("1", "exec").with("command", "rm -rf /"));
+//! assert_eq!(verdict.reason, "Destructive commands are not run here.");
+//! assert_eq!(verdict.obstacles[0].name, "no-destruction");
+//!
+//! // Who stands behind a call and what the host knows about it travel with the call.
+//! let mut deploy = Call::new("2", "deploy");
+//! deploy.about.sender = Some(json!("intern-7"));
+//! assert_eq!(decide(&deploy), Decision::Ask);
+//! let mut delete = Call::new("3", "delete_user");
+//! assert_eq!(decide(&delete), Decision::Block);
+//! (delete.id, delete.about.context) = ("4".into(), Some(json!({"role": "admin"})));
+//! assert_eq!(decide(&delete), Decision::Allow);
+//!
+//! // What is known about the session is told once, by the host and never by the agent.
+//! assert_eq!(decide(&Call::new("5", "drop_table")), Decision::Block);
+//! gate.describe("default", [("user_role".to_owned(), json!("admin"))].into_iter().collect())?;
+//! assert_eq!(decide(&Call::new("6", "drop_table")), Decision::Allow);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! With `then: redact` the call is let pass on another input: run the tool with [`Verdict::input`]. A `chain` asks
+//! what was called before, and for how long ago.
+//!
+//! ```
+//! use lockgate::{Call, Decision, Gate, Outcome, OutputDecision, Time};
+//! use serde_json::json;
+//!
+//! let gate = Gate::new(lockgate::when_then(r#"
+//! mask: label
+//! rules:
+//!   - {id: mask, when: {tool: search_web}, then: redact}
+//!   - id: no-exfiltration
+//!     when: {tool: send_email, chain: [{tool: read_database, within_seconds: 120}]}
+//!     then: block
+//! "#)?);
+//!
+//! let search = Call::new("1", "search_web").with("query", "who is ada@example.com");
+//! let verdict = gate.call(&search);
+//! assert_eq!((verdict.decision, verdict.lets_pass()), (Decision::Redact, true));
+//! assert_eq!(verdict.input.ok_or("no input")?["query"], "who is [EMAIL]");
+//! // What such a call returns is masked too.
+//! let result = Outcome { output: Some(json!("found bob@example.com")), ..Outcome::success(&search) };
+//! let settled = gate.result(&result)?;
+//! assert_eq!((settled.decision, settled.output), (OutputDecision::Redact, Some(json!("found [EMAIL]"))));
+//!
+//! let at = |id: &str, tool: &str, seconds: u64| gate.call(&Call::new(id, tool).at(Time(seconds * 1000)));
+//! assert!(at("2", "send_email", 10).lets_pass());
+//! assert!(at("3", "read_database", 20).lets_pass());
+//! assert!(!at("4", "send_email", 60).lets_pass());
+//! assert!(at("5", "send_email", 141).lets_pass());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! From here: `docs/semantics.md` says what a verdict means, `docs/rules.md` is the reference of the one-line
-//! language, `docs/nets.md` that of nets in files, and `examples/` beside this crate has three nets from code.
+//! language, `docs/when-then.md` that of when/then rules, `docs/nets.md` that of nets in files, and `examples/` beside this crate has three nets from code.
 
 mod files;
 mod open;
@@ -301,17 +375,21 @@ pub use lockgate_gate as gate;
 pub use lockgate_petri as petri;
 pub use lockgate_policy as policy;
 
-pub use files::LocalFiles;
-pub use lockgate_call::{About, Call, Time};
+pub use files::{LocalFiles, look_at_links};
+pub use lockgate_call::{
+    About, Call, Time,
+    sensitive::{Detectors, Mask},
+};
 pub use lockgate_gate::{
-    Answer, ApprovalId, Approver, Attempt, Decision, Gate, GateBuilder, MemoryStore, NetVerdict, NetView,
-    Nobody, Notes, Obstacle, OneNet, Outcome, Past, Prompt, Question, Registry, RegistryError, Scripted,
-    Session, Settlement, Status, Store, StoreError, Success, Terms, Verdict, question_text,
+    Answer, ApprovalId, Approver, Attempt, Counts, Decision, Gate, GateBuilder, MemoryStore, NetVerdict,
+    NetView, Nobody, Notes, Obstacle, OneNet, Outcome, OutputDecision, Past, Prompt, Question, Registry,
+    RegistryError, Scripted, Session, Settlement, Status, Store, StoreError, Success, Terms, TimeZone,
+    Verdict, question_text,
 };
 pub use lockgate_policy::{
     Diagnostic, Draft, DraftNet, DraftTransition, Mode, Pattern, Policy, Severity, Source, verify,
 };
-pub use open::{OpenError, Opened, net, open, read_sources, rules};
+pub use open::{OpenError, Opened, net, open, open_with, read_sources, rules, when_then};
 
 /// The snippets of the pages in `docs/`, run as tests.
 #[cfg(doctest)]

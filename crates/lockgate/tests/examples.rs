@@ -4,6 +4,7 @@
 #![expect(clippy::duplicate_mod, reason = "each example brings what it shows its session with")]
 
 use lockgate::{Call, Decision, Gate, Nobody, Outcome};
+use lockgate_cli::{Clock, ServeOptions, Server};
 use serde_json::{Value, json};
 
 #[expect(dead_code, reason = "`main` is the example's")]
@@ -137,7 +138,7 @@ fn a_refused_destruction_leaves_its_backup_alone() {
     let gate = smart_backup::gate().unwrap();
     run(&gate, &Call::new("1", "backup").with("path", "/data"));
     assert!(!gate.call(&Call::new("2", "destroy").with("path", "/logs")).lets_pass());
-    let rule = gate.policy().rule_named("smart-backup").unwrap().id;
+    let rule = gate.policy().net_named("smart-backup").unwrap().id;
     let session = gate.session("default").unwrap();
     assert_eq!(session.notes(rule).and_then(|notes| notes.get("covered")), Some(&json!(["/data"])));
 }
@@ -153,4 +154,77 @@ fn run(gate: &Gate, call: &Call) {
             Outcome { session: call.session.clone(), id: call.id.clone(), ok: true, ..Outcome::default() };
         gate.result(&outcome).unwrap();
     }
+}
+
+#[test]
+fn what_customers_wrote_does_not_leave_the_house() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/when-then");
+    let opened = lockgate::open(&[format!("{folder}/anti-exfiltration.yaml")]).unwrap();
+    let gate = Gate::new(opened.policy);
+    let options = ServeOptions { clock: Clock::Lines, ..ServeOptions::default() };
+    let mut server = Server::new(&gate, options);
+    let calls = std::fs::read_to_string(format!("{folder}/calls.jsonl")).unwrap();
+    let mut told = String::new();
+    for (number, line) in calls.lines().enumerate() {
+        let mut line: Value = serde_json::from_str(line).unwrap();
+        // A call by itself, as `lockgate explain` takes it: it ends well at once.
+        let bare = line.get("tool").is_some().then(|| format!("line-{number}"));
+        if let Some(id) = &bare {
+            let at = line.as_object_mut().unwrap().shift_remove("at");
+            line["id"] = json!(id);
+            line = json!({"call": line, "at": at});
+        }
+        let sent = line.to_string();
+        let answer: Value = serde_json::from_str(&server.answer(&sent)).unwrap();
+        let what = line["call"]["tool"].as_str().map_or_else(|| sent.clone(), str::to_owned);
+        let verdict = answer["verdict"].as_str().unwrap_or("done");
+        let reason = answer["reason"].as_str().unwrap_or_default();
+        told.push_str(&format!("{verdict:6} {what}  {reason}").trim_end().replace('\n', " "));
+        told.push('\n');
+        if let (Some(id), "allow" | "redact") = (&bare, verdict) {
+            server.answer(&json!({"result": {"id": id, "ok": true}}).to_string());
+        }
+    }
+    insta::assert_snapshot!(told, @r#"
+    allow  send_email
+    redact ask_vendor  Personal data is masked in what vendors are asked.
+    allow  read_customers
+    block  send_email  Customers were read a moment ago, so nothing is mailed out of the house.
+    allow  send_email
+    block  send_email  Say who gets the mail, in `to`.
+    allow  send_email
+    allow  export_orders
+    ask    export_orders  More than 1000 rows need a human.
+    block  export_orders  Exports are made in office hours.
+    allow  post_message
+    allow  read_tickets
+    allow  {"result":{"id":"r1","ok":true,"output":[{"from":"bob@elsewhere.example","text":"It is broken"}]}}
+    block  post_message  this session has seen sensitive data, so nothing may be sent out any more.
+    allow  read_file
+    block  {"result":{"id":"r2","ok":true,"output":"-----BEGIN RSA PRIVATE KEY-----"}}  That file holds a private key.
+    done   {"untaint":{}}
+    allow  post_message
+    block  get_admin_password  This tool is a trap, and somebody will look at this session.
+    "#);
+}
+
+/// What they let pass and stop, `docs/templates.md` tells, row by row.
+#[test]
+fn every_template_loads_without_a_warning_and_has_its_rows_in_the_manual() {
+    let top = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let manual = std::fs::read_to_string(format!("{top}/docs/templates.md")).unwrap();
+    let mut count = 0;
+    for entry in std::fs::read_dir(format!("{top}/templates")).unwrap() {
+        let path = entry.unwrap().path();
+        let opened = lockgate::open(&[&path]).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let mut findings = opened.findings;
+        findings.extend(lockgate::policy::verify(&opened.policy).1);
+        findings.retain(|finding| finding.severity >= lockgate::policy::Severity::Warning);
+        assert!(findings.is_empty(), "{}", lockgate::policy::render(&findings, false));
+        let name = path.file_name().unwrap().to_str().unwrap();
+        // Once for what passes, once for what does not.
+        assert_eq!(manual.matches(&format!("== templates/{name}\n")).count(), 2, "{name}");
+        count += 1;
+    }
+    assert_eq!(count, 4);
 }

@@ -2,12 +2,14 @@
 
 use std::{fs, io, path::Path};
 
-use lockgate::{Decision, Gate, MemoryStore, Outcome, Policy, Session};
+use lockgate::{Call, Decision, Gate, MemoryStore, Outcome, OutputDecision, Policy, Session};
+use serde::Serialize;
+use serde_json::Value;
 
 use crate::{
     args::CheckArguments,
     console::{CommandError, Console, Ending},
-    protocol::{Ask, VerdictAnswer, decode_call, encode},
+    protocol::{Ask, BareCall, SettledAnswer, VerdictAnswer, call_here, decode_call, encode},
     report,
     serve::now,
 };
@@ -27,13 +29,16 @@ pub(crate) fn run(
     let wrong_call = |error| {
         CommandError::Said(format!("`--call` is no call: {error}; try --call '{{\"tool\": \"NAME\"}}'"))
     };
-    let (message, ok) = decode_call(&arguments.call, &id).map_err(wrong_call)?;
+    let BareCall { call: message, ok, at } = decode_call(&arguments.call, &id).map_err(wrong_call)?;
     let name = message.session.clone().unwrap_or_else(|| "default".to_owned());
     let built = Gate::builder(policy).store(MemoryStore::with_session(&name, session)).build();
     let gate = built.map_err(CommandError::said)?;
 
     let ask = message.ask;
-    let call = message.into_call(&name, now());
+    let call = call_here(&gate, message, &name, at.unwrap_or_else(now));
+    if arguments.dry_run {
+        return dry_run(arguments, json, &gate, &call, console);
+    }
     let verdict = match ask {
         Ask::Wait => gate.call(&call),
         Ask::None => gate.call_unattended(&call),
@@ -57,6 +62,48 @@ pub(crate) fn run(
         Decision::Allow | Decision::Redact => Ending::Yes,
         Decision::Ask | Decision::Block => Ending::No,
     })
+}
+
+/// What every rule says to a first call, and to its output.
+fn dry_run(
+    arguments: &CheckArguments,
+    json: bool,
+    gate: &Gate,
+    call: &Call,
+    console: &mut Console<'_>,
+) -> Result<Ending, CommandError> {
+    let text = |text: &String| serde_json::from_str(text).unwrap_or_else(|_| Value::from(text.as_str()));
+    let output = arguments.output.as_ref().map(text);
+    let (verdict, looked) = gate.evaluate(call, output.as_ref());
+    let outcome = Outcome::success(call);
+    let result = output.is_some().then(|| SettledAnswer::new(&outcome, &looked));
+    if json {
+        let verdict = VerdictAnswer::new(&call.id, &call.session, &verdict);
+        writeln!(console.out, "{}", encode(&DryRun { verdict, result }))?;
+    } else {
+        report::verdict(console.out, call, &verdict)?;
+        if result.is_some() {
+            let reason = looked.reason.clone().unwrap_or_default();
+            report::note(console.out, "result", &format!("{} {reason}", looked.decision.word()))?;
+        }
+        if let Some(shown) = &looked.output {
+            report::note(console.out, "output", &canonical(shown))?;
+        }
+    }
+    let passes = verdict.lets_pass() && looked.decision < OutputDecision::Block;
+    Ok(if passes { Ending::Yes } else { Ending::No })
+}
+
+#[derive(Debug, Serialize)]
+struct DryRun<'a> {
+    #[serde(flatten)]
+    verdict: VerdictAnswer<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result: Option<SettledAnswer<'a>>,
+}
+
+fn canonical(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 fn read_session(file: &Path, policy: &Policy) -> Result<Session, CommandError> {

@@ -1,4 +1,4 @@
-//! `lockgate explain`: why each verdict, net by net.
+//! `lockgate explain`: why each verdict, rule by rule.
 //!
 //! The calls are played through a real gate, one after another, so that each is explained where the session
 //! then stands. A line is a line of the protocol or a call by itself, which is settled at once.
@@ -10,7 +10,7 @@ use std::{
 };
 
 use lockgate::{
-    Call, Gate, Outcome, Policy, Session, Verdict,
+    Call, Gate, Mode, Outcome, Policy, Session, Verdict,
     call::visible,
     gate::{Fires, NetVerdict, NetView},
 };
@@ -20,7 +20,9 @@ use serde_json::{Map, Value};
 use crate::{
     args::ExplainArguments,
     console::{CommandError, Console, Ending, wrong},
-    protocol::{CallMessage, ErrorAnswer, Message, VerdictAnswer, decode, decode_call, encode},
+    protocol::{
+        BareCall, CallMessage, ErrorAnswer, Message, VerdictAnswer, decode, decode_call, encode, mode_word,
+    },
     report,
     serve::{Clock, ServeOptions, Server},
 };
@@ -75,9 +77,9 @@ impl Player<'_> {
             serde_json::from_str::<Map<String, Value>>(line).is_ok_and(|it| it.contains_key("tool"));
         if is_bare {
             return match decode_call(line, &format!("line-{number}")) {
-                Ok((message, ok)) => {
-                    let at = self.server.moment(None);
-                    self.play_call(number, message, at, Some(ok.unwrap_or(true)), console)
+                Ok(BareCall { call, ok, at }) => {
+                    let at = self.server.moment(at);
+                    self.play_call(number, call, at, Some(ok.unwrap_or(true)), console)
                 }
                 Err(error) => self.tell_error(number, &error.to_string(), console),
             };
@@ -122,7 +124,7 @@ impl Player<'_> {
         report::verdict(console.out, &call, &verdict)?;
         let policy = self.gate.policy();
         for (index, view) in views.iter().enumerate() {
-            let word = if index == 0 { "nets" } else { "" };
+            let word = if index == 0 { "rules" } else { "" };
             report::note(console.out, word, &words_of(view, policy, &before))?;
         }
         if settled == Some(false) {
@@ -169,11 +171,14 @@ impl Player<'_> {
 fn has_say(view: &NetView) -> bool {
     match view.says {
         NetVerdict::Free | NetVerdict::Abstain => false,
-        NetVerdict::Gated { .. } | NetVerdict::Blocked { .. } => true,
+        NetVerdict::Gated { .. }
+        | NetVerdict::Blocked { .. }
+        | NetVerdict::Wants { .. }
+        | NetVerdict::Unmet { .. } => true,
     }
 }
 
-/// What a net says, with where it stood when it said so.
+/// What a rule says, with where its net stood when it said so.
 fn words_of(view: &NetView, policy: &Policy, before: &Session) -> String {
     let deed = &view.deed;
     let says = match &view.says {
@@ -189,12 +194,35 @@ fn words_of(view: &NetView, policy: &Policy, before: &Session) -> String {
             format!("lets `{deed}` pass by `{transition}`{human}{later}")
         }
         NetVerdict::Blocked { .. } => format!("blocks `{deed}`"),
+        NetVerdict::Wants { decision, .. } if is_default(view, policy) => {
+            format!("no rule certainly speaks of `{deed}`: {}", decision.word())
+        }
+        NetVerdict::Wants { decision, is_doubtful, .. } => {
+            let applies = if *is_doubtful { "may apply" } else { "applies" };
+            let wants = if only_observes(view, policy) { "it only observes, and would " } else { "" };
+            format!("{applies} to `{deed}`: {wants}{}", decision.word())
+        }
+        NetVerdict::Unmet { fact, is_doubtful: false } => {
+            format!("does not apply to `{deed}`: it asks that {fact}")
+        }
+        NetVerdict::Unmet { fact, is_doubtful: true } => {
+            format!("does not apply to `{deed}`: it asks that {fact}, which cannot be told")
+        }
     };
     let Some(rule) = policy.rule(view.rule) else {
         return says;
     };
-    let stood = before.marking(policy, rule.id).map(|marking| rule.net.marking_text(marking));
-    format!("{} ({}): {says}", rule.name, stood.unwrap_or_default())
+    let marking = policy.net(rule.id).zip(before.marking(policy, rule.id));
+    let stood = marking.map(|(rule, marking)| format!(" ({})", rule.net.marking_text(marking)));
+    format!("{}{}: {says}", rule.name, stood.unwrap_or_default())
+}
+
+fn is_default(view: &NetView, policy: &Policy) -> bool {
+    policy.default_clause().is_some_and(|default| default.id == view.rule)
+}
+
+fn only_observes(view: &NetView, policy: &Policy) -> bool {
+    policy.clause(view.rule).is_some_and(|clause| clause.mode == Mode::Observe && !clause.acts_always)
 }
 
 /// Writes what the gate answers to anything but a call.
@@ -208,13 +236,21 @@ fn write_answer(out: &mut dyn io::Write, answer: &str) -> io::Result<()> {
         let words = std::iter::once("nets").chain(std::iter::repeat(""));
         return words.zip(lines.lines()).try_for_each(|(word, line)| report::note(out, word, line));
     }
-    let said = match (fields.get("settled").and_then(Value::as_bool), text("verdict")) {
-        (Some(true), _) => "settled",
+    let verdict = text("verdict");
+    let said = match (fields.get("settled").and_then(Value::as_bool), verdict) {
+        (Some(true), None | Some("allow")) => "settled",
+        (Some(true), Some(verdict)) => verdict,
         (Some(false), _) => "ignored",
         (None, Some(verdict)) => verdict,
         (None, None) => return report::note(out, "done", ""),
     };
-    report::note(out, said, text("reason").unwrap_or_default())
+    report::note(out, said, text("reason").unwrap_or_default())?;
+    for field in ["input", "output"] {
+        if let Some(value) = fields.get(field) {
+            report::note(out, field, &value.to_string())?;
+        }
+    }
+    Ok(())
 }
 
 #[derive(Debug, Serialize)]
@@ -241,6 +277,10 @@ struct ViewAnswer<'a> {
     human: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mode: Option<&'static str>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    doubtful: bool,
 }
 
 impl<'a> Explained<'a> {
@@ -273,6 +313,8 @@ impl<'a> ViewAnswer<'a> {
             fires: None,
             human: None,
             reason: None,
+            mode: only_observes(view, policy).then(|| mode_word(Mode::Observe)),
+            doubtful: false,
         };
         match &view.says {
             NetVerdict::Free => says("free"),
@@ -288,6 +330,12 @@ impl<'a> ViewAnswer<'a> {
                 ..says("gated")
             },
             NetVerdict::Blocked { reason } => Self { reason: Some(reason), ..says("blocked") },
+            NetVerdict::Wants { decision, reason, is_doubtful } => {
+                Self { reason: Some(reason), doubtful: *is_doubtful, ..says(decision.word()) }
+            }
+            NetVerdict::Unmet { fact, is_doubtful } => {
+                Self { reason: Some(fact), doubtful: *is_doubtful, ..says("unmet") }
+            }
         }
     }
 }

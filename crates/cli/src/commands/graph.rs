@@ -11,7 +11,7 @@ use std::{
 use lockgate::{
     Policy,
     petri::{Note, Picture, Style},
-    policy::Rule,
+    policy::NetRule,
 };
 use serde::Serialize;
 
@@ -28,6 +28,10 @@ pub(crate) fn run(
 ) -> Result<Ending, CommandError> {
     let policy = super::open(&arguments.policy.files)?.policy;
     let rules = chosen(&policy, arguments.net.as_deref())?;
+    let without_net = policy.rules().count() - policy.nets().len();
+    if without_net > 0 && arguments.net.is_none() {
+        writeln!(console.err, "note: {without_net} rules look at calls and have no net to draw")?;
+    }
     let format = format_of(arguments)?;
     let drawings: Vec<Drawing<'_>> = rules.into_iter().map(|rule| Drawing::new(rule, format)).collect();
     match &arguments.out {
@@ -46,17 +50,26 @@ pub(crate) fn run(
     Ok(Ending::Yes)
 }
 
-fn chosen<'a>(policy: &'a Policy, net: Option<&str>) -> Result<Vec<&'a Rule>, CommandError> {
+fn chosen<'a>(policy: &'a Policy, net: Option<&str>) -> Result<Vec<&'a NetRule>, CommandError> {
+    let has_others = policy.rules().count() > policy.nets().len();
+    if policy.nets().is_empty() && has_others {
+        return Err(CommandError::Said(
+            "this policy has nothing to draw: when/then rules look at calls and have no nets; try `lockgate explain`"
+                .to_owned(),
+        ));
+    }
     let Some(net) = net else {
-        return Ok(policy.rules().iter().collect());
+        return Ok(policy.nets().iter().collect());
     };
-    let rules: Vec<&Rule> = policy.rules().iter().filter(|rule| rule.name == net).collect();
+    let rules: Vec<&NetRule> = policy.nets().iter().filter(|rule| rule.name == net).collect();
     if rules.is_empty() {
-        let names: Vec<&str> = policy.rules().iter().map(|rule| rule.name.as_str()).collect();
-        return Err(CommandError::Said(format!(
-            "no net is called `{net}`; the policy has: {}",
-            names.join(", ")
-        )));
+        let names: Vec<&str> = policy.nets().iter().map(|rule| rule.name.as_str()).collect();
+        let why = if policy.rules().any(|rule| rule.name == net) {
+            format!("`{net}` is a when/then rule, which looks at calls and has no net")
+        } else {
+            format!("no net is called `{net}`")
+        };
+        return Err(CommandError::Said(format!("{why}; the policy has: {}", names.join(", "))));
     }
     Ok(rules)
 }
@@ -87,7 +100,7 @@ struct Drawing<'a> {
 }
 
 impl<'a> Drawing<'a> {
-    fn new(rule: &'a Rule, format: Format) -> Self {
+    fn new(rule: &'a NetRule, format: Format) -> Self {
         let net = rule.net.net();
         let notes = net.transitions().map(|transition| {
             let guard = rule.net.guard(transition);

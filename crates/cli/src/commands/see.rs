@@ -1,12 +1,12 @@
 //! `lockgate see`: what the gate sees in a call.
 //!
-//! The commands its scripts would run, the paths and hosts it names, what it amounts to under given policy files,
-//! and every doubt. Nothing is judged here; `check` and `explain` do that.
+//! The commands its scripts would run, the paths and hosts it names, the sensitive data in it, what it amounts to
+//! under given policy files, and every doubt. Nothing is judged here; `check` and `explain` do that.
 
 use std::io::{self, Write};
 
 use lockgate::{
-    Call, LocalFiles, Policy,
+    Call, Detectors, LocalFiles, Mask, Policy,
     call::{
         Access, Command, Known, Reach, Reading, RedirectionKind, Script, Spot, TouchedHost, TouchedPath,
         Word, visible,
@@ -49,8 +49,8 @@ fn call_of(arguments: &SeeArguments) -> Result<Call, CommandError> {
             "`--input` is no JSON object: {error}; try --input '{{\"command\": \"ls\"}}'"
         ))
     };
-    let (message, _) = decode_call(&text, "see").map_err(wrong)?;
-    let mut call = message.into_call("see", lockgate::Time(0));
+    let bare = decode_call(&text, "see").map_err(wrong)?;
+    let mut call = bare.call.into_call("see", lockgate::Time(0));
     call.about.cwd.clone_from(&arguments.cwd);
     Ok(call)
 }
@@ -62,6 +62,8 @@ struct Seen {
     scripts: Vec<SeenScript>,
     paths: Vec<SeenPath>,
     hosts: Vec<SeenHost>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    sensitive: Vec<SeenSecret>,
     #[serde(skip_serializing_if = "Option::is_none")]
     deeds: Option<Vec<SeenDeed>>,
     doubts: Vec<String>,
@@ -128,6 +130,13 @@ struct SeenHost {
     doubt: Option<String>,
 }
 
+/// Sensitive data in a field of the input. What it is, not its text.
+#[derive(Serialize)]
+struct SeenSecret {
+    field: String,
+    kinds: Vec<String>,
+}
+
 #[derive(Serialize)]
 struct SeenDeed {
     name: String,
@@ -157,6 +166,7 @@ impl Seen {
             scripts,
             paths: paths.touched.iter().map(SeenPath::of).collect(),
             hosts: hosts.touched.iter().map(SeenHost::of).collect(),
+            sensitive: secrets_in(policy, call),
             deeds: policy.map(|policy| deeds_of(policy, call)),
             doubts,
         }
@@ -183,12 +193,29 @@ impl Seen {
         for (at, host) in self.hosts.iter().enumerate() {
             report::note(out, if at == 0 { "hosts" } else { "" }, &host.words())?;
         }
+        for (at, secret) in self.sensitive.iter().enumerate() {
+            let sentence = format!("{} in `{}`", secret.kinds.join(", "), secret.field);
+            report::note(out, if at == 0 { "holds" } else { "" }, &sentence)?;
+        }
         if let Some(deeds) = &self.deeds {
             let names: Vec<String> = deeds.iter().map(SeenDeed::words).collect();
             report::note(out, "deeds", &names.join(", "))?;
         }
         self.doubts.iter().try_for_each(|doubt| report::painted_note(out, &doubtful("doubt"), "doubt", doubt))
     }
+}
+
+/// What a rule that masks would find, by field.
+fn secrets_in(policy: Option<&Policy>, call: &Call) -> Vec<SeenSecret> {
+    let detectors = policy.map_or(Detectors::standard(), |policy| &policy.masking().detectors);
+    let found = call.input.iter().map(|(field, value)| {
+        // Some kinds are known by the key above them.
+        let alone = [(field.clone(), value.clone())].into_iter().collect();
+        let (_, kinds) = detectors.mask_object(&alone, Mask::Stars);
+        let kinds = kinds.distinct().iter().map(ToString::to_string).collect();
+        SeenSecret { field: field.clone(), kinds }
+    });
+    found.filter(|secret| !secret.kinds.is_empty()).collect()
 }
 
 /// What the call amounts to, each deed once, for whichever rules.

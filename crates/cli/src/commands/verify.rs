@@ -8,7 +8,7 @@ use std::{collections::HashMap, io, sync::Arc};
 use lockgate::{
     Diagnostic, Policy, Severity,
     call::visible,
-    policy::{NetReport, Rule, render, verify},
+    policy::{NetReport, NetRule, Rule, render, verify},
     read_sources,
 };
 use serde::Serialize;
@@ -24,7 +24,7 @@ pub(crate) fn run(
     json: bool,
     console: &mut Console<'_>,
 ) -> Result<Ending, CommandError> {
-    let sources = read_sources(&arguments.files).map_err(CommandError::said)?;
+    let sources = read_sources(&arguments.files).map_err(super::told)?;
     let (policy, findings) = Policy::read(&sources);
     let verified = Verified::new(policy.as_ref(), findings);
     if json {
@@ -74,24 +74,32 @@ impl<'a> Verified<'a> {
             return findings;
         }
         let at_least = if self.is_exact() { "" } else { "at least " };
-        let rules = counted(self.reports.len(), "rule");
-        let groups = counted(components(self.rules()), "independent group");
-        format!("{rules} in {groups}, {at_least}{} states: {findings}", self.states())
+        let rules = counted(self.rules().count(), "rule");
+        let groups = counted(components(self.nets()), "independent group");
+        let states = format!("{groups}, {at_least}{} states", self.states());
+        match (self.reports.len(), self.rules().count()) {
+            (0, 1..) => format!("{rules}: {findings}"),
+            (nets, all) if nets == all => format!("{rules} in {states}: {findings}"),
+            (nets, _) => format!("{rules}, of them {} in {states}: {findings}", counted(nets, "net")),
+        }
     }
 
     /// Each rule with its states and its place.
     pub(crate) fn write_rules(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        let widest =
-            self.reports.iter().map(|report| report.name.chars().count()).max().unwrap_or(0).clamp(4, 48);
-        if self.reports.is_empty() {
+        let widest = self.rules().map(|rule| rule.name.chars().count()).max().unwrap_or(0).clamp(4, 48);
+        if self.rules().next().is_none() {
             return Ok(());
         }
         writeln!(out, "{}", bold(format!("{:widest$}  {:>8}  place", "rule", "states")))?;
-        for (rule, report) in self.rules().iter().zip(&self.reports) {
-            let more = if report.is_exact { ' ' } else { '+' };
+        let mut reports = self.nets().iter().zip(&self.reports).peekable();
+        for rule in self.rules() {
+            let (states, more) = match reports.next_if(|(net, _)| net.id == rule.id) {
+                Some((_, report)) => (report.states.to_string(), if report.is_exact { ' ' } else { '+' }),
+                None => ("–".to_owned(), ' '),
+            };
             let place = format!("{}:{}", rule.place.file, rule.place.line);
-            let (name, place) = (visible(&report.name), visible(&place));
-            writeln!(out, "{name:widest$}  {:>8}{more} {}", report.states, dim(place))?;
+            let (name, place) = (visible(&rule.name), visible(&place));
+            writeln!(out, "{name:widest$}  {states:>8}{more} {}", dim(place))?;
         }
         writeln!(out)
     }
@@ -117,8 +125,8 @@ impl<'a> Verified<'a> {
     pub(crate) fn findings_answer(&self) -> FindingsAnswer<'_> {
         FindingsAnswer {
             policy: self.policy.map(|policy| policy.hash().to_string()),
-            rules: self.reports.len(),
-            components: components(self.rules()),
+            rules: self.rules().count(),
+            components: components(self.nets()),
             states: self.states(),
             exact: self.is_exact(),
             nets: self
@@ -126,13 +134,18 @@ impl<'a> Verified<'a> {
                 .iter()
                 .map(|report| NetAnswer { name: &report.name, states: report.states })
                 .collect(),
-            findings: self.findings.iter().map(|finding| FindingAnswer::new(finding, self.rules())).collect(),
+            findings: self.findings.iter().map(|finding| FindingAnswer::new(finding, self.policy)).collect(),
             claims: [],
         }
     }
 
-    fn rules(&self) -> &'a [Rule] {
-        self.policy.map(Policy::rules).unwrap_or_default()
+    /// All rules, in file order.
+    fn rules(&self) -> impl Iterator<Item = &'a Rule> + use<'a> {
+        self.policy.into_iter().flat_map(Policy::rules)
+    }
+
+    fn nets(&self) -> &'a [NetRule] {
+        self.policy.map(Policy::nets).unwrap_or_default()
     }
 
     fn states(&self) -> u64 {
@@ -149,7 +162,7 @@ impl<'a> Verified<'a> {
 }
 
 /// How many groups of rules there are that share no name with each other.
-fn components(rules: &[Rule]) -> usize {
+fn components(rules: &[NetRule]) -> usize {
     let mut group_of: Vec<usize> = (0..rules.len()).collect();
     let mut first_with: HashMap<Arc<str>, usize> = HashMap::new();
     let mut groups = rules.len();
@@ -218,15 +231,16 @@ struct PlaceAnswer {
 }
 
 impl<'a> FindingAnswer<'a> {
-    fn new(finding: &'a Diagnostic, rules: &'a [Rule]) -> Self {
+    fn new(finding: &'a Diagnostic, policy: Option<&'a Policy>) -> Self {
         let place = finding.source.place(finding.span);
         let touches = |rule: &&Rule| {
             rule.source == finding.source
                 && rule.span.start < finding.span.end
                 && finding.span.start < rule.span.end
         };
-        let about: Vec<&Rule> = rules.iter().filter(touches).collect();
-        let names = about.iter().flat_map(|rule| rule.net.names());
+        let about: Vec<&Rule> = policy.into_iter().flat_map(Policy::rules).filter(touches).collect();
+        let nets = about.iter().filter_map(|rule| policy.and_then(|policy| policy.net(rule.id)));
+        let names = nets.flat_map(|rule| rule.net.names());
         let mut tools: Vec<String> = names.map(|name| name.to_string()).collect();
         tools.sort();
         tools.dedup();
@@ -256,7 +270,7 @@ mod tests {
             ("require a before b\nrequire c before d\nrequire b before c\nblock e", 2),
             ("limit a to 2 per b\nlimit c to 2 per d\nlimit d to 2 per e\nlimit e to 2 per b", 1),
         ] {
-            assert_eq!(components(lockgate::rules(rules).unwrap().rules()), groups, "{rules}");
+            assert_eq!(components(lockgate::rules(rules).unwrap().nets()), groups, "{rules}");
         }
     }
 }
