@@ -1,24 +1,49 @@
 //! Does Lockgate answer as other gates were recorded to answer, and does it see what a shell would run?
 //!
 //! Each language has a function here that plays a file of recorded cases and gives a [`Report`]; the program
-//! `conformance` prints it. What we answer differently on purpose is part of the report, never of the silence.
+//! `conformance` prints it. What we answer differently on purpose, and what is not played at all, is part of the
+//! report, never of the silence.
 
+mod edictum;
+mod folder;
 mod one_liners;
 mod petriflow;
+mod policyshield;
 mod shell;
+mod yaml;
 
 use std::fmt;
 
+pub use edictum::edictum;
+pub use folder::{FolderReport, play_folder};
 pub use one_liners::one_liners;
 pub use petriflow::petriflow;
+pub use policyshield::policyshield;
 pub use shell::shell;
 
 /// How many failing cases are told in full.
 const FAILURES_TOLD_MAX: usize = 20;
 
-/// The languages with recorded cases, each with the function that plays them.
-pub const LANGUAGES: &[(&str, Conformance)] =
-    &[("petriflow", petriflow), ("shell", shell), ("one-liners", one_liners)];
+/// The languages with recorded cases.
+pub const LANGUAGES: &[(&str, Recorded)] = &[
+    ("petriflow", Recorded::InFile(petriflow)),
+    ("policyshield", Recorded::InFile(policyshield)),
+    ("edictum", Recorded::InFolder(edictum)),
+    ("shell", Recorded::InFile(shell)),
+    ("one-liners", Recorded::InFile(one_liners)),
+];
+
+/// How the cases of a language are kept.
+#[derive(Clone, Copy, Debug)]
+pub enum Recorded {
+    /// In files, all played by this.
+    InFile(Conformance),
+    /// In a folder of files of several kinds.
+    InFolder(ByName),
+}
+
+/// What plays a file of this name; nothing, where it holds no recorded cases.
+pub type ByName = fn(&str) -> Option<Conformance>;
 
 /// Plays the text of a file of recorded cases.
 pub type Conformance = fn(&str) -> Result<Report, BadRecording>;
@@ -30,6 +55,8 @@ pub struct Report {
     pub cases: usize,
     /// How many steps were compared in them.
     pub steps: usize,
+    /// How many more cases it has that nothing here can play.
+    pub skipped: usize,
     /// The cases that are answered differently on purpose, each with the reason.
     pub on_purpose: Vec<String>,
     /// The cases that failed, each with its first difference: what follows it means nothing.
@@ -70,20 +97,29 @@ impl Report {
     pub fn passed(&self) -> usize {
         self.cases - self.failures.len()
     }
+
+    /// What is not as it was recorded, line by line.
+    fn remarks(&self) -> Vec<String> {
+        let mut remarks = Vec::new();
+        for Difference { line, step, expected, got } in self.failures.iter().take(FAILURES_TOLD_MAX) {
+            remarks.push(format!("line {line}: {step}"));
+            remarks.push(format!("  expected: {expected}"));
+            remarks.push(format!("  got:      {got}"));
+        }
+        if self.failures.len() > FAILURES_TOLD_MAX {
+            remarks.push(format!("and {} more", self.failures.len() - FAILURES_TOLD_MAX));
+        }
+        remarks.extend(self.on_purpose.iter().map(|case| format!("on purpose: {case}")));
+        if self.skipped > 0 {
+            remarks.push(format!("SKIPPED: {} cases, which nothing here can play yet", self.skipped));
+        }
+        remarks
+    }
 }
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for difference in self.failures.iter().take(FAILURES_TOLD_MAX) {
-            let Difference { line, step, expected, got } = difference;
-            writeln!(f, "line {line}: {step}\n  expected: {expected}\n  got:      {got}")?;
-        }
-        if self.failures.len() > FAILURES_TOLD_MAX {
-            writeln!(f, "and {} more", self.failures.len() - FAILURES_TOLD_MAX)?;
-        }
-        for case in &self.on_purpose {
-            writeln!(f, "on purpose: {case}")?;
-        }
+        self.remarks().iter().try_for_each(|remark| writeln!(f, "{remark}"))?;
         writeln!(f, "{} steps", self.steps)?;
         write!(f, "{}/{}", self.passed(), self.cases)
     }

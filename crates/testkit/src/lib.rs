@@ -15,5 +15,7 @@ mod runner;
 
 pub use doors::{LibraryDoor, LinesDoor, ProcessDoor, play_pages};
 pub use model::{Judged, Model, Verdict};
-pub use page::{Expected, Human, Mistake, Outcome, Page, PolicyFile, Row, Sentence, Step, Story, read_pages};
+pub use page::{
+    CallStep, Expected, Human, Mistake, Outcome, Page, PolicyFile, Row, Sentence, Step, Story, read_pages,
+};
 pub use runner::{Door, Failure, Options, Played, play};

@@ -50,6 +50,8 @@ pub struct Row {
     pub line: usize,
     /// What happens.
     pub step: Step,
+    /// How often it happens.
+    pub times: usize,
     /// Where it happens; nothing means the gate's own session.
     pub session: Option<String>,
     /// What the row says about the answer.
@@ -60,24 +62,15 @@ pub struct Row {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
     /// An agent asks for a call.
-    Call {
-        /// Its id; the runner invents one where the page gives none.
-        id: Option<String>,
-        /// The tool as the agent calls it.
-        tool: String,
-        /// The tool's input.
-        input: Map<String, Value>,
-        /// What the human does at once; nothing means the question stays open.
-        human: Option<Human>,
-        /// How the tool ends if the call is let through.
-        outcome: Outcome,
-    },
+    Call(Box<CallStep>),
     /// The tool of an earlier call has finished.
     Result {
         /// The call's id.
         id: String,
         /// Whether it succeeded.
         ok: bool,
+        /// What it gave.
+        output: Option<Value>,
     },
     /// A human answers the question about an earlier call.
     Answer {
@@ -93,6 +86,18 @@ pub enum Step {
         /// How much.
         ms: u64,
     },
+    /// It is this moment now, be it later or earlier.
+    At {
+        /// In milliseconds since 1970.
+        ms: u64,
+    },
+    /// The trusted caller says something about the session.
+    Describe {
+        /// What it says.
+        attributes: Map<String, Value>,
+    },
+    /// A human has looked at the sensitive data that the session has seen.
+    Untaint,
     /// A net is switched on or off.
     Switch {
         /// Its name.
@@ -111,6 +116,30 @@ pub enum Step {
     Status,
 }
 
+/// What a page may say about a call beside its sender and context: keys of the line protocol.
+const ABOUT: [&str; 4] = ["principal", "metadata", "environment", "cwd"];
+
+/// A call an agent asks for, and what then becomes of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CallStep {
+    /// Its id; the runner invents one where the page gives none.
+    pub id: Option<String>,
+    /// The tool as the agent calls it.
+    pub tool: String,
+    /// The tool's input.
+    pub input: Map<String, Value>,
+    /// Who stands behind it.
+    pub sender: Option<Value>,
+    /// What the host says about it.
+    pub context: Option<Map<String, Value>>,
+    /// What else the host says about it, in the words of the line protocol.
+    pub about: Map<String, Value>,
+    /// What the human does at once; nothing means the question stays open.
+    pub human: Option<Human>,
+    /// How the tool ends if the call is let through.
+    pub outcome: Outcome,
+}
+
 /// What a human does who is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Human {
@@ -123,11 +152,13 @@ pub enum Human {
 }
 
 /// How a tool ends.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub enum Outcome {
     /// Its success is told right after the row.
     #[default]
     Succeeds,
+    /// Its success is told right after the row, with what it gave.
+    Gives(Value),
     /// Its failure is told right after the row.
     Fails,
     /// It stays in flight.
@@ -153,6 +184,16 @@ pub struct Expected {
     pub observed: Option<Vec<String>>,
     /// Where nets stand after the row, as `name: place:count, …`.
     pub marking: Option<Vec<String>>,
+    /// The rules that say yes.
+    pub allowed_by: Option<Vec<String>>,
+    /// The tags of the leading obstacle.
+    pub tags: Option<Vec<String>>,
+    /// The input with its sensitive data masked.
+    pub input: Option<Value>,
+    /// What is decided about what the tool gave.
+    pub result: Option<String>,
+    /// What may be passed on of what the tool gave.
+    pub output: Option<Value>,
 }
 
 /// A sentence, or a part of one where `…` stands for the rest.
@@ -282,9 +323,14 @@ enum Column {
     Deeds,
     Observed,
     Marking,
+    AllowedBy,
+    Tags,
+    Input,
+    Result,
+    Output,
 }
 
-const COLUMNS: [(&str, Column); 9] = [
+const COLUMNS: [(&str, Column); 14] = [
     ("step", Column::Step),
     ("verdict", Column::Verdict),
     ("because", Column::Because),
@@ -294,9 +340,15 @@ const COLUMNS: [(&str, Column); 9] = [
     ("deeds", Column::Deeds),
     ("observed", Column::Observed),
     ("marking", Column::Marking),
+    ("allowed by", Column::AllowedBy),
+    ("tags", Column::Tags),
+    ("input", Column::Input),
+    ("result", Column::Result),
+    ("output", Column::Output),
 ];
 
 const VERDICTS: [&str; 7] = ["allow", "redact", "ask", "block", "settled", "ignored", "error"];
+const RESULTS: [&str; 4] = ["allow", "warn", "redact", "block"];
 
 impl Reader {
     fn line(&mut self, number: usize, line: &str) {
@@ -471,13 +523,8 @@ fn row(line: usize, columns: &[Column], cells: &[String]) -> Result<Row, String>
         match column {
             Column::Step => step = Some(read_step(cell)?),
             _ if cell.is_empty() => {}
-            Column::Verdict if VERDICTS.contains(&cell.as_str()) => expected.verdict = Some(cell.clone()),
-            Column::Verdict => {
-                return Err(format!(
-                    "`{cell}` is no verdict; there are {}",
-                    VERDICTS.map(|v| format!("`{v}`")).join(", ")
-                ));
-            }
+            Column::Verdict => expected.verdict = Some(word(cell, "verdict", &VERDICTS)?),
+            Column::Result => expected.result = Some(word(cell, "result", &RESULTS)?),
             Column::Because => expected.because = Some(Sentence(cell.clone())),
             Column::Rule => expected.rule = Some(list(cell)),
             Column::Place => expected.place = Some(list(cell)),
@@ -485,10 +532,36 @@ fn row(line: usize, columns: &[Column], cells: &[String]) -> Result<Row, String>
             Column::Deeds => expected.deeds = Some(list(cell)),
             Column::Observed => expected.observed = Some(list(cell)),
             Column::Marking => expected.marking = Some(markings(cell)?),
+            Column::AllowedBy => expected.allowed_by = Some(list(cell)),
+            Column::Tags => expected.tags = Some(list(cell)),
+            Column::Input => expected.input = Some(value(cell.trim_matches('`'))?),
+            Column::Output => expected.output = Some(value(cell.trim_matches('`'))?),
         }
     }
-    let (step, session) = step.ok_or("the row has no step")?;
-    Ok(Row { line, step, session, expected })
+    let (step, times, session) = step.ok_or("the row has no step")?;
+    Ok(Row { line, step, times, session, expected })
+}
+
+/// One of some words.
+fn word(cell: &str, what: &str, known: &[&str]) -> Result<String, String> {
+    if known.contains(&cell) {
+        return Ok(cell.to_owned());
+    }
+    let known: Vec<String> = known.iter().map(|word| format!("`{word}`")).collect();
+    Err(format!("`{cell}` is no {what}; there are {}", known.join(", ")))
+}
+
+/// JSON where it begins like an object, a list or a quoted text; otherwise the text itself.
+fn value(text: &str) -> Result<Value, String> {
+    if text.starts_with(['{', '[', '"']) {
+        serde_json::from_str(text).map_err(|error| format!("`{text}` is no JSON: {error}"))
+    } else {
+        Ok(Value::from(text))
+    }
+}
+
+fn object(text: &str) -> Result<Map<String, Value>, String> {
+    serde_json::from_str(text).map_err(|error| format!("`{text}` is no JSON object: {error}"))
 }
 
 /// `a, b` or, for an empty list, `none`.
@@ -557,19 +630,41 @@ impl<'a> Words<'a> {
         }
     }
 
+    /// `3 times`, or once where nothing is said.
+    fn times(&mut self) -> Result<usize, String> {
+        let number = |word: &Word<'_>| match word {
+            Word::Plain(word) => word.parse::<usize>().ok(),
+            Word::Code(_) | Word::Id(_) => None,
+        };
+        let Some(times) = self.0.peek().and_then(number) else { return Ok(1) };
+        self.0.next();
+        if self.takes("times") { Ok(times) } else { Err(format!("`{times}` what? write `{times} times`")) }
+    }
+
     /// Takes the next word if it is this one.
     fn takes(&mut self, word: &'static str) -> bool {
         self.0.next_if_eq(&Word::Plain(word)).is_some()
     }
 
-    fn outcome(&mut self) -> Outcome {
-        if self.takes("fails") {
-            Outcome::Fails
-        } else if self.takes("runs") {
-            Outcome::Runs
-        } else {
-            Outcome::Succeeds
+    /// A value between backticks, where there is one.
+    fn value(&mut self) -> Result<Option<Value>, String> {
+        match self.0.next_if(|word| matches!(word, Word::Code(_))) {
+            Some(Word::Code(text)) => value(text).map(Some),
+            _ => Ok(None),
         }
+    }
+
+    fn outcome(&mut self) -> Result<Outcome, String> {
+        if self.takes("fails") {
+            return Ok(Outcome::Fails);
+        }
+        if self.takes("runs") {
+            return Ok(Outcome::Runs);
+        }
+        if self.takes("gives") {
+            return Ok(Outcome::Gives(value(self.code("what the tool gives")?)?));
+        }
+        Ok(Outcome::Succeeds)
     }
 
     /// The last words of every step: `in SESSION`, and nothing after it.
@@ -585,12 +680,14 @@ impl<'a> Words<'a> {
     }
 }
 
-fn read_step(cell: &str) -> Result<(Step, Option<String>), String> {
+/// What happens, how often, and in which session.
+fn read_step(cell: &str) -> Result<(Step, usize, Option<String>), String> {
     let mut words = Words::of(cell);
     if let Some(Word::Code(call)) = words.0.peek().copied() {
         words.0.next();
-        let step = read_call(call, &mut words)?;
-        return Ok((step, words.session()?));
+        let times = words.times()?;
+        let call = read_call(call, &mut words)?;
+        return Ok((Step::Call(Box::new(call)), times, words.session()?));
     }
     let step = match words.plain("a step")? {
         "result" => {
@@ -600,11 +697,14 @@ fn read_step(cell: &str) -> Result<(Step, Option<String>), String> {
                 "fails" => false,
                 other => return Err(format!("a result is `ok` or `fails`, not `{other}`")),
             };
-            Step::Result { id, ok }
+            Step::Result { id, ok, output: words.value()? }
         }
-        "grant" => Step::Answer { id: words.id()?, granted: true, outcome: words.outcome() },
+        "grant" => Step::Answer { id: words.id()?, granted: true, outcome: words.outcome()? },
         "refuse" => Step::Answer { id: words.id()?, granted: false, outcome: Outcome::Succeeds },
         "wait" => Step::Wait { ms: read_wait(&mut words)? },
+        "at" => Step::At { ms: read_moment(words.plain("a moment")?)? },
+        "session" => Step::Describe { attributes: object(words.code("a JSON object")?)? },
+        "untaint" => Step::Untaint,
         "activate" => Step::Switch { net: words.code("a net's name")?.into(), active: true },
         "deactivate" => Step::Switch { net: words.code("a net's name")?.into(), active: false },
         "halt" => Step::Halt { reason: words.code("a reason")?.into() },
@@ -614,20 +714,26 @@ fn read_step(cell: &str) -> Result<(Step, Option<String>), String> {
             return Err(format!("no step starts with `{other}`; a call stands between backticks"));
         }
     };
-    Ok((step, words.session()?))
+    Ok((step, 1, words.session()?))
 }
 
 /// `tool`, `tool {"json": "input"}` or, for a script in the field `command`, `tool $ script`.
-fn read_call(text: &str, words: &mut Words<'_>) -> Result<Step, String> {
+fn read_call(text: &str, words: &mut Words<'_>) -> Result<CallStep, String> {
     let (tool, rest) = text.split_once(' ').unwrap_or((text, ""));
     let input = if let Some(script) = rest.strip_prefix("$ ") {
         Map::from_iter([("command".to_owned(), Value::from(script))])
     } else if rest.is_empty() {
         Map::new()
     } else {
-        serde_json::from_str(rest).map_err(|error| format!("`{rest}` is no JSON object: {error}"))?
+        object(rest)?
     };
     let id = if words.takes("as") { Some(words.id()?) } else { None };
+    let sender = if words.takes("from") { Some(value(words.code("a sender")?)?) } else { None };
+    let context = if words.takes("with") { Some(object(words.code("a JSON object")?)?) } else { None };
+    let about = if words.takes("about") { object(words.code("a JSON object")?)? } else { Map::new() };
+    if let Some(key) = about.keys().find(|key| !ABOUT.contains(&key.as_str())) {
+        return Err(format!("a call is about `{}`, not `{key}`", ABOUT.join("`, `")));
+    }
     let human = if words.takes("human") {
         Some(match words.plain("what the human does")? {
             "grants" => Human::Grants,
@@ -640,7 +746,14 @@ fn read_call(text: &str, words: &mut Words<'_>) -> Result<Step, String> {
     } else {
         None
     };
-    Ok(Step::Call { id, tool: tool.into(), input, human, outcome: words.outcome() })
+    let outcome = words.outcome()?;
+    Ok(CallStep { id, tool: tool.into(), input, sender, context, about, human, outcome })
+}
+
+fn read_moment(text: &str) -> Result<u64, String> {
+    let moment = text.parse::<jiff::Timestamp>().ok();
+    let ms = moment.and_then(|moment| u64::try_from(moment.as_millisecond()).ok());
+    ms.ok_or_else(|| format!("`{text}` is no moment; write `2026-03-04T22:00:00Z`"))
 }
 
 fn read_wait(words: &mut Words<'_>) -> Result<u64, String> {
@@ -699,12 +812,17 @@ mod tests {
 
     #[test]
     fn steps_read_like_sentences() {
-        let call = |tool: &str, input: Value, id: Option<&str>, human, outcome| Step::Call {
-            id: id.map(Into::into),
-            tool: tool.into(),
-            input: input.as_object().cloned().unwrap_or_default(),
-            human,
-            outcome,
+        let call = |tool: &str, input: Value, id: Option<&str>, human, outcome| {
+            Step::Call(Box::new(CallStep {
+                id: id.map(Into::into),
+                tool: tool.into(),
+                input: input.as_object().cloned().unwrap_or_default(),
+                sender: None,
+                context: None,
+                about: Map::new(),
+                human,
+                outcome,
+            }))
         };
         let nothing = || serde_json::json!({});
         let script = serde_json::json!({"command": "ls | wc"});
@@ -718,7 +836,27 @@ mod tests {
             ),
             ("`bash $ ls | wc`", call("bash", script, None, None, Outcome::Succeeds)),
             ("`x {\"a\": 1}`", call("x", serde_json::json!({"a": 1}), None, None, Outcome::Succeeds)),
-            ("result #1 ok", Step::Result { id: "1".into(), ok: true }),
+            ("result #1 ok", Step::Result { id: "1".into(), ok: true, output: None }),
+            (
+                "result #1 fails `[1]`",
+                Step::Result { id: "1".into(), ok: false, output: Some(serde_json::json!([1])) },
+            ),
+            (
+                "`cp` from `bot`, with `{\"a\": 1}`, about `{\"cwd\": \"/\"}`, gives `x: y`",
+                Step::Call(Box::new(CallStep {
+                    id: None,
+                    tool: "cp".into(),
+                    input: Map::new(),
+                    sender: Some("bot".into()),
+                    context: serde_json::json!({"a": 1}).as_object().cloned(),
+                    about: serde_json::json!({"cwd": "/"}).as_object().cloned().unwrap_or_default(),
+                    human: None,
+                    outcome: Outcome::Gives("x: y".into()),
+                })),
+            ),
+            ("at 1970-01-01T01:00:00+00:00", Step::At { ms: 3_600_000 }),
+            ("session `{}`", Step::Describe { attributes: Map::new() }),
+            ("untaint", Step::Untaint),
             ("grant #1, fails", Step::Answer { id: "1".into(), granted: true, outcome: Outcome::Fails }),
             ("refuse #1", Step::Answer { id: "1".into(), granted: false, outcome: Outcome::Succeeds }),
             ("wait 2 min", Step::Wait { ms: 120_000 }),
@@ -729,7 +867,9 @@ mod tests {
         for (cell, expected) in table {
             assert_eq!(step(cell), expected, "{cell}");
         }
-        assert_eq!(read_step("`cp` runs, in monday").expect("a session").1.as_deref(), Some("monday"));
+        assert_eq!(read_step("`cp` runs, in monday").expect("a session").2.as_deref(), Some("monday"));
+        assert_eq!(read_step("`cp` 3 times, fails").expect("a number").1, 3);
+        assert_eq!(read_step("`cp` 3").expect_err("no word"), "`3` what? write `3 times`");
     }
 
     #[test]
@@ -752,7 +892,8 @@ mod tests {
     fn all_mistakes_of_a_page_are_told_with_their_lines() {
         let text = page(
             "| step | verdict |\n|---|---|\n| rm | block |\n| `rm` | maybe |\n| `rm` loudly | block |\n\
-             | `rm` {} |\n| wait 2 weeks | |\n| result 1 ok | |\n| `rm {` | |\n| `rm` human sleeps | |\n\n\
+             | `rm` {} |\n| wait 2 weeks | |\n| result 1 ok | |\n| `rm {` | |\n| `rm` human sleeps | |\n| at noon | |\n\
+             | `rm` about `{\"mood\": 1}` | |\n\n\
              | step | mood |\n|---|---|\n| `rm` | glad |\n\n## Idle\n```rules\nblock a\n```\n```python\n```\n```rules\n",
         );
         insta::assert_snapshot!(mistakes(&text), @"
@@ -766,10 +907,12 @@ mod tests {
         page.md:16: expected a call's id, such as `#1`
         page.md:17: `{` is no JSON object: EOF while parsing an object at line 1 column 1
         page.md:18: a human `grants`, `refuses` or is `absent`, not `sleeps`
-        page.md:20: no column is called `mood`; there are `step`, `verdict`, `because`, `rule`, `where`, `next`, `deeds`, `observed`, `marking`
-        page.md:24: `Idle` has a policy and no table of steps
-        page.md:28: a block is `rules`, `yaml`, `json` or `text`, not `python`
-        page.md:30: the block is never closed
+        page.md:19: `noon` is no moment; write `2026-03-04T22:00:00Z`
+        page.md:20: a call is about `principal`, `metadata`, `environment`, `cwd`, not `mood`
+        page.md:22: no column is called `mood`; there are `step`, `verdict`, `because`, `rule`, `where`, `next`, `deeds`, `observed`, `marking`, `allowed by`, `tags`, `input`, `result`, `output`
+        page.md:26: `Idle` has a policy and no table of steps
+        page.md:30: a block is `rules`, `yaml`, `json` or `text`, not `python`
+        page.md:32: the block is never closed
         ");
     }
 

@@ -2,14 +2,14 @@
 //!
 //! [`play`] turns each row into lines of the line protocol, hands them to a [`Door`] and compares. Every door
 //! speaks that protocol, so one page judges the library, the process and whatever comes later. Time stands
-//! still except in `wait` rows. There is no retry and no tolerance: an answer is what the page says, or a
+//! still except in `wait` and `at` rows. There is no retry and no tolerance: an answer is what the page says, or a
 //! [`Failure`].
 
 use std::{collections::HashMap, fmt};
 
 use serde_json::{Value, json};
 
-use crate::page::{Expected, Human, Outcome, Page, PolicyFile, Row, Step, Story};
+use crate::page::{CallStep, Expected, Human, Outcome, Page, PolicyFile, Row, Step, Story};
 
 /// A way into a gate: takes protocol lines, gives protocol lines.
 pub trait Door {
@@ -83,8 +83,10 @@ fn play_story(page: &str, story: &Story, door: &mut dyn Door, played: &mut Playe
         played.rows += 1;
         // A later row may well fail because of an earlier one; seeing both is worth the noise.
         let mut differences = Vec::new();
-        if let Err(broken) = player.row(row, &mut differences) {
-            differences.push(broken);
+        for _ in 0..row.times {
+            if let Err(broken) = player.row(row, &mut differences) {
+                differences.push(broken);
+            }
         }
         played.failures.extend(differences.into_iter().map(|difference| fail(row.line, difference)));
     }
@@ -113,10 +115,16 @@ impl Player<'_> {
     /// Plays a row; the error is a difference after which the row makes no sense.
     fn row(&mut self, row: &Row, differences: &mut Vec<Difference>) -> Result<(), Difference> {
         let session = row.session.as_deref();
+        // What is said about a result, and what the tool gave.
+        let mut settled = None;
         let answer = match &row.step {
-            Step::Call { id, tool, input, human, outcome } => {
+            Step::Call(call) => {
+                let CallStep { id, tool, input, sender, context, about, human, outcome } = &**call;
                 let id = id.clone().unwrap_or_else(|| self.next_id());
                 let mut call = json!({"id": id, "tool": tool, "input": input});
+                set(&mut call, "sender", sender.clone());
+                set(&mut call, "context", context.clone());
+                about.iter().for_each(|(key, value)| set(&mut call, key, Some(value.clone())));
                 set(&mut call, "ask", (*human == Some(Human::Absent)).then_some("none"));
                 let answer = self.say("call", call, session)?;
                 let answer = self.hear(&id, session, answer)?;
@@ -129,19 +137,34 @@ impl Player<'_> {
                     }
                     Some(Human::Absent) | None => answer,
                 };
-                self.finish(&id, session, *outcome, &answer)?;
+                settled = self.finish(&id, session, outcome, &answer)?;
                 answer
             }
             Step::Answer { id, granted, outcome } => {
                 let answer = self.answer(id, session, *granted)?;
-                self.finish(id, session, *outcome, &answer)?;
+                settled = self.finish(id, session, outcome, &answer)?;
                 answer
             }
-            Step::Result { id, ok } => self.say("result", json!({"id": id, "ok": ok}), session)?,
+            Step::Result { id, ok, output } => {
+                let mut result = json!({"id": id, "ok": ok});
+                set(&mut result, "output", output.clone());
+                let answer = self.say("result", result, session)?;
+                settled = Some((answer.clone(), output.clone()));
+                answer
+            }
             Step::Wait { ms } => {
                 self.at_ms += ms;
                 Value::Null
             }
+            Step::At { ms } => {
+                self.at_ms = *ms;
+                Value::Null
+            }
+            Step::Describe { attributes } => {
+                let body = json!({"id": session.unwrap_or("default"), "attributes": attributes});
+                self.say("session", body, None)?
+            }
+            Step::Untaint => self.say("untaint", json!({}), session)?,
             Step::Switch { net, active } => {
                 let word = if *active { "activate" } else { "deactivate" };
                 self.say("net", json!({ word: net }), session)?
@@ -151,6 +174,7 @@ impl Player<'_> {
             Step::Status => Value::Null,
         };
         compare(&row.expected, &answer, differences);
+        compare_result(&row.expected, settled, differences);
         if let Some(marking) = &row.expected.marking {
             let status = self.say("status", json!({}), session)?;
             compare_markings(marking, &status, differences);
@@ -200,32 +224,38 @@ impl Player<'_> {
         self.hear(id, session, answer)
     }
 
-    /// Tells the result of a call that was let through.
+    /// Tells the result of a call that was let through, and gives what is said to it.
     fn finish(
         &mut self,
         id: &str,
         session: Option<&str>,
-        outcome: Outcome,
+        outcome: &Outcome,
         answer: &Value,
-    ) -> Result<(), Difference> {
+    ) -> Result<Option<Settled>, Difference> {
         let passed = ["allow", "redact"].contains(&verdict(answer));
-        match outcome {
-            Outcome::Fails | Outcome::Runs if !passed => Err(differs("a call that runs", said(answer))),
-            Outcome::Succeeds | Outcome::Fails if passed => {
-                let result = json!({"id": id, "ok": outcome == Outcome::Succeeds});
-                let settled = self.say("result", result, session)?;
-                match verdict(&settled) {
-                    "settled" => Ok(()),
-                    _ => Err(differs("its result to be settled", said(&settled))),
-                }
+        let mut result = json!({"id": id, "ok": *outcome != Outcome::Fails});
+        let given = match outcome {
+            Outcome::Fails | Outcome::Runs | Outcome::Gives(_) if !passed => {
+                return Err(differs("a call that runs", said(answer)));
             }
-            _ => Ok(()),
+            Outcome::Succeeds | Outcome::Fails if passed => None,
+            Outcome::Gives(given) => Some(given.clone()),
+            _ => return Ok(None),
+        };
+        set(&mut result, "output", given.clone());
+        let settled = self.say("result", result, session)?;
+        match verdict(&settled) {
+            "settled" => Ok(Some((settled, given))),
+            _ => Err(differs("its result to be settled", said(&settled))),
         }
     }
 }
 
+/// What was said to a result, and what the tool had given.
+type Settled = (Value, Option<Value>);
+
 /// Adds a field to a line where there is something to add.
-fn set(line: &mut Value, field: &str, value: Option<&str>) {
+fn set(line: &mut Value, field: &str, value: Option<impl Into<Value>>) {
     if let (Some(object), Some(value)) = (line.as_object_mut(), value) {
         object.insert(field.into(), value.into());
     }
@@ -290,7 +320,33 @@ fn compare(expected: &Expected, answer: &Value, differences: &mut Vec<Difference
     same("where", &expected.place, listed(answer, "obstacles", place));
     same("observed", &expected.observed, listed(answer, "observed", rule));
     same("next", &expected.next, listed(answer, "next", name));
+    same("allowed by", &expected.allowed_by, listed(answer, "allowed_by", name));
+    let leading = answer.get("obstacles").and_then(|obstacles| obstacles.get(0));
+    same("tags", &expected.tags, leading.map_or_else(Vec::new, |leading| listed(leading, "tags", name)));
     same("deeds", &expected.deeds.clone().map(as_set), as_set(listed(answer, "deeds", deed)));
+    if let Some(input) = &expected.input
+        && answer.get("input") != Some(input)
+    {
+        let got = answer.get("input").map_or_else(|| "none".into(), Value::to_string);
+        differences.push(differs(format!("input `{input}`"), format!("`{got}`")));
+    }
+}
+
+/// What may be passed on: what the answer has instead, or else what the tool gave.
+fn compare_result(expected: &Expected, settled: Option<Settled>, differences: &mut Vec<Difference>) {
+    let (answer, given) = settled.unwrap_or_default();
+    if let Some(word) = &expected.result
+        && text(&answer, "verdict") != Some(word)
+    {
+        let got = text(&answer, "verdict").unwrap_or("nothing");
+        differences.push(differs(format!("result `{word}`"), format!("`{got}`")));
+    }
+    if let Some(output) = &expected.output {
+        let shown = answer.get("output").cloned().or(given).unwrap_or_default();
+        if shown != *output {
+            differences.push(differs(format!("output `{output}`"), format!("`{shown}`")));
+        }
+    }
 }
 
 /// A deed as pages write it: a name, with `?` where it is only possible.
@@ -395,7 +451,9 @@ mod tests {
     #[test]
     fn steps_become_lines_of_the_protocol() {
         let table = "| step |\n|---|\n| `a` |\n| wait 2 s |\n| `b {\"x\": 1}` as #7 human absent, runs, in monday |\n\
-                     | `c` human grants |\n| result #7 fails in monday |\n| deactivate `n` |\n| halt `why` |\n| resume |\n";
+                     | `c` human grants |\n| result #7 fails in monday |\n| deactivate `n` |\n| halt `why` |\n| resume |\n\
+                     | at 1970-01-01T00:00:01Z |\n| session `{\"role\": \"x\"}` |\n| untaint in monday |\n\
+                     | `d` from `bot` with `{\"k\": 1}` gives `text` |\n";
         let ask = json!({"id": "call-2", "verdict": "ask", "approval": "p1"});
         let monday = json!({"id": "7", "session": "monday", "verdict": "allow"});
         let done = || json!({});
@@ -412,6 +470,10 @@ mod tests {
                 done(),
                 done(),
                 done(),
+                done(),
+                done(),
+                allow("call-3"),
+                settled(true),
             ],
         );
         assert_eq!(failures, "");
@@ -427,6 +489,10 @@ mod tests {
         {"net":{"deactivate":"n"},"at":1767225602000}
         {"halt":{"reason":"why"},"at":1767225602000}
         {"resume":{},"at":1767225602000}
+        {"session":{"id":"default","attributes":{"role":"x"}},"at":1000}
+        {"untaint":{"session":"monday"},"at":1000}
+        {"call":{"id":"call-3","tool":"d","input":{},"sender":"bot","context":{"k":1}},"at":1000}
+        {"result":{"id":"call-3","ok":true,"output":"text"},"at":1000}
         "#);
     }
 
@@ -445,6 +511,39 @@ mod tests {
         p.md:9: expected next `none`, got `a`
         p.md:9: expected deeds `cp, rm`, got `cp?, rm`
         ");
+    }
+
+    #[test]
+    fn tags_can_fail_and_what_a_call_is_about_is_said() {
+        let table = "| step | tags |\n|---|---|\n\
+            | `a` about `{\"cwd\": \"/\", \"principal\": {\"role\": \"b\"}}` | x, y |\n| `a` | x |\n";
+        let block = |id: &str| {
+            let obstacles = json!([{"rule": "r", "tags": ["x", "y"]}, {"rule": "s", "tags": ["z"]}]);
+            json!({"id": id, "verdict": "block", "obstacles": obstacles})
+        };
+        let (failures, heard) = play_table(table, &[block("call-1"), block("call-2")]);
+        insta::assert_snapshot!(failures, @"p.md:9: expected tags `x`, got `x, y`");
+        let call = json!({"id": "call-1", "tool": "a", "input": {}, "cwd": "/", "principal": {"role": "b"}});
+        assert_eq!(heard[0]["call"], call);
+    }
+
+    #[test]
+    fn what_is_masked_and_passed_on_can_fail() {
+        let table = "| step | allowed by | input | result | output |\n|---|---|---|---|---|\n\
+            | `a` gives `b` | x | `{\"t\": \"*\"}` | redact | `*` |\n\
+            | `a` gives `b` | none | `{\"t\": \"b\"}` | block | `c` |\n\
+            | `a` gives `b` | | | allow | `b` |\n";
+        let redact =
+            |id: &str| json!({"id": id, "verdict": "redact", "allowed_by": ["x"], "input": {"t": "*"}});
+        let masked = || json!({"settled": true, "verdict": "redact", "output": "*"});
+        let answers =
+            [redact("call-1"), masked(), redact("call-2"), masked(), allow("call-3"), settled(true)];
+        insta::assert_snapshot!(play_table(table, &answers).0, @r#"
+        p.md:9: expected allowed by `none`, got `x`
+        p.md:9: expected input `{"t":"b"}`, got `{"t":"*"}`
+        p.md:9: expected result `block`, got `redact`
+        p.md:9: expected output `"c"`, got `"*"`
+        "#);
     }
 
     #[test]

@@ -7,7 +7,10 @@
 use bolero::check;
 use lockgate::{
     Call, Gate, Policy, Source,
-    call::{Reading, read_script},
+    call::{
+        Reading, read_script,
+        sensitive::{Detectors, Mask, Suspicion, suspicious},
+    },
     policy::{Diagnostic, Match, Pattern, lint, render, rules},
 };
 use lockgate_cli::{Clock, ServeOptions, protocol, serve};
@@ -126,6 +129,104 @@ fn any_net_file_is_read() {
     });
 }
 
+/// When/then rules with a bit of everything.
+const WHEN_THEN: &str = "\
+shield_name: any
+version: 1
+default_verdict: block
+timezone: Europe/Berlin
+mask: label
+approval_strategy: per_session
+honeypots: [{name: trap, alert: stop, severity: high}]
+taint_chain: {enabled: true, outgoing_tools: [send]}
+sanitizer: {builtin_detectors: [path_traversal, ssrf], blocked_patterns: [x+], max_string_length: 90, max_keys: 9}
+rate_limits: [{tool: '*', max_calls: 5, window_seconds: 1.5, per_session: false, message: wait}]
+pii_patterns: [{name: TICKET, pattern: 'T-[0-9]{6}'}]
+output_rules: [{id: o, tool: read.*, max_size: 9, block_patterns: [SECRET], then: redact}]
+rules:
+  - id: one
+    when:
+      tool: [read, list_*, 'a|b']
+      args_match:
+        path: {regex: '^/etc/(?!x)', not_contains: z, gt: 5, in: [a, 1, true]}
+        a.b[*].c: {exists: false}
+      session: {user_role: '!admin', total_calls: {gte: 1, lt: 9}, tool_count.read: {gt: 0}, taints: [EMAIL]}
+      sender: {name: bot-.*, team: [ops, dev]}
+      context: {time_of_day: '!22:00-06:00', day_of_week: '!Sat,Sun', env: [prod, stage]}
+      chain: {ordered: true, steps: [{tool: read, within_seconds: 60, min_count: 2, verdict: allow}]}
+    then: approve
+    severity: high
+    priority: 1
+    enabled: true
+  - {id: two, extends: one, then: block, message: stop, mode: observe, approval_strategy: per_rule}
+  - {id: three, when: {chain: [{tool: 'x.*', within_seconds: 1}]}, then: allow}
+";
+
+#[test]
+fn any_when_then_file_is_read_and_what_is_read_can_be_asked() {
+    let scraps = pieces(concat!(
+        "when¦then¦rules¦tool¦args_match¦regex¦eq¦chain¦extends¦one¦two¦block¦allow¦redact¦: ¦  ¦- ¦[¦]¦{¦}¦\"¦'¦,¦",
+        "&x ¦*x ¦<<: *x¦!t ¦|\n¦>\n¦\n¦---\n¦#¦\t¦é¦18446744073709551616¦-1¦0¦1e9¦0.0000001¦null¦true¦no¦~¦? ¦!¦*¦(¦)¦",
+        "\\¦(?<=¦{1,999}¦24:00¦Mon-¦$¦\u{feff}¦",
+    ));
+    let (whole, diagnostics) = Policy::read(&[Source::new("whole.yaml", WHEN_THEN)]);
+    assert!(whole.is_some(), "{diagnostics:?}");
+    let inputs =
+        [serde_json::json!({}), serde_json::json!({"path": "/etc/a@b.com", "a": {"b": [{"c": 1e308}]}})];
+    check!().with_max_len(BYTES_MAX).for_each(|bytes: &[u8]| {
+        let mut text = WHEN_THEN.to_owned();
+        for bytes in bytes.chunks(3).take(4) {
+            edit(&mut text, &scraps, &mut bytes.iter().copied());
+        }
+        let (policy, diagnostics) = Policy::read(&[Source::new("any.yaml", text.as_str())]);
+        check_diagnostics(&text, &diagnostics);
+        assert!(policy.is_some() || !diagnostics.is_empty(), "no policy and no mistake: {text:?}");
+        let Some(policy) = policy else { return };
+        let gate = Gate::new(policy);
+        for (number, tool) in ["read", "trap", "send", "xx", ""].into_iter().enumerate() {
+            let mut call = Call::new(number.to_string(), tool);
+            call.input = inputs[number % 2].as_object().cloned().unwrap();
+            call.about.sender = Some("bot-1".into());
+            let verdict = gate.call(&call);
+            // A judgement that panics is a refusal by this name.
+            assert!(
+                verdict.obstacles.iter().all(|obstacle| obstacle.name != "lockgate"),
+                "{verdict:?}: {text}"
+            );
+        }
+    });
+}
+
+#[test]
+fn any_text_is_masked_and_an_address_in_it_never_shows() {
+    const ADDRESS: &str = "ann.smith@example.com";
+    let wholes = pieces(concat!(
+        "ann@example.com¦+49 170 1234567¦4111 1111 1111 1111¦123-45-6789¦DE89370400440532013000¦10.0.0.1¦AB1234567¦",
+        "1999-12-31¦7707083893¦112-233-445 95¦sk-abcdefghijklmnopqrstuvwx¦AKIAABCDEFGHIJKLMNOP¦password=hunter2¦",
+        "-----BEGIN PRIVATE KEY-----\n¦eyJhbGciOiJIUzI1NiJ9.e30.abc¦ ¦\n¦: ¦\"¦token: ¦{\"key\": \"¦é字",
+    ));
+    let scraps = pieces("@¦.¦-¦+¦ ¦0¦9¦a¦Z¦=¦:¦\"¦'¦%40¦\u{200b}¦\u{660}¦é¦\0¦*¦[EMAIL]¦\\¦\n¦/¦");
+    let (standard, wanted) = (Detectors::standard(), [Suspicion::PathTraversal, Suspicion::Ssrf]);
+    check!().with_max_len(BYTES_MAX).for_each(|bytes: &[u8]| {
+        let text = text(&wholes, &scraps, bytes);
+        for hit in standard.find(&text) {
+            assert!(text.get(hit.range.clone()).is_some_and(|hit| !hit.is_empty()), "{hit:?} in {text:?}");
+        }
+        let planted = format!("{text} {ADDRESS} {text}");
+        for mask in [Mask::Edges, Mask::Stars, Mask::Label] {
+            let (masked, kinds) = standard.mask_text(&text, mask);
+            assert_eq!(kinds.is_empty(), masked == text, "{text:?} {kinds:?}");
+            assert!(!standard.mask_text(&planted, mask).0.contains(ADDRESS), "{planted:?}");
+            let value = serde_json::json!([{ text.as_str(): [planted] }]);
+            let masked = standard.mask_value(&value, mask).0.map(|masked| masked.to_string());
+            assert!(masked.is_some_and(|masked| !masked.contains(ADDRESS)), "{value}");
+        }
+        let call = Call::new("1", "any").with("x", text.as_str());
+        let found = suspicious(&call.input, &wanted);
+        assert!(found.is_none_or(|(kind, _)| wanted.contains(&kind)));
+    });
+}
+
 #[test]
 fn any_line_gets_one_answer_and_only_a_call_is_allowed() {
     let wholes = pieces(concat!(
@@ -213,7 +314,7 @@ fn any_pattern_is_read_and_finds_within_the_text() {
     let wholes =
         pieces("a¦rm¦\\brm\\b¦(a|b)¦[^a-z]¦(?:rm)+¦(?=a)¦(?<!b)¦^¦$¦a*¦b{1,9}¦\\w+¦(?<n>a)\\k<n>¦é字");
     let scraps = pieces(concat!(
-        "\\d¦\\s¦\\1¦\\/¦\\u0061¦\\u{61}¦\\x61¦\\cA¦\\p{L}¦(¦)¦(?¦(?!¦(?<=¦[¦]¦[^]¦-¦*¦+¦?¦{2}¦",
+        "\\d¦\\s¦\\1¦(?P<n>¦(?P=n)¦(?i)¦(?i:¦(?-s:¦\\A¦\\Z¦\\N{DASH}¦[[a]¦&&¦\\/¦\\u0061¦\\u{61}¦\\x61¦\\cA¦\\p{L}¦(¦)¦(?¦(?!¦(?<=¦[¦]¦[^]¦-¦*¦+¦?¦{2}¦",
         "{1,1000}¦{,¦|¦.¦#¦/¦\\¦ ¦",
     ));
     check!().with_max_len(BYTES_MAX).for_each(|bytes: &[u8]| {
@@ -221,7 +322,19 @@ fn any_pattern_is_read_and_finds_within_the_text() {
         let (pattern, subject) = (text(&wholes, &scraps, pattern), text(&wholes, &scraps, subject));
         let flags = ["", "i", "ms", "x"];
         let regex = Pattern::regex(&pattern, flags[pattern.len() % flags.len()]);
-        for pattern in [Pattern::word(&pattern)].into_iter().chain(regex) {
+        let python = [Pattern::python(&pattern), Pattern::python_full(&pattern), Pattern::glob(&pattern)];
+        if let [Ok(part), Ok(full), _] = &python {
+            // Dots take line ends in one and not in the other.
+            let goes_on = full.find(&subject) == Match::No || part.find(&subject) != Match::No;
+            assert!(goes_on || subject.contains('\n'), "{pattern:?} takes all of {subject:?} and no part");
+        }
+        let python = python.into_iter().flatten();
+        let words = [Pattern::word(&pattern), Pattern::literal(&pattern)];
+        for pattern in words.into_iter().chain(regex).chain(python) {
+            if let Some(linear) = pattern.linear_source().filter(|_| Pattern::suits_set(&subject)) {
+                let is_found = regex::Regex::new(linear).is_ok_and(|linear| linear.is_match(&subject));
+                assert_eq!(is_found, pattern.find(&subject) != Match::No, "{pattern:?} in {subject:?}");
+            }
             let found = pattern.find(&subject);
             if let Match::At(at) = found {
                 assert!(subject.is_char_boundary(at), "{pattern:?} at {at} in {subject:?}");

@@ -12,7 +12,10 @@ use std::{
 
 use lockgate::{
     Call, Decision, Gate, MemoryStore, Mode, Outcome, Policy, Session, Source, Store, Time, Verdict,
-    gate::{ApprovalId, Event, Human, OpenedSession, StoreError, judge, judge_answer, settle},
+    gate::{
+        ApprovalId, Commons, Event, Human, OpenedSession, Reach, Shared, StoreError, judge, judge_answer,
+        settle,
+    },
 };
 use lockgate_testkit::{
     Judged, Model, Verdict as ModelVerdict,
@@ -507,8 +510,12 @@ struct RecordingOpened<'a> {
 }
 
 impl Store for Recording {
-    fn open<'a>(&'a self, session: &'a str) -> Result<Box<dyn OpenedSession + 'a>, StoreError> {
-        Ok(Box::new(RecordingOpened { opened: self.store.open(session)?, events: &self.events }))
+    fn open<'a>(&'a self, session: &'a str, reach: Reach) -> Result<Box<dyn OpenedSession + 'a>, StoreError> {
+        Ok(Box::new(RecordingOpened { opened: self.store.open(session, reach)?, events: &self.events }))
+    }
+
+    fn commit_shared(&self, shared: &[Shared]) -> Result<(), StoreError> {
+        self.store.commit_shared(shared)
     }
 }
 
@@ -517,9 +524,13 @@ impl OpenedSession for RecordingOpened<'_> {
         self.opened.session()
     }
 
-    fn commit(self: Box<Self>, events: &[Event]) -> Result<(), StoreError> {
+    fn commons(&self) -> &Commons {
+        self.opened.commons()
+    }
+
+    fn commit(self: Box<Self>, events: &[Event], shared: &[Shared]) -> Result<(), StoreError> {
         self.events.lock().unwrap().extend_from_slice(events);
-        self.opened.commit(events)
+        self.opened.commit(events, shared)
     }
 }
 

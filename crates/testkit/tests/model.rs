@@ -85,8 +85,8 @@ fn the_example_in_the_readme_is_a_page_that_holds() {
 /// Neither time, halting, watching, hand-written nets nor scripts.
 fn is_within_reach(story: &Story) -> bool {
     let plain = |step: &Step| match step {
-        Step::Wait { .. } | Step::Halt { .. } => false,
-        Step::Call { input, .. } => input.values().all(|value| match value {
+        Step::Wait { .. } | Step::At { .. } | Step::Halt { .. } => false,
+        Step::Call(call) => call.input.values().all(|value| match value {
             Value::String(text) => is_plain_command(text),
             other => !other.is_array() && !other.is_object(),
         }),

@@ -13,7 +13,9 @@ use std::{
     process::{self, Command},
 };
 
-use lockgate_testkit::conformance::{Conformance, Report, one_liners, petriflow, shell};
+use lockgate_testkit::conformance::{
+    Conformance, Report, edictum, one_liners, petriflow, play_folder, policyshield, shell,
+};
 
 fn play(file: &str, conformance: Conformance) -> Report {
     let folder = env::var("LOCKGATE_DATA").expect("LOCKGATE_DATA names the folder of recorded data");
@@ -39,6 +41,24 @@ fn recorded_sessions_get_the_same_answers_reasons_and_markings() {
 fn recorded_inputs_give_the_same_nets_or_state_the_same_fact() {
     let report = play("petriflow/dsl.jsonl", petriflow);
     assert_eq!((report.cases, report.on_purpose.len()), (91, 9), "every row of the table is met once");
+}
+
+#[test]
+#[ignore = "needs LOCKGATE_DATA"]
+fn recorded_calls_under_when_then_rules_get_the_promised_answer_or_another_on_purpose() {
+    let report = play("policyshield/cases.yaml", policyshield);
+    assert_eq!((report.cases, report.on_purpose.len()), (214, 51), "every row of the table is met once");
+}
+
+#[test]
+#[ignore = "needs LOCKGATE_DATA"]
+fn recorded_rulesets_answer_as_they_should_or_are_refused() {
+    let folder = env::var("LOCKGATE_DATA").expect("LOCKGATE_DATA names the folder of recorded data");
+    let report = play_folder(&Path::new(&folder).join("edictum/fixtures"), edictum).unwrap();
+    println!("{report}");
+    assert_eq!(report.holds(), Some(true), "\n{report}");
+    // A part of the cases: of the others only the names are known to us.
+    assert_eq!((report.cases(), report.skipped()), (122, 27));
 }
 
 #[test]
@@ -154,6 +174,224 @@ fn every_difference_of_a_recording_is_told_and_a_bad_recording_is_refused() {
     insta::assert_snapshot!(bad(r#"{"input": "a"}"#), @"line 1: there is no `verification`");
 }
 
+/// A recording of our own, with every kind of step.
+const WHEN_THEN: &str = r#"
+cases:
+- id: right-1
+  policy: |
+    taint_chain: {enabled: true, outgoing_tools: [send]}
+    rules:
+      - {id: ask, when: {tool: deploy}, then: approve, message: Look first}
+      - {id: storm, when: {tool: exec, chain: [{tool: exec, within_seconds: 0.5, min_count: 3}]}, then: block}
+      - {id: mask, when: {tool: note, sender: ann, context: {env: prod}}, then: redact}
+  engine: {approval: inmemory, approval_cache: per_session, rate_limits: [{tool: list, max_calls: 1, window_seconds: 9}]}
+  steps:
+  - {tool: exec, repeat: 3, expect: {verdict: ALLOW, rule_id: null}}
+  - {tool: exec, at: 0.5, docs_expect: BLOCK, expect: {verdict: BLOCK, rule_id: storm}}
+  - {tool: exec, at: 1.001, faq_expect: ALLOW, expect: {verdict: BLOCK, rule_id: storm}}
+  - {tool: deploy, want_message: true, expect: {verdict: APPROVE, rule_id: ask, approval_id: true, message: Look first}}
+  - {op: status, ref: 3, expect: {status: pending}}
+  - {op: respond, ref: 3, approved: true, expect: {}}
+  - {op: status, ref: 3, expect: {status: approved}}
+  - {tool: deploy, expect: {verdict: ALLOW, rule_id: ask}}
+  - {tool: note, sender: ann, context: {env: prod}, args: {t: a@b.com}, expect: {verdict: REDACT, modified_args: {t: a@***om}, pii_types: [EMAIL]}}
+  - {op: post_check, tool: read, result: to a@b.com, expect: {blocked: false, pii_types: [EMAIL], redacted_output: to a@***om}}
+  - {tool: send, expect: {verdict: BLOCK, rule_id: __pii_taint__}}
+  - {op: clear_taint}
+  - {tool: send, expect: {verdict: ALLOW, rule_id: null}}
+  - {op: kill}
+  - {tool: read, expect: {verdict: BLOCK, rule_id: __kill_switch__}}
+  - {op: resume}
+  - {tool: list, session: other, expect: {verdict: ALLOW}}
+  - {tool: list, session: other, expect: {verdict: BLOCK, rule_id: __rate_limit__}}
+- id: right-2
+  policy: "rules: 5"
+  expect_load_error: {type: TypeError}
+- id: right-3
+  policy: "rules: [{id: late, when: {tool: a, context: {time_of_day: '12:30-12:30'}}, then: block}]"
+  start: '2026-03-04T11:30:59Z'
+  process_tz: Europe/Berlin
+  engine: {mode: AUDIT}
+  steps: [{tool: a, expect: {verdict: ALLOW, rule_id: late}}]
+- id: tool-23
+  policy: "rules: [{id: r, when: {tool: []}, then: block}]"
+  steps: [{tool: a, expect: {verdict: ALLOW, rule_id: null}}]
+- id: wrong-1
+  policy: "rules: [{id: r, when: {tool: a}, then: block}]"
+  steps: [{tool: b, expect: {verdict: ALLOW}}, {tool: a, expect: {verdict: ALLOW}}]
+- id: wrong-2
+  policy: "rules: [{id: r, when: {tool: a}, then: block}]"
+  steps: [{tool: a, expect: {verdict: BLOCK, rule_id: s}}]
+- id: wrong-3
+  policy: "rules: [{id: r, when: {tool: a}, then: block}]"
+  expect_load_error: {type: TypeError}
+- id: wrong-4
+  policy: "rules: [{id: r, when: {tool: a}, thne: block}]"
+  steps: [{tool: a, expect: {verdict: BLOCK}}]
+- id: wrong-5
+  policy: "rules: []"
+  steps: [{op: dance}]
+- id: wrong-6
+  policy: "rules: [{id: r, when: {tool: a}, then: block, message: Never}]"
+  engine: {mode: DISABLED}
+  steps: []
+- id: args-23
+  policy: "rules: []"
+  steps: [{tool: a, expect: {verdict: ALLOW}}]
+"#;
+
+#[test]
+fn every_difference_of_recorded_calls_is_told_and_a_stale_reason_too() {
+    insta::assert_snapshot!(policyshield(WHEN_THEN).unwrap(), @r#"
+    line 42: wrong-1, step 2 (a)
+      expected: ALLOW
+      got:      BLOCK
+    line 45: wrong-2, step 1 (a)
+      expected: rule_id "s"
+      got:      rule_id "r"
+    line 48: wrong-3, the policy
+      expected: a load error
+      got:      a policy
+    line 51: wrong-4, the policy
+      expected: a policy
+      got:      load error (a rule has no key `thne`)
+    line 54: wrong-5, step 1 (dance)
+      expected: a step we know
+      got:      `dance`
+    line 57: wrong-6, the policy
+      expected: a gate
+      got:      no mode is called `DISABLED`
+    line 61: args-23, as a whole
+      expected: a difference, because `contains` looks for text and is no pattern
+      got:      none: its row in the table is stale
+    on purpose: tool-23, the policy: load error (`tool` names nothing), not a policy: a rule for no tool at all is a mistake
+    24 steps
+    4/11
+    "#);
+    let bad = |text: &str| policyshield(text).unwrap_err().to_string();
+    insta::assert_snapshot!(bad(""), @"line 1: there is nothing in this file");
+    insta::assert_snapshot!(bad("a: 1"), @"line 1: there are no `cases`");
+    insta::assert_snapshot!(bad("cases: []"), @"line 1: there is no case in this file");
+    insta::assert_snapshot!(bad("cases:\n- id: a\n  steps: []"), @"line 2: case 1: missing field `policy`");
+    insta::assert_snapshot!(bad("cases: ["), @"line 1: no YAML: unclosed bracket '['");
+}
+
+/// Cases of rulesets, as they are recorded.
+const RULESETS: &str = r#"
+rulesets:
+  base: &base
+    apiVersion: edictum/v1
+    kind: Ruleset
+    metadata: {name: base}
+    defaults: {mode: enforce}
+    rules:
+      - id: no-rm
+        type: pre
+        tool: sh
+        when: {args.do: {contains: rm}}
+        then: {action: block, message: Never rm, tags: [files]}
+      - id: ask-rm
+        type: pre
+        tool: ask
+        when: {args.do: {contains: rm}}
+        then: {action: ask, message: Approval for rm, timeout_action: allow}
+      - id: few
+        type: session
+        limits: {max_tool_calls: 3, max_attempts: 5, max_calls_per_tool: {sh: 2}}
+        then: {action: block, message: Enough of it}
+      - id: by-role
+        type: pre
+        tool: who
+        when: {any: [{principal.role: {equals: guest}}, {env.STAGE: {equals: 3}}, {metadata.risk: {gt: 5}}]}
+        then: {action: block, message: Not for you}
+      - {id: loud, type: post, tool: sh, when: {result.size: {gt: 9}}, then: {action: warn, message: Long, tags: [size]}}
+      - {id: hidden, type: post, tool: sh, when: {output.text: {matches: key=.}}, then: {action: redact, message: Masked}}
+      - {id: silent, type: post, tool: sh, when: {result.code: {in: [7]}}, then: {action: block, message: Withheld}}
+      - {id: desk, type: sandbox, tools: [read, write], within: [/desk], message: Stay here}
+      - {id: far, type: pre, tool: "mcp_*", when: {args.a: {matches: "^(a+)+$"}}, then: {action: block, message: Too far}}
+  watching: {apiVersion: edictum/v1, kind: Ruleset, metadata: {name: watching}, extends: base, defaults: {mode: observe}, rules: []}
+fixtures:
+  - {id: denied, contract: base, envelope: {tool_name: sh, arguments: {do: rm x}}, expected: {verdict: denied, message_contains: Never, tags: [files]}}
+  - {id: inline, contract: *base, envelope: {tool_name: sh, arguments: {do: ls}}, expected: {verdict: allowed}}
+  - {id: observed, contract: watching, envelope: {tool_name: sh, arguments: {do: rm x}}, expected: {verdict: allowed, audit_action: observed}}
+  - {id: granted, contract: base, envelope: {tool_name: ask, arguments: {do: rm x}}, expected: {verdict: allowed}}
+  - {id: refused, contract: base, envelope: {tool_name: ask, arguments: {do: rm x}}, approval_decision: rejected, expected: {verdict: denied}}
+  - {id: nobody, contract: base, envelope: {tool_name: ask, arguments: {do: rm x}}, approval_pending: true, expected: {verdict: denied, message_contains: Approval}}
+  - {id: too-late, contract: base, envelope: {tool_name: ask, arguments: {do: rm x}}, timeout_expired: true, expected: {verdict: allowed}}
+  - {id: calls, contract: base, session: {tool_calls: 3}, envelope: {tool_name: ls}, expected: {verdict: denied, message_contains: Enough}}
+  - {id: attempts, contract: base, session: {attempts: 5}, envelope: {tool_name: ls}, expected: {verdict: denied}}
+  - {id: last-attempt, contract: base, session: {attempts: 4}, envelope: {tool_name: ls}, expected: {verdict: allowed}}
+  - {id: of-tool, contract: base, session: {tool_calls: 2, per_tool: {sh: 2}}, envelope: {tool_name: sh}, expected: {verdict: denied}}
+  - {id: role, contract: base, principal: {role: guest}, envelope: {tool_name: who}, expected: {verdict: denied}}
+  - {id: variable, contract: base, environment: {STAGE: 3}, envelope: {tool_name: who}, expected: {verdict: denied}}
+  - {id: metadata, contract: base, call_metadata: {risk: 6}, envelope: {tool_name: who}, expected: {verdict: denied}}
+  - {id: warned, contract: base, envelope: {tool_name: sh}, result: {size: 10}, expected: {verdict: warned, message_contains: Long, tags: [size]}}
+  - {id: redacted, contract: base, envelope: {tool_name: sh}, result: {text: key=1}, expected: {verdict: redacted}}
+  - {id: withheld, contract: base, envelope: {tool_name: sh}, result: {code: 7}, expected: {verdict: denied, message_contains: Withheld}}
+  - {id: cut-short, contract: base, envelope: {tool_name: read, arguments: {file_path: "/desk/a\0/../../etc"}}, expected: {verdict: denied, message_contains: Stay}}
+  - {id: encoded, contract: base, envelope: {tool_name: write, arguments: {path: /desk/%2e%2e/etc}}, expected: {verdict: denied, message_contains: Stay}}
+  - {id: slash, contract: base, envelope: {tool_name: mcp_a/b, arguments: {a: aaa}}, expected: {verdict: denied, message_contains: far}}
+  - {id: odd-name, contract: base, envelope: {tool_name: "sh\0", arguments: {do: rm x, __proto__: {a: 1}}}, expected: {verdict: allowed}}
+  - {id: long-way, contract: base, envelope: {tool_name: mcp_a, arguments: {a: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!}}, expected: {verdict: allowed}}
+"#;
+
+#[test]
+fn every_case_of_rulesets_that_is_answered_otherwise_is_told_and_a_bad_one_is_refused() {
+    let play = |file: &str, text: &str| edictum(file).unwrap()(text);
+    let report = play("a.fixtures.yaml", RULESETS).unwrap();
+    assert!(report.holds() && report.cases == 22, "{report}");
+    // Whatever is expected otherwise is told, so each of those cases can fail.
+    let mut wrong = RULESETS.replace("verdict: allowed", "verdict: redacted");
+    wrong =
+        wrong.replace("verdict: denied", "verdict: allowed").replace("verdict: warned", "verdict: denied");
+    wrong = wrong.replace("verdict: redacted}}\n  - {id: withheld", "verdict: warned}}\n  - {id: withheld");
+    assert_eq!(play("a.fixtures.yaml", &wrong).unwrap().passed(), 0);
+    let one_wrong = |right: &str, wrong: &str| {
+        assert!(RULESETS.contains(right), "{right}");
+        let report = play("a.adversarial.yaml", &RULESETS.replacen(right, wrong, 1)).unwrap();
+        let told: Vec<_> = report
+            .failures
+            .iter()
+            .map(|it| format!("{}: {}, not {}", it.step, it.got, it.expected))
+            .collect();
+        told.join("; ")
+    };
+    insta::assert_snapshot!(one_wrong("message_contains: Never", "message_contains: never"), @r#"denied: "Never rm", not a message with "never" in it"#);
+    insta::assert_snapshot!(one_wrong("tags: [files]}}\n  - {id: inline", "tags: []}}\n  - {id: inline"), @r#"denied: ["files"], not the tags []"#);
+    insta::assert_snapshot!(one_wrong("tags: [size]}}\n  - {id: redacted", "tags: []}}\n  - {id: redacted"), @r#"warned: ["size"], not the tags []"#);
+    insta::assert_snapshot!(one_wrong("{verdict: allowed}}\n  - {id: refused", "{verdict: allowed, audit_action: observed}}\n  - {id: refused"), @"granted: none, not a rule that observes");
+    insta::assert_snapshot!(one_wrong("approval_pending: true", "approval_later: true"), @"nobody: `approval_later`, not what is known here");
+    insta::assert_snapshot!(one_wrong("result: {code: 7}", "result: {code: 8}"), @r#"withheld: Allowed: "", not Denied"#);
+    insta::assert_snapshot!(one_wrong("id: inline,", "id: adv-inject-002,"), @"adv-inject-002: none: its row in the table is stale, not a difference, because it looks for the text `$()`, which is not in the call, and wants it to be found");
+    let bad = |file: &str, text: &str| play(file, text).unwrap_err().to_string();
+    insta::assert_snapshot!(bad("a.fixtures.yaml", "fixtures: []"), @"line 1: there is no case in this file");
+    insta::assert_snapshot!(bad("a.rejection.yaml", "fixtures: [{id: a, bundle: {}, expected: {}}]"), @"line 1: missing field `rejected`");
+    insta::assert_snapshot!(bad("a.fixtures.yaml", &RULESETS.replace("contract: base,", "contract: bass,")), @"line 35: `denied`: no ruleset is called `bass`");
+    insta::assert_snapshot!(bad("a.fixtures.yaml", &RULESETS.replace("verdict: warned", "verdict: error")), @"line 1: unknown variant `error`, expected one of `allowed`, `denied`, `warned`, `redacted`");
+    let skipped =
+        |file: &str| play(file, "fixtures: [{id: a}, {id: b}]").map(|report| (report.cases, report.skipped));
+    for file in ["a.workflow.yaml", "a.workflow-adapter.yaml", "a.workflow-v0.18.yaml", "a.workflow-x.yaml"] {
+        assert_eq!(skipped(file), Ok((0, 2)), "{file}");
+    }
+    assert!(play("extends-inheritance.workflow-v0.18.yaml", RULESETS).unwrap().cases > 0);
+    assert!(edictum("README.md").is_none() && edictum("a.yaml").is_none());
+}
+
+#[test]
+fn a_ruleset_that_ought_to_be_refused_is_refused_for_the_right_reason() {
+    let bundle = "{apiVersion: edictum/v1, kind: Ruleset, metadata: {name: a}, defaults: {mode: enforce}, rules: [{id: r, type: pre, tool: x, when: {args.a: {exists: true}}, then: {action: block, message: No}}]}";
+    let play = |bundle: &str, wanted: &str| {
+        let text = format!(
+            "fixtures:\n  - id: a\n    bundle: {bundle}\n    expected: {{rejected: true, error_contains: {wanted}}}"
+        );
+        let report = edictum("a.rejection.yaml").unwrap()(&text).unwrap();
+        report.failures.first().map_or_else(|| "right".to_owned(), |difference| difference.got.clone())
+    };
+    assert_eq!(play(&bundle.replace("action: block", "action: warn"), "ACTION"), "right");
+    assert_eq!(play(bundle, "action"), "a policy");
+    insta::assert_snapshot!(play(&bundle.replace("action: block", "action: warn"), "tool"), @"`action` cannot be `warn`");
+}
+
 #[test]
 fn the_program_says_yes_no_or_that_it_could_not_tell() {
     let file = env::temp_dir().join(format!("lockgate-recorded-{}.jsonl", process::id()));
@@ -180,13 +418,46 @@ fn the_program_says_yes_no_or_that_it_could_not_tell() {
     fs::write(&file, "runs: [sudo rm x]\nmentions: [man rm]").unwrap();
     assert_eq!(run(&["shell", path]), told(0, "2/2"));
     fs::remove_file(&file).unwrap();
+    fs::create_dir_all(file.join("b")).unwrap();
+    assert_eq!(run(&["edictum", path]), told(2, "0/0"));
+    fs::write(file.join(".a.fixtures.yaml"), "what?").unwrap();
+    fs::write(file.join("b/a.workflow.yaml"), "fixtures: [{id: a}]").unwrap();
+    assert_eq!(run(&["edictum", path]), told(0, "0/0"));
+    fs::write(file.join("a.fixtures.yaml"), RULESETS).unwrap();
+    assert_eq!(run(&["edictum", path]), told(0, "22/22"));
+    fs::write(
+        file.join("b/b.fixtures.yaml"),
+        RULESETS.replace("message_contains: Never", "message_contains: Not"),
+    )
+    .unwrap();
+    fs::write(file.join("README.md"), "words").unwrap();
+    insta::assert_snapshot!(play_folder(&file, edictum).unwrap(), @r#"
+    README.md: SKIPPED: nothing plays files of this name
+    a.fixtures.yaml: 22/22
+    b/a.workflow.yaml: 0/0
+      SKIPPED: 1 cases, which nothing here can play yet
+    b/b.fixtures.yaml: 21/22
+      failing: denied
+      line 35: denied
+        expected: a message with "Not" in it
+        got:      "Never rm"
+    SKIPPED in all: 1 cases
+    43/44
+    "#);
+    assert_eq!(run(&["edictum", path]), told(1, "43/44"));
+    fs::write(file.join("b/b.fixtures.yaml"), "what?").unwrap();
+    assert_eq!(run(&["edictum", path]), told(2, "22/22"));
+    fs::remove_dir_all(&file).unwrap();
     assert_eq!(
         run(&["petriflow", path]),
         told(2, "error: cannot read `FILE`: No such file or directory (os error 2)")
     );
     assert_eq!(
         run(&["latin", path]),
-        told(2, "error: no language is called `latin`; known: petriflow, shell, one-liners")
+        told(
+            2,
+            "error: no language is called `latin`; known: petriflow, policyshield, edictum, shell, one-liners"
+        )
     );
     assert_eq!(run(&[]), told(2, "Exit 0: all agree, 1: some do not, 2: could not tell."));
     assert_eq!(run(&["--help"]), told(0, "Exit 0: all agree, 1: some do not, 2: could not tell."));

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use lockgate::{Call, Gate, Mode, Obstacle, Outcome, Policy, Source, Time, Verdict, gate::ApprovalId};
+use lockgate::{About, Call, Gate, Mode, Obstacle, Outcome, Policy, Source, Time, Verdict, gate::ApprovalId};
 use serde_json::{Map, Value, json};
 
 use crate::{Door, Options, PolicyFile};
@@ -83,6 +83,15 @@ impl Open {
                 let resumed = self.gate.resume(body.text("session"));
                 resumed.map(|()| json!({})).map_err(|error| error.to_string())
             }
+            "session" => {
+                let attributes = body.0.get("attributes").and_then(Value::as_object).cloned();
+                let described = self.gate.describe(&body.id(), attributes.unwrap_or_default());
+                described.map(|()| json!({})).map_err(|error| error.to_string())
+            }
+            "untaint" => {
+                let untainted = self.gate.untaint(body.session());
+                untainted.map(|()| json!({})).map_err(|error| error.to_string())
+            }
             "status" => self.status(body, at),
             other => Err(format!("no step of a page says `{other}`")),
         }
@@ -95,7 +104,15 @@ impl Open {
             tool: body.text("tool").unwrap_or_default().to_owned(),
             input: body.0.get("input").and_then(Value::as_object).cloned().unwrap_or_default(),
             at,
-            ..Call::default()
+            about: About {
+                sender: body.0.get("sender").cloned(),
+                context: body.0.get("context").cloned(),
+                principal: body.0.get("principal").cloned(),
+                metadata: body.0.get("metadata").cloned(),
+                environment: body.text("environment").map(str::to_owned),
+                cwd: body.text("cwd").map(str::to_owned),
+                ..About::default()
+            },
         };
         let verdict = match body.text("ask") {
             Some("none") => self.gate.call_unattended(&call),
@@ -116,12 +133,24 @@ impl Open {
             session: body.session().to_owned(),
             id: body.id(),
             ok: body.says_yes("ok"),
+            output: body.0.get("output").cloned(),
             at,
             ..Outcome::default()
         };
         let settlement = self.gate.result(&outcome).map_err(|error| error.to_string())?;
-        let settled = json!({"id": outcome.id, "session": outcome.session, "settled": settlement.settled, "reason": settlement.reason});
-        Ok(settled)
+        let mut answer = json!({
+            "id": outcome.id,
+            "session": outcome.session,
+            "settled": settlement.settled,
+            "verdict": settlement.decision.word(),
+            "reason": settlement.reason,
+            "warnings": settlement.warnings,
+        });
+        // Null is an output too.
+        if let (Some(answer), Some(output)) = (answer.as_object_mut(), settlement.output) {
+            answer.insert("output".into(), output);
+        }
+        Ok(answer)
     }
 
     fn switch(&self, body: &Body<'_>) -> Result<Value, String> {
@@ -151,6 +180,7 @@ impl Open {
             name
         });
         let deeds = verdict.deeds.iter().map(|deed| json!({"name": &*deed.name, "certain": deed.certain}));
+        let allowing = verdict.allowed_by.iter().filter(|rule| rule.mode == Mode::Enforce);
         json!({
             "id": id,
             "session": session,
@@ -158,6 +188,8 @@ impl Open {
             "reason": verdict.reason,
             "obstacles": obstacles(&verdict.obstacles),
             "observed": obstacles(&verdict.observed),
+            "allowed_by": allowing.map(|rule| rule.name.as_str()).collect::<Vec<_>>(),
+            "input": verdict.input,
             "next": verdict.next.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "approval": approval,
             "deeds": deeds.collect::<Vec<_>>(),
@@ -167,7 +199,7 @@ impl Open {
 
 fn obstacles(obstacles: &[Obstacle]) -> Vec<Value> {
     let written = obstacles.iter().map(|it| {
-        json!({"rule": it.name, "file": &*it.file, "line": it.line, "verdict": it.decision.word(), "reason": it.reason})
+        json!({"rule": it.name, "file": &*it.file, "line": it.line, "verdict": it.decision.word(), "reason": it.reason, "tags": it.tags})
     });
     written.collect()
 }
