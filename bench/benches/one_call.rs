@@ -1,9 +1,9 @@
 //! How long does one call wait behind n rules?
 
-use std::{cell::RefCell, sync::Arc};
+use std::cell::RefCell;
 
 use lockgate::{
-    Call, Gate, Outcome, Policy, Session, Terms,
+    Call, Gate, Outcome, Policy, Session,
     gate::{Human, Rulebook, judge, settle},
 };
 use lockgate_bench::{call, source};
@@ -23,19 +23,18 @@ fn policy(n_rules: usize) -> Policy {
 /// call comes between two measurements, so the session is always in the middle of its work.
 #[divan::bench(args = SIZES, sample_size = 1, sample_count = 20_000)]
 fn one_call_waits_behind_n_rules(bencher: divan::Bencher<'_, '_>, n_rules: usize) {
-    let rulebook =
-        Rulebook { policy: Arc::new(policy(n_rules)), hooks: Arc::default(), terms: Terms::default() };
+    let rulebook = Rulebook::new(policy(n_rules));
     let session = RefCell::new(Session::default());
     let call = call();
     let outcome = Outcome { id: call.id.clone(), ok: true, ..Outcome::default() };
     let settled = || {
         let mut session = session.borrow_mut();
-        let settlement = settle(&rulebook, &session, &outcome);
+        let settlement = settle(&rulebook, &*session, &outcome);
         settlement.events.iter().for_each(|event| session.apply(event));
     };
     bencher.with_inputs(settled).bench_local_values(|()| {
         let mut session = session.borrow_mut();
-        let judgement = judge(&rulebook, &session, &call, Human::Absent);
+        let judgement = judge(&rulebook, &*session, &call, Human::Absent);
         judgement.events.iter().for_each(|event| session.apply(event));
         judgement
     });
@@ -54,8 +53,7 @@ fn a_call_and_its_result_pass_n_rules(bencher: divan::Bencher<'_, '_>, n_rules: 
 /// A tool no rule knows.
 #[divan::bench(args = SIZES)]
 fn an_unknown_tool_waits_behind_n_rules(bencher: divan::Bencher<'_, '_>, n_rules: usize) {
-    let rulebook =
-        Rulebook { policy: Arc::new(policy(n_rules)), hooks: Arc::default(), terms: Terms::default() };
+    let rulebook = Rulebook::new(policy(n_rules));
     let call = Call::new("call-1", "read_file").with("path", "README.md");
     let session = Session::default();
     bencher.bench_local(|| judge(&rulebook, &session, &call, Human::Absent));

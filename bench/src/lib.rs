@@ -30,3 +30,62 @@ pub fn source(n_rules: usize) -> Source {
 pub fn call() -> Call {
     Call::new("call-1", "push").with("branch", "main")
 }
+
+/// A when/then rule about a tool of its own, with a search in its command.
+pub fn by_tool(number: usize) -> String {
+    format!(
+        "  - {{id: r{number}, when: {{tool: tool_{number}, args: {{command: {{regex: 'rm +-rf +/x{number}\\b'}}}}}}, then: block}}\n"
+    )
+}
+
+/// A when/then rule about one tool, with a search in its command.
+pub fn by_regex(number: usize) -> String {
+    format!(
+        "  - {{id: r{number}, when: {{tool: exec, args: {{command: {{regex: 'rm +-rf +/x{number}\\b'}}}}}}, then: block}}\n"
+    )
+}
+
+/// A when/then rule about every tool, with a word in its command.
+pub fn by_word(number: usize) -> String {
+    format!(
+        "  - {{id: r{number}, when: {{args: {{command: {{contains: 'drop table t{number};'}}}}}}, then: block}}\n"
+    )
+}
+
+/// A when/then rule that names its tools by a pattern.
+pub fn by_pattern(number: usize) -> String {
+    format!("  - {{id: r{number}, when: {{tool: 'x{number}_.*'}}, then: block}}\n")
+}
+
+/// A file of `n_rules` when/then rules.
+pub fn when_then(rule: fn(usize) -> String, n_rules: usize) -> Source {
+    Source::new("bench.yaml", format!("rules:\n{}", (0..n_rules).map(rule).collect::<String>()))
+}
+
+/// A ruleset of `n_rules` check rules.
+pub fn ruleset(rule: fn(usize) -> String, n_rules: usize) -> Source {
+    let head =
+        "apiVersion: edictum/v1\nkind: Ruleset\nmetadata: {name: bench}\ndefaults: {mode: enforce}\nrules:\n";
+    Source::new("ruleset.yaml", format!("{head}{}", (0..n_rules).map(rule).collect::<String>()))
+}
+
+/// A check rule about every tool, with a word in its command.
+pub fn check_contains(number: usize) -> String {
+    format!(
+        "  - {{id: r{number}, type: pre, tool: '*', when: {{args.command: {{contains: 'drop table t{number};'}}}}, then: {{action: block, message: no}}}}\n"
+    )
+}
+
+/// A check rule about every tool, with a search in its command.
+pub fn check_matches(number: usize) -> String {
+    format!(
+        "  - {{id: r{number}, type: pre, tool: '*', when: {{args.command: {{matches: 'rm +-rf +/x{number}$'}}}}, then: {{action: block, message: no}}}}\n"
+    )
+}
+
+/// A check rule about a tool of its own.
+pub fn check_tool(number: usize) -> String {
+    format!(
+        "  - {{id: r{number}, type: pre, tool: tool_{number}, when: {{args.command: {{contains: 'x{number}'}}}}, then: {{action: block, message: no}}}}\n"
+    )
+}
