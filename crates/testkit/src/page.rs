@@ -238,6 +238,30 @@ impl fmt::Display for Mistake {
     }
 }
 
+impl Page {
+    /// Fetches the policy files that blocks only name: `templates/x.yaml` over nothing is that file of the project.
+    fn fetch_files(&mut self, project: &Path) -> Vec<Mistake> {
+        let mut mistakes = Vec::new();
+        for story in &mut self.stories {
+            let named = |file: &&mut PolicyFile| file.name.contains('/') && file.text.trim().is_empty();
+            for file in story.policy.iter_mut().filter(named) {
+                match fs::read_to_string(project.join(&file.name)) {
+                    Ok(text) => {
+                        file.text = text;
+                        file.name = file.name.rsplit('/').next().unwrap_or_default().to_owned();
+                    }
+                    Err(error) => mistakes.push(Mistake {
+                        page: self.name.clone(),
+                        line: story.line,
+                        message: format!("`{}` cannot be read: {error}", file.name),
+                    }),
+                }
+            }
+        }
+        mistakes
+    }
+}
+
 /// Reads all pages of a folder in the order of their names; `README.md` explains the others and is none.
 pub fn read_pages(folder: &Path) -> Result<Vec<Page>, Vec<Mistake>> {
     let unreadable = |path: &Path, error: &std::io::Error| Mistake {
@@ -256,7 +280,10 @@ pub fn read_pages(folder: &Path) -> Result<Vec<Page>, Vec<Mistake>> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         match fs::read_to_string(&path).map_err(|error| vec![unreadable(&path, &error)]) {
             Ok(text) => match Page::parse(&name, &text) {
-                Ok(page) => pages.push(page),
+                Ok(mut page) => {
+                    mistakes.extend(page.fetch_files(folder.parent().unwrap_or(folder)));
+                    pages.push(page);
+                }
                 Err(found) => mistakes.extend(found),
             },
             Err(found) => mistakes.extend(found),
