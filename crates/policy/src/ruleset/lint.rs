@@ -5,8 +5,8 @@
 use lockgate_call::path;
 
 use super::draft::{
-    Action, Boundaries, DraftRulesetRule, Leaf, Limits, Operator, RuleKind, Ruleset, RulesetSelector,
-    TimeoutAction,
+    Action, Boundaries, DraftRulesetRule, Leaf, Limits, Observability, Operator, RuleKind, Ruleset,
+    RulesetSelector, TimeoutAction,
 };
 use crate::{
     diagnostic::Diagnostic,
@@ -19,6 +19,7 @@ pub(crate) fn lint(draft: &Draft) -> Vec<Diagnostic> {
     let Some(ruleset) = &draft.ruleset else { return Vec::new() };
     let mut linter = Linter { draft, findings: Vec::new() };
     linter.tools(ruleset);
+    linter.observability(ruleset);
     for rule in &ruleset.rules {
         linter.rule(rule);
         match &rule.kind {
@@ -55,6 +56,17 @@ impl Linter<'_> {
         for tool in ruleset.tools.iter().filter(|tool| is_glob(&tool.name)) {
             let message = format!("`{}` in `tools` is an exact name, not a glob", tool.name);
             self.warning("glob-as-name", tool.span, message, "name each tool");
+        }
+    }
+
+    fn observability(&mut self, ruleset: &Ruleset) {
+        let text = self.draft.source.text();
+        let key = "observability";
+        if let (true, Some(start)) = (ruleset.observability != Observability::default(), text.find(key)) {
+            let message = "`observability` is read and checked, and sends nothing so far".to_owned();
+            let remedy =
+                "take the verdicts from the line protocol, or with `GateBuilder::on_decision` in the library";
+            self.note("not-used", Span::new(start, start + key.len()), message, remedy);
         }
     }
 

@@ -513,6 +513,20 @@ fn a_file_says_itself_that_it_is_a_ruleset() {
 }
 
 #[test]
+fn what_is_read_and_not_used_is_named() {
+    let with = |observability: &str| {
+        let rules = one_rule(GOOD_RULES[0]);
+        let text = format!("{rules}observability: {observability}\n");
+        let (draft, diagnostics) = parse(&Source::new("t.yaml", text));
+        assert_eq!(told(&diagnostics), "");
+        lint(&draft).iter().map(|finding| finding.code).collect::<Vec<_>>()
+    };
+    assert_eq!(with("{stdout: true}"), ["not-used"]);
+    assert_eq!(with("{otel: {enabled: true}, file: a.jsonl}"), ["not-used"]);
+    assert_eq!(with("{}"), [""; 0]);
+}
+
+#[test]
 fn who_is_only_named_may_have_any_role() {
     let text = one_rule(
         "type: pre, tool: a, when: {principal.role: {not_in: [admin]}}, then: {action: block, message: no}",
