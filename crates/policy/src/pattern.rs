@@ -190,6 +190,11 @@ impl Pattern {
         Self { text: text.into(), language: Language::Literal, engine }
     }
 
+    /// What it is told apart by: the same text means one thing as a glob and another as an expression.
+    pub(crate) fn key(&self) -> String {
+        format!("{:?} {}", self.language, self.text)
+    }
+
     /// Where the leftmost match begins.
     pub fn find(&self, text: &str) -> Match {
         let found = match &self.engine {

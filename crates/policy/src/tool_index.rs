@@ -70,7 +70,7 @@ impl<T: Default> ToolIndex<T> {
             ToolName::Exact(name) => change(self.named.entry(name.clone()).or_default()),
             ToolName::Matching(pattern) => {
                 let next = self.matching.len();
-                let number = *self.patterns.entry(pattern.to_string()).or_insert(next);
+                let number = *self.patterns.entry(pattern.key()).or_insert(next);
                 if number == next {
                     self.matching.push((pattern.clone(), T::default()));
                 }
@@ -138,5 +138,22 @@ impl LazySet {
             builder.size_limit(SET_BYTES_MAX).dfa_size_limit(SET_BYTES_MAX).build().ok()
         };
         self.built.get_or_init(build).as_ref()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_text_in_two_languages_is_two_patterns() {
+        let mut index: ToolIndex<Vec<&str>> = ToolIndex::default();
+        index.put_name(&ToolName::Matching(Pattern::glob("a*").unwrap()), |kept| kept.push("glob"));
+        index.put_name(&ToolName::Matching(Pattern::python_full("a*").unwrap()), |kept| kept.push("regex"));
+        index.finish();
+        let found = |tool: &str| index.of(tool).flat_map(|(_, kept)| kept.clone()).collect::<Vec<_>>();
+        assert_eq!(found("ab"), ["glob"]);
+        assert_eq!(found("aa"), ["glob", "regex"]);
+        assert_eq!(found("b"), [""; 0]);
     }
 }
