@@ -153,7 +153,7 @@ impl Pattern {
             Some(linear) if expression.has_edges() => {
                 let edges = Edges::new(&linear, PYTHON_PROGRAM_BYTES_MAX)
                     .ok_or_else(|| too_large(PYTHON_PROGRAM_BYTES_MAX))?;
-                Engine::Edges(Linear::known(&linear, PYTHON_PROGRAM_BYTES_MAX), edges)
+                Engine::Edges(Linear::new(&linear, PYTHON_PROGRAM_BYTES_MAX)?, edges)
             }
             Some(linear) => Engine::Linear(Linear::new(&linear, PYTHON_PROGRAM_BYTES_MAX)?),
         };
@@ -303,25 +303,25 @@ impl Linear {
     /// Finds out at once whether the engine can be built.
     fn new(expression: &str, bytes_max: usize) -> Result<Self, PatternError> {
         let parsed = regex_syntax::parse(expression).map_err(|_| too_large(bytes_max))?;
-        // Building is by far the dearest part of loading, and most expressions are small at a glance.
-        if states_at_most(&parsed).saturating_mul(STATE_BYTES_MAX) > bytes_max {
-            let config = thompson::Config::new().nfa_size_limit(Some(bytes_max));
-            let compiler = thompson::NFA::compiler().configure(config).build_from_hir(&parsed);
-            compiler.map_err(|_| too_large(bytes_max))?;
-        }
-        let is_surely_possible = is_surely_possible(&parsed);
-        Ok(Self { is_surely_possible, ..Self::known(expression, bytes_max) })
+        let linear = Self {
+            source: Arc::from(expression),
+            bytes_max,
+            is_surely_possible: is_surely_possible(&parsed),
+            built: Arc::default(),
+        };
+        // Building is by far the dearest part of loading, and most expressions are small at a glance. Whether
+        // another fits is known only once the engine is there.
+        let is_small = states_at_most(&parsed).saturating_mul(STATE_BYTES_MAX) <= bytes_max;
+        if is_small || linear.engine().is_some() { Ok(linear) } else { Err(too_large(bytes_max)) }
     }
 
-    /// For an expression that is known to fit.
-    fn known(expression: &str, bytes_max: usize) -> Self {
-        let source = Arc::from(expression);
-        Self { source, bytes_max, is_surely_possible: false, built: Arc::default() }
+    fn engine(&self) -> Option<&regex::Regex> {
+        let build = || regex::RegexBuilder::new(&self.source).size_limit(self.bytes_max).build().ok();
+        self.built.get_or_init(build).as_ref()
     }
 
     fn find(&self, text: &str) -> Match {
-        let build = || regex::RegexBuilder::new(&self.source).size_limit(self.bytes_max).build().ok();
-        match self.built.get_or_init(build) {
+        match self.engine() {
             Some(regex) => regex.find(text).map_or(Match::No, |found| Match::At(found.start())),
             None => Match::Unsure,
         }
@@ -598,6 +598,14 @@ mod tests {
             assert_eq!(Pattern::regex(body, "").unwrap().is_impossible(), impossible, "{body}");
         }
         assert!(!Pattern::word("--force").is_impossible());
+    }
+
+    #[test]
+    fn an_engine_that_cannot_be_built_is_a_mistake_at_once() {
+        // Forwards it fits, backwards it does not.
+        assert!(Pattern::regex("[^a-z]{1,1000}rm\u{e9}\u{5b57}", "i").is_err());
+        let large = Pattern::regex("[^a-z]{1,100}rm", "i").unwrap();
+        assert_eq!(large.find("1RM"), Match::At(0));
     }
 
     #[test]
