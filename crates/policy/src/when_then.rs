@@ -1,6 +1,6 @@
 //! When/then rules: YAML files with `rules:`, each with a `when` and a `then`.
 //!
-//! [`parse`] reads one file, [`resolve`] joins all of them (a rule may extend one of another file), [`lint`] says
+//! `parse` reads one file, `resolve` joins all of them (a rule may extend one of another file), `lint` says
 //! what their authors probably do not mean. The meaning is that of the language's manual, also where the program
 //! it was written for does something else; what that program ignores in silence (a misspelt key, an unknown
 //! operator, a time that is none) is a mistake here. Keys of features that Lockgate does not run are refused by
@@ -80,7 +80,7 @@ pub(crate) fn is_when_then(source: &Source) -> bool {
     !keys.iter().any(|key| key == "kind") && keys.iter().any(|key| TELLING_KEYS.contains(&key.as_str()))
 }
 
-/// The files that a file includes, as written, and where it says so. Mistakes are left for [`parse`] to tell.
+/// The files that a file includes, as written, and where it says so. Mistakes are left for the reading to tell.
 pub fn includes(source: &Source) -> Vec<(String, Span)> {
     // Looking for the word first spares most files a second reading.
     if !source.text().contains("include") || !is_when_then(source) {
