@@ -25,7 +25,8 @@ impl Links {
     pub fn look(call: &Call, files: &dyn Files) -> Self {
         let reading = Reading::with_script_fields(call, may_hold_a_script);
         let mut links = Self::default();
-        let touched = reading.paths().touched.into_iter().chain(reading.names());
+        // Where there are too many names to list, whoever judges the call has a doubt without us.
+        let touched = reading.paths().touched.into_iter().chain(reading.names().unwrap_or_default());
         let walked = touched.filter_map(|path| path.spots.ok()).flatten().map(|spot| spot.walked);
         for path in call.about.cwd.clone().into_iter().chain(walked) {
             // A relative path would be looked up where the door runs, not where the call does.
@@ -35,6 +36,12 @@ impl Links {
             }
         }
         links
+    }
+
+    /// Whether there were more paths than are looked up, so that some were not.
+    #[must_use]
+    pub fn is_overfull(&self) -> bool {
+        self.0.len() > LINKS_MAX
     }
 
     /// Each path that was looked at, and where it leads.

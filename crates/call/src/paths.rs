@@ -260,8 +260,10 @@ impl Reading<'_> {
 
     /// Every text of a field that is no path by its name or look, read as one: a tool may take any of them for
     /// the name of a file. What cannot be one is left out.
-    #[must_use]
-    pub fn names(&self) -> Vec<TouchedPath> {
+    ///
+    /// # Errors
+    /// When there are more of them than we list: any of the rest may be one.
+    pub fn names(&self) -> Result<Vec<TouchedPath>, Unseen> {
         let start = Folders { known: vec![self.call.about.cwd.clone()], unknown: false };
         let folders = start.with_fields(self);
         let is_name = |text: &&Text<'_>| {
@@ -280,7 +282,9 @@ impl Reading<'_> {
                 spots: Ok(spots),
             })
         };
-        self.texts.iter().filter(is_name).filter_map(touched).take(TOUCHED_MAX).collect()
+        let names = self.texts.iter().filter(is_name).filter_map(touched);
+        let names: Vec<TouchedPath> = names.take(TOUCHED_MAX + 1).collect();
+        if names.len() > TOUCHED_MAX { Err(Unseen::TooManyPlaces) } else { Ok(names) }
     }
 
     /// A variable of the place where the call runs, if the host tells it.

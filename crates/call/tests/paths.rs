@@ -360,8 +360,12 @@ fn a_shell_pattern_may_be_under_a_folder_only_if_it_fits_its_name() {
 fn a_text_in_any_field_may_be_the_name_of_a_file() {
     let call =
         call(&json!({ "x": ".git/config", "y": ["a b"], "path": "p", "url": "https://a.com", "z": "a\nb" }));
-    let names: Vec<String> =
-        Reading::of(&call).names().into_iter().map(|path| path.spots.unwrap()[0].path.clone()).collect();
+    let names: Vec<String> = Reading::of(&call)
+        .names()
+        .unwrap()
+        .into_iter()
+        .map(|path| path.spots.unwrap()[0].path.clone())
+        .collect();
     assert_eq!(names, ["/desk/app/.git/config", "/desk/app/a b"]);
 }
 

@@ -21,7 +21,7 @@ use crate::{
     event::Event,
     explain::{NetView, explain},
     judge::{Events, Human, Judgement, judge, judge_answer, lapsed},
-    output::OutputDecision,
+    output::{OutputDecision, suppressed},
     registry::Registry,
     rulebook::{Attempt, Hooks, Rulebook, Success, Terms},
     session::{ApprovalId, Asked, Counts, Notes, Session},
@@ -162,12 +162,7 @@ impl Gate {
         let tool = Some(call.tool.clone());
         let outcome = Outcome { tool, output: output.cloned(), ..Outcome::success(call) };
         let looked = catch_unwind(AssertUnwindSafe(|| look_at(&self.rulebook, call, &outcome)));
-        let withheld = || Settlement {
-            decision: OutputDecision::Block,
-            reason: Some(panicked().reason),
-            ..Settlement::default()
-        };
-        (verdict, looked.unwrap_or_else(|_| withheld()))
+        (verdict, looked.unwrap_or_else(|_| withheld(Settlement::default())))
     }
 
     /// Takes in a tool's result.
@@ -176,10 +171,16 @@ impl Gate {
     /// When the store fails: then the result was not taken in and may be sent again.
     pub fn result(&self, outcome: &Outcome) -> Result<Settlement, StoreError> {
         let settled = self.commit_with(&outcome.session, |stand| {
-            let guarded = catch_unwind(AssertUnwindSafe(|| settle(&self.rulebook, stand, outcome)));
-            // A result hook that panics earns nothing: the call counts as failed.
-            let mut settlement = guarded
-                .unwrap_or_else(|_| settle(&self.rulebook, stand, &Outcome { ok: false, ..outcome.clone() }));
+            let guarded = |outcome: &Outcome| {
+                catch_unwind(AssertUnwindSafe(|| settle(&self.rulebook, stand, outcome))).ok()
+            };
+            // A result hook that panics earns nothing: the call counts as failed. Where looking at the output
+            // panics, nothing of it is passed on.
+            let failure = || Outcome { ok: false, ..outcome.clone() };
+            let blind = || Outcome { output: None, ..failure() };
+            let mut settlement = guarded(outcome)
+                .or_else(|| guarded(&failure()))
+                .unwrap_or_else(|| withheld(settle(&self.rulebook, stand, &blind())));
             let events = std::mem::take(&mut settlement.events);
             let shared = std::mem::take(&mut settlement.shared);
             Some(Commit { events, shared, answer: settlement })
@@ -549,6 +550,13 @@ impl std::fmt::Debug for Gate {
 /// The verdict when the author's code or ours panics.
 fn panicked() -> Verdict {
     failed("a rule's own code or the gate panicked")
+}
+
+/// The settlement when nobody could look at the output.
+fn withheld(settlement: Settlement) -> Settlement {
+    let reason = panicked().reason;
+    let output = Some(suppressed(&reason));
+    Settlement { decision: OutputDecision::Block, reason: Some(reason), output, ..settlement }
 }
 
 /// The verdict when Lockgate itself fails.

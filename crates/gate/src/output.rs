@@ -87,7 +87,7 @@ pub(crate) fn check_output(
             }
             Hidden::All => {
                 checked.decide(OutputDecision::Block, &sentence);
-                shown = Cow::Owned(Value::from(format!("[OUTPUT SUPPRESSED] {sentence}")));
+                shown = Cow::Owned(suppressed(&sentence));
                 break;
             }
         }
@@ -118,6 +118,11 @@ impl Checked {
         self.decide(OutputDecision::Warn, sentence);
         self.warnings.push(sentence.to_owned());
     }
+}
+
+/// What is passed on in the place of an output.
+pub(crate) fn suppressed(sentence: &str) -> Value {
+    Value::from(format!("[OUTPUT SUPPRESSED] {sentence}"))
 }
 
 /// What a rule leaves of an output.

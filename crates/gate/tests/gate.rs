@@ -644,3 +644,19 @@ fn a_question_after_a_chain_is_asked_while_the_chain_still_runs() {
         assert_eq!(send("7", "a"), Decision::Ask, "{chain}: a success opens the question");
     }
 }
+
+#[test]
+fn an_output_that_nobody_could_look_at_is_withheld() {
+    let text = "apiVersion: edictum/v1\nkind: Ruleset\nmetadata: {name: t}\ndefaults: {mode: enforce}\nrules:\n  - {id: leak, type: post, tool: '*', when: {risk.score: {gt: 5}}, then: {action: block, message: Risky.}}\n";
+    let custom = CustomNames { selectors: vec!["risk".to_owned()] };
+    let policy = Policy::read_with(&[Source::new("t.yaml", text)], &custom).0.unwrap();
+    let gate =
+        Gate::builder(policy).describe_calls("risk", |_| panic!("the host is broken")).build().unwrap();
+    let call = Call::new("1", "read");
+    assert_eq!(gate.call(&call).decision, Decision::Allow);
+    let outcome = Outcome { output: Some(json!("secret")), ..Outcome::success(&call) };
+    let settlement = gate.result(&outcome).unwrap();
+    assert_eq!((settlement.settled, settlement.decision.word()), (true, "block"));
+    assert!(!settlement.output.unwrap().to_string().contains("secret"));
+    assert_eq!(gate.evaluate(&call, Some(&json!("secret"))).1.decision.word(), "block");
+}

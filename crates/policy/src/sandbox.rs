@@ -6,8 +6,8 @@
 //! what links lead to, with the call (`about.links`) and once for the boundaries ([`Sandbox::resolve`]).
 
 use lockgate_call::{
-    Access, Call, Command, Files, HostPattern, Place, Reading, Script, Selector, TouchedHost, TouchedPath,
-    may_hold_a_script, path::is_under, visible,
+    Access, Call, Command, Files, HostPattern, Links, Place, Reading, Script, Selector, TouchedHost,
+    TouchedPath, Unseen, may_hold_a_script, path::is_under, visible,
 };
 use regex::Regex;
 use serde_json::{Map, Value};
@@ -449,7 +449,13 @@ impl<'l> Look<'l> {
                 self.at_path(path, command);
             }
         }
-        reading.names().iter().for_each(|name| self.at_name(name));
+        match reading.names() {
+            Ok(names) => names.iter().for_each(|name| self.at_name(name)),
+            Err(unseen) => self.doubt(unseen.to_string()),
+        }
+        if self.call.about.links.as_ref().is_some_and(Links::is_overfull) {
+            self.doubt(Unseen::TooManyPlaces.to_string());
+        }
     }
 
     /// The folder where scripts start: programs look around there without being told.

@@ -1,6 +1,5 @@
 //! The sandbox as tables: what gets past others, what must not be stopped, and laws that hold for all calls.
 
-use lockgate_call::Links;
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -582,6 +581,30 @@ fn nested() -> impl Strategy<Value = fn(Value) -> Value> {
         |value| json!({ "files": [value, "a"], "n": 1 }),
     ];
     prop::sample::select(ways.to_vec())
+}
+
+#[test]
+fn no_name_is_lost_behind_many_others() {
+    let inside = |fillers: usize, link: Option<&str>| {
+        let mut names: Vec<String> = (0..fillers).map(|number| format!("word{number}")).collect();
+        names.extend(link.map(ToOwned::to_owned));
+        let mut call = call(&json!({ "path": "a", "tags": names }));
+        call.about.links = Some(Links::look(&call, &Machine));
+        sandbox(Boundaries { within: texts(&["/desk/ws"]), ..Boundaries::default() }).judge(&call)
+    };
+    assert_eq!(inside(10, None), Reached::Inside);
+    for fillers in [10, 997, 998, 999, 1_000, 1_001, 5_000] {
+        assert_ne!(inside(fillers, Some("link")), Reached::Inside, "{fillers}");
+    }
+}
+
+/// A machine on which `/desk/ws/link` leads out.
+struct Machine;
+
+impl Files for Machine {
+    fn canonical(&self, path: &str) -> Option<String> {
+        Some(if path == "/desk/ws/link" { "/desk/outside" } else { path }.to_owned())
+    }
 }
 
 proptest! {
