@@ -75,7 +75,7 @@ pub(crate) fn parse(source: &Source, dialect: Dialect) -> (Option<Node>, Vec<Dia
     let mut builder = Builder {
         reader: Reader::new(source),
         dialect,
-        used: if dialect.anchors { used_anchors(source) } else { BTreeSet::new() },
+        used: None,
         open: Vec::new(),
         root: None,
         nodes: 0,
@@ -150,16 +150,14 @@ fn events(source: &Source) -> Parser<'_, granit_parser::StrInput<'_>> {
 
 /// The anchors that aliases speak of, by the parser's numbers.
 fn used_anchors(source: &Source) -> BTreeSet<usize> {
-    if source.text().len() > FILE_BYTES_MAX {
-        return BTreeSet::new();
-    }
     events(source).map_while(Result::ok).filter_map(|(event, _)| event.alias_id()).collect()
 }
 
 struct Builder<'s> {
     reader: Reader<'s>,
     dialect: Dialect,
-    used: BTreeSet<usize>,
+    /// The anchors that aliases speak of; none until an anchor is met.
+    used: Option<BTreeSet<usize>>,
     open: Vec<Open>,
     root: Option<Node>,
     nodes: usize,
@@ -240,7 +238,7 @@ impl Builder<'_> {
             }
             self.refuse_decoration(&event, at, span);
         }
-        let anchor = event.anchor_id().filter(|anchor| self.used.contains(anchor));
+        let anchor = event.anchor_id().filter(|anchor| self.is_used(*anchor));
         self.anchors_met += usize::from(anchor.is_some());
         match event {
             Event::DocumentStart(..) if self.root.is_some() => {
@@ -285,6 +283,13 @@ impl Builder<'_> {
             _ => {}
         }
         Some(())
+    }
+
+    /// Whether an alias speaks of this anchor. Finding out reads the file a second time, which one without
+    /// anchors is spared.
+    fn is_used(&mut self, anchor: usize) -> bool {
+        let source = self.reader.source;
+        self.dialect.anchors && self.used.get_or_insert_with(|| used_anchors(source)).contains(&anchor)
     }
 
     fn too_large<T>(&mut self, span: Span, what: &str) -> Option<T> {
