@@ -3,7 +3,7 @@
 //! A set is written out in code points, so that it means the same to every engine, whatever flags are on.
 //! What shorthands and letter cases mean is not decided here: each language of expressions has its own view.
 
-use std::cmp::Ordering;
+use std::{cmp::Ordering, fmt::Write};
 
 use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 
@@ -32,13 +32,25 @@ pub(crate) fn has(set: &ClassUnicode, character: char) -> bool {
 
 /// One character of the set.
 pub(crate) fn set_text(set: &ClassUnicode) -> String {
-    let code = |character: char| format!(r"\x{{{:X}}}", u32::from(character));
+    let mut text = String::new();
     match set.ranges() {
-        [] => r"[^\x{0}-\x{10FFFF}]".into(),
-        [one] if one.start() == one.end() => code(one.start()),
+        [] => text.push_str(r"[^\x{0}-\x{10FFFF}]"),
+        [one] if one.start() == one.end() => push_character(&mut text, one.start()),
         ranges => {
-            let ranges = ranges.iter().map(|range| format!("{}-{}", code(range.start()), code(range.end())));
-            format!("[{}]", ranges.collect::<String>())
+            text.push('[');
+            for range in ranges {
+                push_character(&mut text, range.start());
+                text.push('-');
+                push_character(&mut text, range.end());
+            }
+            text.push(']');
         }
     }
+    text
+}
+
+/// Writes one character.
+pub(crate) fn push_character(out: &mut String, character: char) {
+    // Writing into a text never fails.
+    let _ = write!(out, r"\x{{{:X}}}", u32::from(character));
 }

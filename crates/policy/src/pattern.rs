@@ -23,9 +23,9 @@ use regex_automata::{
 use regex_syntax::hir::{Class, Hir, HirKind, Look};
 
 use crate::{
-    characters::{all, one_of, set_text},
+    characters::{all, push_character, set_text},
     javascript::{Dialect, Flags, translate},
-    python::{Expression, Reach},
+    python::{Expression, Glance, Reach},
     word_edges::{self, Edges},
 };
 
@@ -46,7 +46,9 @@ const BACKTRACKING_TEXT_BYTES_MAX: usize = 8 * 1024;
 /// More than a state of the engine's automaton takes, in bytes, with what belongs to it.
 const STATE_BYTES_MAX: usize = 256;
 /// More states than one range of characters needs.
-const RANGE_STATES_MAX: usize = 64;
+pub(crate) const RANGE_STATES_MAX: usize = 64;
+/// More states than one character needs, by itself or in a set.
+pub(crate) const CHARACTER_STATES_MAX: usize = 8;
 /// The most memory spent on finding out that a pattern can never match, in bytes.
 const IMPOSSIBLE_BYTES_MAX: usize = 1 << 18;
 
@@ -145,17 +147,27 @@ impl Pattern {
     fn python_reaching(text: &str, reach: Reach) -> Result<Self, PatternError> {
         check_length(text)?;
         let expression = Expression::parse(text, reach)?;
-        let engine = match expression.linear() {
-            None => Engine::Backtracking(build_backtracking(
-                &expression.backtracking(),
-                PYTHON_PROGRAM_BYTES_MAX,
-            )?),
-            Some(linear) if expression.has_edges() => {
-                let edges = Edges::new(&linear, PYTHON_PROGRAM_BYTES_MAX)
-                    .ok_or_else(|| too_large(PYTHON_PROGRAM_BYTES_MAX))?;
-                Engine::Edges(Linear::new(&linear, PYTHON_PROGRAM_BYTES_MAX)?, edges)
+        let Some(source) = expression.linear() else {
+            let engine = build_backtracking(&expression.backtracking(), PYTHON_PROGRAM_BYTES_MAX)?;
+            return Ok(Self {
+                text: text.into(),
+                language: Language::Python(reach),
+                engine: Engine::Backtracking(engine),
+            });
+        };
+        let small = expression.glance().filter(|glance| is_small(glance, PYTHON_PROGRAM_BYTES_MAX));
+        let linear = match small {
+            Some(small) => Linear::small(&source, PYTHON_PROGRAM_BYTES_MAX, small.is_surely_possible),
+            None => Linear::new(&source, PYTHON_PROGRAM_BYTES_MAX)?,
+        };
+        let engine = if expression.has_edges() {
+            let edges = Edges::new(linear.source.clone(), PYTHON_PROGRAM_BYTES_MAX);
+            if small.is_none() && !edges.can_be_built() {
+                return Err(too_large(PYTHON_PROGRAM_BYTES_MAX));
             }
-            Some(linear) => Engine::Linear(Linear::new(&linear, PYTHON_PROGRAM_BYTES_MAX)?),
+            Engine::Edges(linear, edges)
+        } else {
+            Engine::Linear(linear)
         };
         Ok(Self { text: text.into(), language: Language::Python(reach), engine })
     }
@@ -166,22 +178,24 @@ impl Pattern {
         check_length(text)?;
         let any = set_text(&all());
         let mut expression = String::from(r"\A");
+        let mut glance = Glance { states_max: CHARACTER_STATES_MAX, is_surely_possible: true };
         let mut last = None;
         for character in text.chars() {
+            glance.states_max += RANGE_STATES_MAX;
             match character {
                 '*' if last == Some('*') => {}
-                '*' => expression.push_str(&format!("{any}*")),
+                '*' => expression.extend([&any, "*"]),
                 '?' => expression.push_str(&any),
-                other => expression.push_str(&set_text(&one_of(&[(other, other)]))),
+                other => push_character(&mut expression, other),
             }
             last = Some(character);
         }
         expression.push_str(r"\z");
-        Ok(Self {
-            text: text.into(),
-            language: Language::Glob,
-            engine: Engine::Linear(Linear::new(&expression, PROGRAM_BYTES_MAX)?),
-        })
+        let linear = match is_small(&glance, PROGRAM_BYTES_MAX) {
+            true => Linear::small(&expression, PROGRAM_BYTES_MAX, glance.is_surely_possible),
+            false => Linear::new(&expression, PROGRAM_BYTES_MAX)?,
+        };
+        Ok(Self { text: text.into(), language: Language::Glob, engine: Engine::Linear(linear) })
     }
 
     /// A text: it matches wherever a text has it, whole word or not.
@@ -300,19 +314,21 @@ fn compile(body: &str, flags: Flags) -> Result<Engine, PatternError> {
 }
 
 impl Linear {
-    /// Finds out at once whether the engine can be built.
+    /// Looks closely, so that an engine that cannot be built is a mistake at once.
     fn new(expression: &str, bytes_max: usize) -> Result<Self, PatternError> {
         let parsed = regex_syntax::parse(expression).map_err(|_| too_large(bytes_max))?;
-        let linear = Self {
-            source: Arc::from(expression),
-            bytes_max,
-            is_surely_possible: is_surely_possible(&parsed),
-            built: Arc::default(),
-        };
+        let glance =
+            Glance { states_max: states_at_most(&parsed), is_surely_possible: is_surely_possible(&parsed) };
+        let linear = Self::small(expression, bytes_max, glance.is_surely_possible);
         // Building is by far the dearest part of loading, and most expressions are small at a glance. Whether
         // another fits is known only once the engine is there.
-        let is_small = states_at_most(&parsed).saturating_mul(STATE_BYTES_MAX) <= bytes_max;
-        if is_small || linear.engine().is_some() { Ok(linear) } else { Err(too_large(bytes_max)) }
+        let fits = is_small(&glance, bytes_max) || linear.engine().is_some();
+        if fits { Ok(linear) } else { Err(too_large(bytes_max)) }
+    }
+
+    /// For an expression that [`is_small`]: its engine can surely be built.
+    fn small(expression: &str, bytes_max: usize, is_surely_possible: bool) -> Self {
+        Self { source: Arc::from(expression), bytes_max, is_surely_possible, built: Arc::default() }
     }
 
     fn engine(&self) -> Option<&regex::Regex> {
@@ -326,6 +342,10 @@ impl Linear {
             None => Match::Unsure,
         }
     }
+}
+
+fn is_small(glance: &Glance, bytes_max: usize) -> bool {
+    glance.states_max.saturating_mul(STATE_BYTES_MAX) <= bytes_max
 }
 
 fn too_large(bytes_max: usize) -> PatternError {
@@ -609,6 +629,85 @@ mod tests {
     }
 
     #[test]
+    fn what_people_write_is_seen_at_a_glance() {
+        for (text, is_surely_possible) in [
+            (r"rm +-rf +/x1$", true),
+            (r"^git\s+push\s+(-f|--force)$", true),
+            (r"(?i)drop\s+table", true),
+            (r"\d{3}-\d{2}-\d{4}", true),
+            (r"[^\s']{8,}", true),
+            (r"^\w+=\W", true),
+            ("(?m)^a|b$", true),
+            ("^$", true),
+            ("(a|b$)", true),
+            ("a^b", false),
+            ("(^|;)rm", false),
+        ] {
+            let glance = Expression::parse(text, Reach::Part).unwrap().glance().unwrap();
+            assert!(is_small(&glance, PYTHON_PROGRAM_BYTES_MAX), "{text}");
+            assert_eq!(glance.is_surely_possible, is_surely_possible, "{text}");
+        }
+        for text in ["(?=a)", "a++", r"[^\s\S]"] {
+            assert!(Expression::parse(text, Reach::Part).unwrap().glance().is_none(), "{text}");
+        }
+    }
+
+    #[test]
+    fn an_expression_of_python_whose_engine_cannot_be_built_is_a_mistake_at_once() {
+        // Each level is a group, a choice, a row and a repetition to the engine, which reads 250 levels.
+        let starred = |depth: usize| format!("{}c{}", "(?:ab|a".repeat(depth), ")*".repeat(depth));
+        assert!(Pattern::python(&starred(40)).is_ok());
+        assert!(Pattern::python(&starred(GROUPS_DEPTH_MAX)).is_err());
+        assert!(Pattern::python(&format!(r"\b{}", starred(GROUPS_DEPTH_MAX))).is_err());
+        assert!(Pattern::python(r"(?:[^\s]{1,100}){1,1000}").is_err());
+        assert!(Pattern::python(r"\b(?:[^\s]{1,100}){1,1000}").is_err());
+    }
+
+    /// Expressions of Python that a linear engine may run.
+    fn expressions() -> impl proptest::strategy::Strategy<Value = String> {
+        use proptest::prelude::*;
+        let leaf = proptest::sample::select(vec![
+            "a",
+            "b",
+            "é",
+            "字",
+            "😀",
+            ".",
+            r"\s",
+            r"\S",
+            r"\d",
+            r"\D",
+            r"\w",
+            r"\W",
+            "[^a]",
+            r"[^\s']",
+            "[a-zé-字]",
+            r"[^\d\S]",
+            r"[^\s\S]",
+            "(?i:k)",
+            "(?s:.)",
+            r"(?a:\w)",
+            r"(?a:\W)",
+            "^",
+            "$",
+            r"\A",
+            r"\Z",
+            "(?m:^)",
+            "(?m:$)",
+            "",
+        ]);
+        leaf.prop_map(str::to_owned).prop_recursive(6, 24, 4, |inner| {
+            let times = proptest::sample::select(vec!["*", "+", "?", "{2}", "{0,3}", "{2,}", "{0}", "*?"]);
+            prop_oneof![
+                proptest::collection::vec(inner.clone(), 1..5).prop_map(|parts| parts.concat()),
+                proptest::collection::vec(inner.clone(), 1..5)
+                    .prop_map(|ways| format!("({})", ways.join("|"))),
+                (inner, times).prop_map(|(of, times)| format!("(?:{of}){times}")),
+            ]
+        })
+    }
+
+    #[test]
     fn a_match_at_the_start_begins_with_the_first_character() {
         for (body, text, expected) in
             [("cp", "cp a", true), ("cp", "echo cp", false), ("", "x", true), ("(?=c)c", "c", true)]
@@ -718,6 +817,22 @@ mod tests {
                 pattern.is_impossible();
             }
             Pattern::word(&body).find(&text);
+        }
+
+        #[test]
+        fn a_glance_promises_no_more_than_the_engine_keeps(text in expressions(), edge in r"(\\b)?", is_whole: bool) {
+            let reach = if is_whole { Reach::Whole } else { Reach::Part };
+            let expression = Expression::parse(&format!("{edge}{text}"), reach);
+            if let Ok(expression) = expression
+                && let (Some(source), Some(glance)) = (expression.linear(), expression.glance())
+                && is_small(&glance, PYTHON_PROGRAM_BYTES_MAX)
+            {
+                let bytes_max = glance.states_max * STATE_BYTES_MAX;
+                let built = regex::RegexBuilder::new(&source).size_limit(bytes_max).build();
+                proptest::prop_assert!(built.is_ok(), "{source}");
+                proptest::prop_assert!(Edges::new(source.as_str().into(), bytes_max).can_be_built(), "{source}");
+                proptest::prop_assert!(!glance.is_surely_possible || !accepts_nothing(&source), "{source}");
+            }
         }
 
         #[test]

@@ -5,9 +5,12 @@
 //! which the linear engine can only say by reading that newline. How the tree is read, the parser decides.
 //! Missing on purpose: a Python mistake that lets `(?a:\S)` at the very start follow other rules than `(?a)\S`.
 
+mod glance;
 mod parser;
 
-use crate::pattern::PatternError;
+pub(crate) use glance::Glance;
+
+use crate::{characters::push_character, pattern::PatternError};
 
 /// The longest expression of a tool that PolicyShield takes, in characters.
 pub const PYTHON_CHARS_MAX: usize = 500;
@@ -44,8 +47,10 @@ pub(crate) struct Expression {
 
 #[derive(Clone)]
 enum Node {
-    /// One character of a set, as the engines write it.
-    One(String),
+    /// This one character.
+    Character(char),
+    /// One character of a set.
+    One(Set),
     At(Anchor),
     Plain(Box<Node>),
     Capturing(Box<Node>),
@@ -71,6 +76,14 @@ enum Node {
         yes: Box<Node>,
         no: Box<Node>,
     },
+}
+
+#[derive(Clone)]
+struct Set {
+    /// As the engines write it.
+    text: String,
+    /// How many states an automaton needs for it at most; none where it is not certain that it has a character.
+    states_max: Option<usize>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -130,7 +143,7 @@ impl Expression {
 impl Node {
     fn children(&self) -> Vec<&Self> {
         match self {
-            Self::One(_) | Self::At(_) | Self::Reference { .. } => Vec::new(),
+            Self::Character(_) | Self::One(_) | Self::At(_) | Self::Reference { .. } => Vec::new(),
             Self::Plain(of) | Self::Capturing(of) | Self::Atomic(of) => vec![of],
             Self::Repeat { of, .. } | Self::Look { of, .. } => vec![of],
             Self::Sequence(nodes) | Self::Choice(nodes) => nodes.iter().collect(),
@@ -151,7 +164,7 @@ impl Node {
             (a.0.min(b.0), a.1.zip(b.1).map(|(a, b)| a.max(b)))
         };
         match self {
-            Self::One(_) => (1, Some(1)),
+            Self::Character(_) | Self::One(_) => (1, Some(1)),
             Self::At(_) | Self::Look { .. } => (0, Some(0)),
             Self::Plain(of) | Self::Capturing(of) | Self::Atomic(of) => of.width(),
             Self::Sequence(nodes) => nodes.iter().map(Self::width).fold((0, Some(0)), sum),
@@ -175,7 +188,8 @@ impl Node {
     /// come after this node, and none elsewhere.
     fn write_linear(&self, out: &mut String, tail: Option<Reach>) -> bool {
         match self {
-            Self::One(set) => out.push_str(set),
+            Self::Character(character) => push_character(out, *character),
+            Self::One(set) => out.push_str(&set.text),
             Self::At(anchor) => out.push_str(match (anchor, tail) {
                 (Anchor::TextStart, _) => r"\A",
                 (Anchor::TextEnd, _) | (Anchor::End, Some(Reach::Whole)) => r"\z",
@@ -228,7 +242,8 @@ impl Node {
 
     fn write_backtracking(&self, out: &mut String) {
         match self {
-            Self::One(set) => out.push_str(set),
+            Self::Character(character) => push_character(out, *character),
+            Self::One(set) => out.push_str(&set.text),
             Self::At(anchor) => out.push_str(&match anchor {
                 Anchor::TextStart => r"\A".into(),
                 Anchor::TextEnd => r"\z".into(),

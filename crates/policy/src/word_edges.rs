@@ -5,7 +5,7 @@
 //! engine serves; for the others [`Edges`] walks the engine's automaton itself and asks its own question at
 //! every edge. Missing on purpose: everything but where the leftmost match begins.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use regex_automata::{
     nfa::thompson::{self, NFA, State},
@@ -26,18 +26,22 @@ pub(crate) fn agree(text: &str) -> bool {
     !text.is_empty() && (text.is_ascii() || !text.chars().any(disputed))
 }
 
-/// An expression of the linear engine whose word edges are Python's.
+/// An expression of the linear engine whose word edges are Python's. Its automaton is built when it is first asked.
 #[derive(Clone, Debug)]
 pub(crate) struct Edges {
-    automaton: Arc<NFA>,
+    source: Arc<str>,
+    bytes_max: usize,
+    built: Arc<OnceLock<Option<NFA>>>,
 }
 
 impl Edges {
-    /// None if the expression is broken or takes more than this much memory.
-    pub(crate) fn new(expression: &str, bytes_max: usize) -> Option<Self> {
-        let config = thompson::Config::new().nfa_size_limit(Some(bytes_max));
-        let automaton = NFA::compiler().configure(config).build(expression).ok()?;
-        Some(Self { automaton: Arc::new(automaton) })
+    pub(crate) fn new(source: Arc<str>, bytes_max: usize) -> Self {
+        Self { source, bytes_max, built: Arc::default() }
+    }
+
+    /// Not if the expression is broken or takes too much memory: then every text is a doubt.
+    pub(crate) fn can_be_built(&self) -> bool {
+        self.automaton().is_some()
     }
 
     /// Where the leftmost match begins.
@@ -45,19 +49,27 @@ impl Edges {
         self.find_within(STEPS_MAX, text)
     }
 
+    fn automaton(&self) -> Option<&NFA> {
+        let config = thompson::Config::new().nfa_size_limit(Some(self.bytes_max));
+        let build = || NFA::compiler().configure(config).build(&self.source).ok();
+        self.built.get_or_init(build).as_ref()
+    }
+
     fn find_within(&self, steps_max: usize, text: &str) -> Match {
-        let mut walk = Walk::new(&self.automaton, text);
+        let Some(automaton) = self.automaton() else { return Match::Unsure };
+        let accepts = |thread: &Thread| matches!(automaton.state(thread.state), State::Match { .. });
+        let mut walk = Walk::new(automaton, text);
         let mut found = None;
         for at in 0..=text.len() {
             if walk.steps > steps_max {
                 return Match::Unsure;
             }
             if found.is_none() && text.is_char_boundary(at) {
-                walk.open.push(self.automaton.start_anchored());
+                walk.open.push(automaton.start_anchored());
                 walk.follow(at, at);
             }
             // Invariant: threads stand in the order of where they began, so a match beats all after it.
-            if let Some(position) = walk.threads.iter().position(|thread| self.accepts(thread.state)) {
+            if let Some(position) = walk.threads.iter().position(accepts) {
                 found = walk.threads.get(position).map(|thread| thread.began);
                 walk.threads.truncate(position);
             }
@@ -67,10 +79,6 @@ impl Edges {
             walk.read(at);
         }
         found.map_or(Match::No, Match::At)
-    }
-
-    fn accepts(&self, state: StateID) -> bool {
-        matches!(self.automaton.state(state), State::Match { .. })
     }
 }
 
@@ -177,7 +185,7 @@ mod tests {
 
     #[test]
     fn a_walk_gives_up_one_past_its_bound() {
-        let edges = Edges::new(r"\b(?:a?b?){9}c", 1 << 20).unwrap();
+        let edges = Edges::new(r"\b(?:a?b?){9}c".into(), 1 << 20);
         let text = format!("\u{301}{}", "ab".repeat(99));
         let enough = (0..).find(|steps_max| edges.find_within(*steps_max, &text) != Match::Unsure).unwrap();
         assert!(enough > 0);

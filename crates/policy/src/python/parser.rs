@@ -9,10 +9,10 @@ use std::{collections::BTreeMap, str::Chars, sync::LazyLock};
 
 use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 
-use super::{Anchor, Manner, Node, WORD, WORD_ASCII};
+use super::{Anchor, Manner, Node, Set, WORD, WORD_ASCII};
 use crate::{
     characters::{all, has, one_of, set_text, without},
-    pattern::{GROUPS_DEPTH_MAX, PatternError},
+    pattern::{GROUPS_DEPTH_MAX, PatternError, RANGE_STATES_MAX},
 };
 
 const SPACE: &str =
@@ -88,8 +88,8 @@ impl<'p> Parser<'p> {
                     Some(counts) => self.repeat(start, nodes.pop(), counts)?,
                     None => literal(next, *flags),
                 },
-                '.' if flags.dot_all => Node::One(set_text(&all())),
-                '.' => Node::One(set_text(&without(&[('\n', '\n')]))),
+                '.' if flags.dot_all => Node::One(Set::of(&all())),
+                '.' => Node::One(Set::of(&without(&[('\n', '\n')]))),
                 '^' if flags.multiline => Node::At(Anchor::LineStart),
                 '^' => Node::At(Anchor::TextStart),
                 '$' if flags.multiline => Node::At(Anchor::LineEnd),
@@ -394,8 +394,8 @@ impl<'p> Parser<'p> {
         let Some(next) = self.rest.next() else {
             return Err(self.error(start, r"`\` at the end escapes nothing: write `\\` for the character"));
         };
-        if let Some(members) = shorthand(next, flags) {
-            return Ok(Node::One(format!("[{members}]")));
+        if let Some(shorthand) = Shorthand::of(next, flags) {
+            return Ok(Node::One(Set::with(&[shorthand], &ClassUnicode::empty(), false)));
         }
         Ok(match next {
             'A' => Node::At(Anchor::TextStart),
@@ -493,7 +493,7 @@ impl<'p> Parser<'p> {
     /// Takes what follows `[` up to its `]`.
     fn class(&mut self, start: usize, flags: Flags) -> Result<Node, PatternError> {
         let negated = self.eat('^');
-        let (mut members, mut ranges, mut is_empty) = (String::new(), Vec::new(), true);
+        let (mut shorthands, mut ranges, mut is_empty) = (Vec::new(), Vec::new(), true);
         while is_empty || !self.eat(']') {
             is_empty = false;
             let item_start = self.at();
@@ -512,26 +512,19 @@ impl<'p> Parser<'p> {
                     ranges.push((low, high));
                 }
                 Member::Character(character) => ranges.push((character, character)),
-                Member::Set(_) if is_range => {
+                Member::Shorthand(_) if is_range => {
                     self.eat('-');
                     self.member(start, flags)?;
                     return Err(self.error(item_start, RANGE_OF_SETS));
                 }
-                Member::Set(set) => members.push_str(&set),
+                Member::Shorthand(shorthand) => shorthands.push(shorthand),
             }
         }
         let mut set = one_of(&ranges);
         if flags.ignore_case {
             set = any_case(&set, flags.ascii);
         }
-        if members.is_empty() {
-            if negated {
-                set.negate();
-            }
-            return Ok(Node::One(set_text(&set)));
-        }
-        let others = if ranges.is_empty() { String::new() } else { set_text(&set) };
-        Ok(Node::One(format!("[{}{members}{others}]", if negated { "^" } else { "" })))
+        Ok(Node::One(Set::with(&shorthands, &set, negated)))
     }
 
     fn member(&mut self, class_start: usize, flags: Flags) -> Result<Member, PatternError> {
@@ -546,8 +539,8 @@ impl<'p> Parser<'p> {
                     let value = self.octal_digits(digit.to_digit(8).unwrap_or_default());
                     Member::Character(self.octal(start, value)?)
                 }
-                Some(letter) => match shorthand(letter, flags) {
-                    Some(set) => Member::Set(set),
+                Some(letter) => match Shorthand::of(letter, flags) {
+                    Some(shorthand) => Member::Shorthand(shorthand),
                     None => Member::Character(self.character(start, letter)?),
                 },
             },
@@ -597,26 +590,95 @@ const RANGE_OF_SETS: &str = r"a range needs a character at each end: put the `-`
 
 enum Member {
     Character(char),
-    Set(String),
+    Shorthand(Shorthand),
 }
 
-/// The members of a class that `\d` and the like stand for.
-fn shorthand(letter: char, flags: Flags) -> Option<String> {
-    let positive = match (letter.to_ascii_lowercase(), flags.ascii) {
-        ('d', false) => r"\p{Nd}",
-        ('d', true) => "0-9",
-        ('w', false) => WORD,
-        ('w', true) => WORD_ASCII,
-        ('s', false) => SPACE,
-        ('s', true) => SPACE_ASCII,
-        _ => return None,
-    };
-    Some(if letter.is_ascii_lowercase() { positive.into() } else { format!("[^{positive}]") })
+/// What `\d` and the like stand for.
+struct Shorthand {
+    /// As members of a class, without the negation.
+    members: &'static str,
+    is_negated: bool,
+    /// How many ranges of characters the members have at most.
+    ranges_max: usize,
+    /// How many states an automaton needs for the members at most, and as many for all other characters.
+    states_max: usize,
 }
+
+impl Shorthand {
+    fn of(letter: char, flags: Flags) -> Option<Self> {
+        let (members, ranges_max, states_max) = match (letter.to_ascii_lowercase(), flags.ascii) {
+            ('d', false) => (r"\p{Nd}", 100, 1_000),
+            ('d', true) => ("0-9", 1, 64),
+            ('w', false) => (WORD, 1_000, 8_000),
+            ('w', true) => (WORD_ASCII, 4, 64),
+            ('s', false) => (SPACE, 10, 128),
+            ('s', true) => (SPACE_ASCII, 2, 64),
+            _ => return None,
+        };
+        Some(Self { members, is_negated: !letter.is_ascii_lowercase(), ranges_max, states_max })
+    }
+}
+
+impl Set {
+    fn of(set: &ClassUnicode) -> Self {
+        let ranges = Some(set.ranges().len()).filter(|ranges| *ranges > 0);
+        Self { text: set_text(set), states_max: ranges.map(|ranges| ranges.saturating_mul(RANGE_STATES_MAX)) }
+    }
+
+    /// Shorthands and other characters together, or all characters but those.
+    fn with(shorthands: &[Shorthand], others: &ClassUnicode, is_negated: bool) -> Self {
+        if shorthands.is_empty() {
+            let mut set = others.clone();
+            if is_negated {
+                set.negate();
+            }
+            return Self::of(&set);
+        }
+        let mut text = String::from(if is_negated { "[^" } else { "[" });
+        for Shorthand { members, is_negated, .. } in shorthands {
+            match is_negated {
+                true => text.extend(["[^", members, "]"]),
+                false => text.push_str(members),
+            }
+        }
+        if !others.ranges().is_empty() {
+            text.push_str(&set_text(others));
+        }
+        text.push(']');
+        let states_max = if is_negated {
+            states_without(shorthands, others)
+        } else {
+            Some(states_with(shorthands, others))
+        };
+        Self { text, states_max }
+    }
+}
+
+fn states_with(shorthands: &[Shorthand], others: &ClassUnicode) -> usize {
+    let of_shorthands: usize = shorthands.iter().map(|shorthand| shorthand.states_max).sum();
+    of_shorthands.saturating_add(others.ranges().len().saturating_mul(RANGE_STATES_MAX))
+}
+
+/// None where perhaps nothing is left.
+fn states_without(shorthands: &[Shorthand], others: &ClassUnicode) -> Option<usize> {
+    // No shorthand has this character unless it is negated, so it is left.
+    if shorthands.iter().any(|shorthand| shorthand.is_negated) || has(others, PRIVATE) {
+        return None;
+    }
+    // One range more may be left than was taken away.
+    let of_shorthands: usize = shorthands.iter().map(|shorthand| shorthand.ranges_max).sum();
+    let ranges_max = of_shorthands.saturating_add(others.ranges().len()).saturating_add(1);
+    Some(ranges_max.saturating_mul(RANGE_STATES_MAX))
+}
+
+/// A character that is no digit, no space and no part of a word in any alphabet.
+const PRIVATE: char = '\u{e000}';
 
 fn literal(character: char, flags: Flags) -> Node {
-    let set = one_of(&[(character, character)]);
-    Node::One(set_text(&if flags.ignore_case { any_case(&set, flags.ascii) } else { set }))
+    if !flags.ignore_case {
+        return Node::Character(character);
+    }
+    Node::One(Set::of(&any_case(&one_of(&[(character, character)]), flags.ascii)))
 }
 
 /// The set with every character that Python's flag `i` takes for one of it.
@@ -650,3 +712,53 @@ static ALIKE: LazyLock<Vec<Vec<char>>> = LazyLock::new(|| {
     }
     alike.into_values().filter(|letters| letters.len() > 1).collect()
 });
+
+#[cfg(test)]
+mod tests {
+    use regex_syntax::utf8::Utf8Sequences;
+
+    use super::*;
+    use crate::word_edges::class;
+
+    /// As many states as there are bytes in the sequences that make up a set, and one for each sequence.
+    fn states(set: &ClassUnicode) -> usize {
+        let sequences = set.ranges().iter().flat_map(|range| Utf8Sequences::new(range.start(), range.end()));
+        sequences.map(|sequence| sequence.len() + 1).sum()
+    }
+
+    #[test]
+    fn a_shorthand_is_no_larger_than_it_says() {
+        for (letter, ascii) in ["d", "w", "s"].iter().flat_map(|letter| [(letter, false), (letter, true)]) {
+            let flags = Flags { ascii, ..Flags::default() };
+            let shorthand = Shorthand::of(letter.chars().next().unwrap(), flags).unwrap();
+            let mut set = class(&format!("[{}]", shorthand.members));
+            assert!(!has(&set, PRIVATE) && !set.ranges().is_empty(), "{letter}");
+            assert!(set.ranges().len() <= shorthand.ranges_max, "{letter}: {}", set.ranges().len());
+            assert!(states(&set) <= shorthand.states_max, "{letter}: {}", states(&set));
+            set.negate();
+            assert!(states(&set) <= shorthand.states_max, "not {letter}: {}", states(&set));
+        }
+        assert!(states(&all()) <= RANGE_STATES_MAX);
+    }
+
+    #[test]
+    fn a_set_is_certain_only_if_it_has_a_character() {
+        for (text, is_certain) in [
+            (r"[^\s'a-z]", true),
+            (r"[\d.]", true),
+            (r"\S", true),
+            (r"[\s\S]", true),
+            (r"[^\s\S]", false),
+            (r"[^\s\u0000-\U0010ffff]", false),
+            (r"[^\u0000-\U0010ffff]", false),
+            (r"(?a)[^\W\w]", false),
+            ("(?i)[^a]", true),
+        ] {
+            let Ok(Node::Sequence(nodes)) = parse(text, false) else { panic!("{text}") };
+            let [Node::One(set)] = nodes.as_slice() else { panic!("{text}") };
+            assert_eq!(set.states_max.is_some(), is_certain, "{text}");
+            let needed = states(&class(&set.text));
+            assert!(set.states_max.is_none_or(|most| 0 < needed && needed <= most), "{text}");
+        }
+    }
+}
