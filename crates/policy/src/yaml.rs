@@ -11,7 +11,7 @@ pub(crate) mod older;
 use std::{
     borrow::Cow,
     cmp::Ordering,
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, btree_map},
 };
 
 use granit_parser::{Event, Parser, ScalarStyle};
@@ -28,6 +28,11 @@ pub(crate) const FILE_BYTES_MAX: usize = 4 << 20;
 pub(crate) const DEPTH_MAX: usize = 64;
 /// How many values and keys a file may have, those that aliases copy included.
 pub(crate) const NODES_MAX: usize = 200_000;
+
+/// How many keys of a mapping are looked through to find one: a table would take longer to make.
+const SCANNED_MAX: usize = 16;
+/// The key whose value is merged into the mapping.
+const MERGE: &str = "<<";
 
 /// How many mistakes of a file are told: telling one may look through the whole file.
 pub(crate) const MISTAKES_MAX: usize = 100;
@@ -188,7 +193,38 @@ struct Open {
 
 enum Members {
     List(Vec<Node>),
-    Map { entries: Vec<Entry>, merged: Vec<Entry>, keys: BTreeMap<String, Span>, key: Option<Key> },
+    Map { entries: Vec<Entry>, merged: Vec<Entry>, taken: Taken, key: Option<Key> },
+}
+
+/// The keys that a mapping has so far.
+#[derive(Default)]
+struct Taken {
+    /// Where it has a merge key.
+    merge: Option<Span>,
+    /// The places of all other keys, once there are too many to look through.
+    many: BTreeMap<String, Span>,
+}
+
+impl Taken {
+    /// Takes a key, which then joins the entries; otherwise says where it stands already.
+    fn take(&mut self, entries: &[Entry], key: &str, span: Span) -> Option<Span> {
+        if key == MERGE && self.merge.is_some() {
+            return self.merge;
+        }
+        if entries.len() < SCANNED_MAX {
+            return entries.iter().find(|entry| entry.key == key).map(|entry| entry.key_span);
+        }
+        if self.many.is_empty() {
+            self.many = entries.iter().map(|entry| (entry.key.clone(), entry.key_span)).collect();
+        }
+        match self.many.entry(key.to_owned()) {
+            btree_map::Entry::Occupied(first) => Some(*first.get()),
+            btree_map::Entry::Vacant(free) => {
+                free.insert(span);
+                None
+            }
+        }
+    }
 }
 
 struct Key {
@@ -276,8 +312,8 @@ impl Builder<'_> {
             }
             Event::SequenceStart(..) => self.open(span, anchor, Members::List(Vec::new())),
             Event::MappingStart(..) => {
-                let (entries, merged, keys) = (Vec::new(), Vec::new(), BTreeMap::new());
-                self.open(span, anchor, Members::Map { entries, merged, keys, key: None });
+                let (entries, merged, taken) = (Vec::new(), Vec::new(), Taken::default());
+                self.open(span, anchor, Members::Map { entries, merged, taken, key: None });
             }
             Event::SequenceEnd | Event::MappingEnd => self.close(span)?,
             _ => {}
@@ -379,17 +415,26 @@ impl Builder<'_> {
         open.end = Some(end);
         match &mut open.members {
             Members::List(items) => items.push(node),
-            Members::Map { key: waiting, entries, merged, keys } => match waiting.take() {
+            Members::Map { key: waiting, entries, merged, taken } => match waiting.take() {
                 None => *waiting = Some(Key { node, anchors_before: self.anchors_met }),
                 Some(Key { node: key, anchors_before }) => {
                     let is_merge =
-                        matches!(&key.value, Value::Scalar { text, quoted: false } if text == "<<");
+                        matches!(&key.value, Value::Scalar { text, quoted: false } if text == MERGE);
                     if is_merge && self.dialect.anchors {
-                        self.reader.merge(keys, key.span, node, merged);
+                        match taken.take(entries, MERGE, key.span) {
+                            Some(first) => {
+                                self.reader.twice("duplicate-key", MERGE, "this mapping", first, key.span);
+                            }
+                            None => {
+                                taken.merge = Some(key.span);
+                                self.reader.merge(node, merged);
+                            }
+                        }
                         return;
                     }
                     let has_used_anchor = self.anchors_met > anchors_before;
-                    entries.extend(self.reader.entry(keys, key, node, has_used_anchor));
+                    let entry = self.reader.entry((taken, entries), key, node, has_used_anchor);
+                    entries.extend(entry);
                 }
             },
         }
@@ -409,6 +454,9 @@ impl Node {
 
 /// A mapping's own entries after those merged into it, of which only what is not said again counts.
 fn joined(entries: Vec<Entry>, mut merged: Vec<Entry>) -> Vec<Entry> {
+    if merged.is_empty() {
+        return entries;
+    }
     let mut taken: BTreeSet<String> = entries.iter().map(|entry| entry.key.clone()).collect();
     merged.retain(|entry| taken.insert(entry.key.clone()));
     merged.extend(entries);
@@ -637,11 +685,7 @@ impl<'s> Reader<'s> {
     }
 
     /// Adds the entries of the mapping or mappings behind a merge key to those merged before.
-    fn merge(&mut self, keys: &mut BTreeMap<String, Span>, key: Span, value: Node, merged: &mut Vec<Entry>) {
-        if let Some(first) = keys.insert("<<".into(), key) {
-            self.twice("duplicate-key", "<<", "this mapping", first, key);
-            return;
-        }
+    fn merge(&mut self, value: Node, merged: &mut Vec<Entry>) {
         let mappings = match value {
             Node { value: Value::List(items), .. } => items,
             other => vec![other],
@@ -663,7 +707,7 @@ impl<'s> Reader<'s> {
     /// The entry for a key and its value, unless the key is none or is taken.
     fn entry(
         &mut self,
-        keys: &mut BTreeMap<String, Span>,
+        (taken, before): (&mut Taken, &[Entry]),
         key: Node,
         value: Node,
         has_used_anchor: bool,
@@ -679,12 +723,12 @@ impl<'s> Reader<'s> {
             }
             return None;
         };
-        if key == "<<" && !quoted {
+        if key == MERGE && !quoted {
             let remedy = "write the keys out where they are needed";
             self.error("yaml-merge", key_span, "merge keys are not read in policies", remedy);
             return None;
         }
-        if let Some(first) = keys.insert(key.clone(), key_span) {
+        if let Some(first) = taken.take(before, &key, key_span) {
             self.twice("duplicate-key", &key, "this mapping", first, key_span);
             return None;
         }
@@ -761,13 +805,19 @@ impl<'n> Plain<'n> {
             "" | "~" | "null" | "Null" | "NULL" => Self::Null,
             "true" | "True" | "TRUE" => Self::Boolean(true),
             "false" | "False" | "FALSE" => Self::Boolean(false),
-            text => match serde_json::from_str(text) {
-                Ok(number) => Self::Number(number),
-                Err(_) if is_odd_number(text) => Self::OddNumber,
-                Err(_) => Self::Text(text),
+            text => match json_number(text) {
+                Some(number) => Self::Number(number),
+                None if is_odd_number(text) => Self::OddNumber,
+                None => Self::Text(text),
             },
         })
     }
+}
+
+fn json_number(text: &str) -> Option<Number> {
+    // Most texts are words, and being refused by the reader of numbers takes long.
+    let may_be_one = text.starts_with(|first: char| first.is_ascii_digit() || first == '-');
+    if may_be_one { serde_json::from_str(text).ok() } else { None }
 }
 
 fn is_odd_number(text: &str) -> bool {
@@ -878,6 +928,33 @@ mod tests {
         ");
     }
 
+    #[test]
+    fn a_key_is_taken_however_many_there_are() {
+        for count in [1, SCANNED_MAX - 1, SCANNED_MAX, SCANNED_MAX + 1, 10 * SCANNED_MAX] {
+            let keys: String = (0..count).map(|key| format!("k{key}: 1\n")).collect();
+            assert_eq!(mistakes(&keys), "", "{count}");
+            for again in [0, count / 2, count - 1] {
+                // Each time the place that counts is named, not that of one refused before.
+                let told = mistakes(&format!("{keys}k{again}: 2\nlast: 3\nk{again}: 4\n"));
+                let expected = [count + 1, count + 3].map(|line| {
+                    let first = again + 1;
+                    format!(
+                        "{line}:1 duplicate-key `k{again}` is already in this mapping, in line {first} | \
+                         leave one of the two out, or rename it"
+                    )
+                });
+                assert_eq!(told, expected.join("\n"), "{count}");
+            }
+        }
+    }
+
+    /// With a look through all keys for each of them this would take minutes.
+    #[test]
+    fn a_mapping_may_have_as_many_keys_as_a_file_has_values() {
+        let keys: String = (0..NODES_MAX / 2 - 1).map(|key| format!("k{key}: 1\n")).collect();
+        assert_eq!(mistakes(&keys), "");
+    }
+
     const ANCHORS: Dialect = Dialect { anchors: true };
 
     fn mistakes_with_anchors(text: &str) -> String {
@@ -915,7 +992,7 @@ mod tests {
 
     #[test]
     fn an_alias_that_cannot_be_followed_is_told_with_its_place() {
-        let text = "a: &x {b: *x}\nc: *unknown\nd: {<<: 1}\ne: {<<: [{f: 1}, [2]]}\ng: {<<: {}, <<: {}}\nh: !!str 7\ni: &y [*y]\n";
+        let text = "a: &x {b: *x}\nc: *unknown\nd: {<<: 1}\ne: {<<: [{f: 1}, [2]]}\ng: {<<: {}, <<: {}}\nh: !!str 7\ni: &y [*y]\nj: {<<: {}, '<<': 1}\nk: {'<<': 1, <<: {}}\n";
         insta::assert_snapshot!(mistakes_with_anchors(text), @"
         1:11 yaml-alias the alias stands inside its own anchor | a value cannot hold itself: write out what is meant
         2:4 yaml-alias no anchor before this place is called `unknown` | write `&unknown` before the value that is meant
@@ -924,6 +1001,8 @@ mod tests {
         5:13 duplicate-key `<<` is already in this mapping, in line 5 | leave one of the two out, or rename it
         6:4 yaml-tag the tag `!!str` is not read in policies | leave the tag out; put a text in quotes instead
         7:8 yaml-alias the alias stands inside its own anchor | a value cannot hold itself: write out what is meant
+        8:13 duplicate-key `<<` is already in this mapping, in line 8 | leave one of the two out, or rename it
+        9:14 duplicate-key `<<` is already in this mapping, in line 9 | leave one of the two out, or rename it
         ");
     }
 
