@@ -170,7 +170,7 @@ impl Policy {
             let when_then = std::mem::take(&mut draft.when_then);
             when_then::lower(when_then, &draft.source, default_verdict, &mut policy, &mut keys);
             if let Some(ruleset) = draft.ruleset.take() {
-                ruleset::lower(&ruleset, &mut policy, &mut keys, &mut mistakes);
+                ruleset::lower(ruleset, &mut policy, &mut keys, &mut mistakes);
             }
             policy.add_file(draft, &mut keys, &mut mistakes);
         }

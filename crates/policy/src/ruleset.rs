@@ -6,13 +6,14 @@
 //! its conformance cases ask for; what those programs ignore in silence (an unknown selector, a key given twice)
 //! is a mistake here. Missing on purpose: custom operators, and reading files, which is a door's to do.
 
-use std::{collections::BTreeMap, num::NonZeroU64};
+use std::num::NonZeroU64;
 
 use serde_json::{Map, Value as Json};
 
 use crate::{
     diagnostic::Diagnostic,
     draft::{Draft, LIMIT_MAX, Mode},
+    hash::HashMap,
     source::{Source, Span},
     yaml::{self, Dialect, Fields, MISTAKES_MAX, Node, Reader, Value},
 };
@@ -82,8 +83,12 @@ pub fn parse_with(source: &Source, custom: &CustomNames) -> (Draft, Vec<Diagnost
         return (draft, vec![mistake.remedy("split it into several files")]);
     }
     let (root, diagnostics) = yaml::parse(source, Dialect { anchors: true });
-    let mut file =
-        File { reader: Reader { source, diagnostics }, custom, ids: BTreeMap::new(), warnings: Vec::new() };
+    let mut file = File {
+        reader: Reader { source, diagnostics },
+        custom,
+        ids: HashMap::default(),
+        warnings: Vec::new(),
+    };
     if let Some(root) = &root {
         file.warn_of_other_readings(root);
         draft.ruleset = file.ruleset(root);
@@ -100,7 +105,7 @@ struct File<'s> {
     reader: Reader<'s>,
     custom: &'s CustomNames,
     /// The ids of the rules so far.
-    ids: BTreeMap<String, Span>,
+    ids: HashMap<String, Span>,
     /// Apart from the mistakes, which are counted.
     warnings: Vec<Diagnostic>,
 }

@@ -13,6 +13,7 @@ use super::draft::{Action, DeclaredTool, DraftRulesetRule, RuleKind, Ruleset};
 use crate::{
     diagnostic::{Diagnostic, Severity, closest},
     draft::{Draft, Mode},
+    hash::HashSet,
     source::{Source, Span},
 };
 
@@ -24,6 +25,11 @@ pub(super) const TOLD_MAX: usize = 100;
 /// Joins the rulesets among some drafts. Afterwards the first draft with a ruleset holds all rules, each with the
 /// file it came from, and the others hold none. A mistake leaves all drafts as they were.
 pub fn compose(drafts: &mut [Draft]) -> Vec<Diagnostic> {
+    if let Some(ruleset) = alone(drafts) {
+        let mode = ruleset.mode;
+        ruleset.rules.iter_mut().for_each(|rule| rule.mode = frozen_mode(rule, mode));
+        return Vec::new();
+    }
     let mut told = Told::default();
     let joined = join(drafts, &mut told);
     let is_sound = told.0.iter().all(|diagnostic| diagnostic.severity < Severity::Error);
@@ -36,6 +42,21 @@ pub fn compose(drafts: &mut [Draft]) -> Vec<Diagnostic> {
         }
     }
     told.0
+}
+
+/// The only ruleset, where there is nothing to join and nothing to tell. Most policies have no other, and joining
+/// copies every rule.
+fn alone(drafts: &mut [Draft]) -> Option<&mut Ruleset> {
+    let mut rulesets = drafts.iter_mut().filter_map(|draft| draft.ruleset.as_mut());
+    let ruleset = rulesets.next().filter(|ruleset| ruleset.extends.is_none())?;
+    let is_plain = are_unlike(ruleset.rules.iter().map(|rule| rule.id.as_str()))
+        && are_unlike(ruleset.tools.iter().map(|tool| tool.name.as_str()));
+    (is_plain && rulesets.next().is_none()).then_some(ruleset)
+}
+
+fn are_unlike<'n>(mut names: impl Iterator<Item = &'n str>) -> bool {
+    let mut seen = HashSet::default();
+    names.all(|name| seen.insert(name))
 }
 
 fn join(drafts: &[Draft], told: &mut Told) -> Option<Ruleset> {
@@ -176,8 +197,11 @@ fn parent_of<'d>(
 
 /// The rule; a locked one keeps the mode its own file gave it.
 fn frozen(rule: &DraftRulesetRule, mode: Mode) -> DraftRulesetRule {
-    let own = rule.mode.or(rule.locked.then_some(mode));
-    DraftRulesetRule { mode: own, ..rule.clone() }
+    DraftRulesetRule { mode: frozen_mode(rule, mode), ..rule.clone() }
+}
+
+fn frozen_mode(rule: &DraftRulesetRule, mode: Mode) -> Option<Mode> {
+    rule.mode.or(rule.locked.then_some(mode))
 }
 
 /// Joins one more ruleset.

@@ -27,7 +27,7 @@ impl ToolGlob {
     /// Reads a name; every text is one.
     pub fn new(text: impl Into<String>) -> Self {
         let text = text.into();
-        let mut pieces = Vec::new();
+        let mut pieces = Vec::with_capacity(text.len());
         let mut rest = text.chars();
         while let Some(character) = rest.next() {
             pieces.push(match character {

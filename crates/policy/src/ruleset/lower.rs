@@ -21,18 +21,24 @@ use crate::{
 };
 
 /// Adds the rules of a ruleset to a policy.
-pub(crate) fn lower(ruleset: &Ruleset, policy: &mut Policy, keys: &mut Keys, mistakes: &mut Vec<Diagnostic>) {
+pub(crate) fn lower(
+    mut ruleset: Ruleset,
+    policy: &mut Policy,
+    keys: &mut Keys,
+    mistakes: &mut Vec<Diagnostic>,
+) {
     let acting = ruleset.tools.iter().filter(|tool| tool.side_effect.has_acted());
     policy.clauses_mut().acting.extend(acting.map(|tool| tool.name.clone()));
-    let mut sources: Vec<&Source> = Vec::new();
-    for rule in &ruleset.rules {
+    let rules = std::mem::take(&mut ruleset.rules);
+    let mut sources: Vec<Source> = Vec::new();
+    for rule in &rules {
         if !sources.iter().any(|source| source.name() == rule.source.name()) {
-            sources.push(&rule.source);
+            sources.push(rule.source.clone());
         }
     }
-    let lines = sources.iter().map(|source| Lines::of(source)).collect();
-    let mut lowering = Lowering { ruleset, policy, keys, mistakes, lines };
-    ruleset.rules.iter().filter(|rule| rule.enabled).for_each(|rule| lowering.rule(rule));
+    let lines = sources.iter().map(Lines::of).collect();
+    let mut lowering = Lowering { ruleset: &ruleset, policy, keys, mistakes, lines };
+    rules.into_iter().filter(|rule| rule.enabled).for_each(|rule| lowering.rule(rule));
 }
 
 struct Lowering<'a> {
@@ -45,37 +51,35 @@ struct Lowering<'a> {
 }
 
 impl Lowering<'_> {
-    fn rule(&mut self, draft: &DraftRulesetRule) {
-        self.note_variables(draft);
-        match &draft.kind {
+    fn rule(&mut self, mut draft: DraftRulesetRule) {
+        self.note_variables(&draft);
+        let tools = tools(&draft.tools);
+        match std::mem::replace(&mut draft.kind, RuleKind::Session(Limits::default())) {
             RuleKind::Pre { when } => {
-                let facts = vec![Fact::Expression(Box::new(when.clone()))];
-                self.clause(draft, facts, &tools(&draft.tools));
+                self.clause(draft, vec![Fact::Expression(Box::new(when))], &tools);
             }
             RuleKind::Post { when } => {
-                let looks_for = LooksFor::Expression(Box::new(when.clone()));
                 let on_hit = match draft.action {
                     Action::Warn | Action::Ask => OnHit::Warn,
                     Action::Redact => replacing(&when.output_patterns()),
                     Action::Block => OnHit::Withhold,
                 };
-                let rule = self.head(draft);
+                let rule = self.head(&draft);
                 let output = OutputRule {
                     rule,
-                    looks_for,
+                    looks_for: LooksFor::Expression(Box::new(when)),
                     on_hit,
                     spares_what_acted: true,
                     sentence: draft.message.text().to_owned(),
-                    template: Some(draft.message.clone()),
-                    tags: draft.tags.clone(),
+                    template: Some(draft.message),
+                    tags: draft.tags,
                 };
-                self.policy.keep_output(output, &tools(&draft.tools));
+                self.policy.keep_output(output, &tools);
             }
-            RuleKind::Session(limits) => self.limits(draft, limits),
-            RuleKind::Sandbox(boundaries) => match Sandbox::new(boundaries.clone()) {
+            RuleKind::Session(limits) => self.limits(&draft, &limits),
+            RuleKind::Sandbox(boundaries) => match Sandbox::new(boundaries) {
                 Ok(sandbox) => {
-                    let facts = vec![Fact::Outside(Box::new(sandbox))];
-                    self.clause(draft, facts, &tools(&draft.tools));
+                    self.clause(draft, vec![Fact::Outside(Box::new(sandbox))], &tools);
                 }
                 Err(error) => {
                     let message = format!("sandbox `{}`: {error}", draft.id);
@@ -86,41 +90,50 @@ impl Lowering<'_> {
         }
     }
 
-    /// Each limit is a clause of its own under the rule's name.
+    /// Each limit is a clause of its own under the rule's name. What it says does not depend on the call.
     fn limits(&mut self, draft: &DraftRulesetRule, limits: &Limits) {
         let reached = |of: Attribute, most: u64| Fact::Session { of, test: Test::AtLeast(most.into()) };
         let whole = [(Attribute::Attempts, limits.max_attempts), (Attribute::Calls, limits.max_tool_calls)];
         for (of, most) in whole {
             if let Some(most) = most {
-                self.clause(draft, vec![reached(of, most.get())], &Tools::Every);
+                self.clause_of_session(draft, vec![reached(of, most.get())], &Tools::Every);
             }
         }
         for (name, most) in &limits.max_calls_per_tool {
             let counter: Arc<str> = Arc::from(name.as_str());
             let tools = tools(&[ToolGlob::new(name.as_str())]);
             self.policy.clauses_mut().count(&tools, &counter);
-            self.clause(draft, vec![reached(Attribute::CallsOf(counter), most.get())], &tools);
+            let facts = vec![reached(Attribute::CallsOf(counter), most.get())];
+            self.clause_of_session(draft, facts, &tools);
         }
     }
 
-    fn clause(&mut self, draft: &DraftRulesetRule, facts: Vec<Fact>, tools: &Tools) {
-        let rule = self.head(draft);
+    fn clause_of_session(&mut self, draft: &DraftRulesetRule, facts: Vec<Fact>, tools: &Tools) {
+        let clause = Clause { template: None, ..self.clause_of(draft.clone(), facts) };
+        self.policy.keep_clause(clause, FoundBy::Tools(tools));
+    }
+
+    fn clause(&mut self, draft: DraftRulesetRule, facts: Vec<Fact>, tools: &Tools) {
+        let clause = self.clause_of(draft, facts);
+        self.policy.keep_clause(clause, FoundBy::Tools(tools));
+    }
+
+    fn clause_of(&mut self, draft: DraftRulesetRule, facts: Vec<Fact>) -> Clause {
+        let rule = self.head(&draft);
         let wants = if draft.action == Action::Ask { Decision::Ask } else { Decision::Block };
-        let is_session = matches!(draft.kind, RuleKind::Session(_));
-        let clause = Clause {
+        let sentence = draft.message.text().to_owned();
+        Clause {
             facts,
-            // What a session rule says does not depend on the call.
-            template: (!is_session).then(|| draft.message.clone()),
+            template: Some(draft.message),
             timeout: Some(Timeout {
                 ms: draft.timeout_ms,
                 allows: draft.timeout_action == TimeoutAction::Allow,
             }),
-            tags: draft.tags.clone(),
-            metadata: draft.metadata.clone(),
+            tags: draft.tags,
+            metadata: draft.metadata,
             tools: draft.tools.iter().filter_map(ToolGlob::exact).collect(),
-            ..Clause::new(rule, wants, draft.message.text().to_owned())
-        };
-        self.policy.keep_clause(clause, FoundBy::Tools(tools));
+            ..Clause::new(rule, wants, sentence)
+        }
     }
 
     fn head(&mut self, draft: &DraftRulesetRule) -> Rule {
