@@ -948,11 +948,19 @@ mod tests {
         }
     }
 
-    /// With a look through all keys for each of them this would take minutes.
+    /// Otherwise the time for a mapping would grow with the square of its keys.
     #[test]
-    fn a_mapping_may_have_as_many_keys_as_a_file_has_values() {
-        let keys: String = (0..NODES_MAX / 2 - 1).map(|key| format!("k{key}: 1\n")).collect();
-        assert_eq!(mistakes(&keys), "");
+    fn only_few_keys_are_looked_through() {
+        let (mut taken, mut entries) = (Taken::default(), Vec::new());
+        let (span, value) = (Span::new(0, 1), Value::Refused);
+        for number in 0..10 * SCANNED_MAX {
+            let key = format!("k{number}");
+            assert_eq!(taken.take(&entries, &key, span), None);
+            let value = Node { span, value: value.clone() };
+            entries.push(Entry { key, key_span: span, value, has_used_anchor: false });
+            let in_table = if number < SCANNED_MAX { 0 } else { entries.len() };
+            assert_eq!(taken.many.len(), in_table, "{number}");
+        }
     }
 
     const ANCHORS: Dialect = Dialect { anchors: true };

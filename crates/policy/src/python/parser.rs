@@ -696,13 +696,14 @@ fn any_case(set: &ClassUnicode, is_ascii: bool) -> ClassUnicode {
         folded.union(&ClassUnicode::new(letters.map(|letter| ClassUnicodeRange::new(letter, letter))));
         return folded;
     }
-    let alike = ALIKE.iter().filter(|letters| letters.iter().any(|letter| has(set, *letter))).flatten();
+    let cased = set.ranges().iter().flat_map(|range| ALIKE.range(range.start()..=range.end()));
+    let alike = cased.flat_map(|(_, letters)| letters);
     folded.union(&ClassUnicode::new(alike.map(|letter| ClassUnicodeRange::new(*letter, *letter))));
     folded
 }
 
-/// The letters that are the same to Python's flag `i`: those whose lower cases have one upper case.
-static ALIKE: LazyLock<Vec<Vec<char>>> = LazyLock::new(|| {
+/// The letters that are the same to Python's flag `i`, for each of them: those whose lower cases have one upper case.
+static ALIKE: LazyLock<BTreeMap<char, Vec<char>>> = LazyLock::new(|| {
     const CASED_MAX: char = '\u{1ffff}';
     let mut alike: BTreeMap<String, Vec<char>> = BTreeMap::new();
     for letter in '\0'..=CASED_MAX {
@@ -710,7 +711,10 @@ static ALIKE: LazyLock<Vec<Vec<char>>> = LazyLock::new(|| {
         let lower = letter.to_lowercase().next().unwrap_or(letter);
         alike.entry(lower.to_uppercase().collect()).or_default().push(letter);
     }
-    alike.into_values().filter(|letters| letters.len() > 1).collect()
+    let several = alike.into_values().filter(|letters| letters.len() > 1);
+    several
+        .flat_map(|letters| letters.clone().into_iter().map(move |letter| (letter, letters.clone())))
+        .collect()
 });
 
 #[cfg(test)]
