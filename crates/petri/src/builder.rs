@@ -89,6 +89,19 @@ pub enum NetError {
     },
 }
 
+impl NetError {
+    /// The transition that a mistake is about, if it is about one.
+    pub(crate) fn transition(&self) -> Option<&str> {
+        match self {
+            Self::UndeclaredPlace { transition, .. }
+            | Self::DuplicateTransition { transition }
+            | Self::ZeroWeight { transition, .. } => Some(transition),
+            Self::NeverRests { transitions } => transitions.first().map(String::as_str),
+            Self::DuplicatePlace { .. } | Self::TooLarge { .. } => None,
+        }
+    }
+}
+
 impl NetBuilder {
     /// Declares a place with the tokens it holds at the start.
     #[must_use]

@@ -27,7 +27,10 @@
 //! [`explore`] walks all markings a net can reach, within limits; [`invariants`] finds sums of tokens
 //! that never change.
 //!
-//! A [`Picture`] shows a net as SVG, DOT or Mermaid.
+//! A [`system`] is many small rules together: what sessions they allow, and which of them decide.
+//!
+//! A [`Picture`] shows a net as SVG, DOT or Mermaid, a [`Track`] a line of steps; [`from_pnml`] and [`to_pnml`]
+//! read and write what other tools for nets read and write.
 //!
 //! Nothing in here knows of tools, policies, sessions, files or clocks.
 
@@ -40,12 +43,21 @@ mod rest;
 mod invariant;
 mod space;
 
+pub mod system;
+
 mod picture;
+mod pnml;
 
 pub use builder::{NetBuilder, NetError, PLACES_MAX, TRANSITIONS_MAX};
 pub use invariant::{INVARIANT_PAIRS_MAX, INVARIANT_ROWS_MAX, Invariant, Invariants, invariants};
 pub use marking::Marking;
 pub use net::{CannotFire, Firing, Net, PlaceId, TransitionId};
-pub use picture::{Note, Picture, Style};
+pub use picture::{Need, Note, Picture, Shape, Station, Style, TRACK_LINES_MAX, Track};
+pub use pnml::{
+    PNML_ATTRIBUTES_MAX, PNML_BYTES_MAX, PNML_DEPTH_MAX, PNML_NAMESPACES_MAX, PNML_NODES_MAX, PnmlError,
+    UnwritableName, from_pnml, to_pnml,
+};
 pub use rest::ADVANCE_FIRINGS_MAX;
-pub use space::{Limits, Reach, StateSpace, explore, explore_from};
+pub use space::{
+    EXPLORED_BYTES_MAX, Exploration, Limits, Progress, Reach, StateSpace, Stop, explore, explore_from,
+};

@@ -4,37 +4,78 @@
 //! too, so a marking that would not last is still seen. Whoever finds something is believed: a
 //! marking that was reached is reachable, and its trace is a shortest one. Whoever finds nothing is
 //! believed only if nothing was left out, so an exploration that hit a limit answers "unknown" where
-//! a complete one says "never". Nothing is reduced or accelerated in here.
+//! a complete one says "never". An [`Exploration`] says more about what is wanted: a limit on memory,
+//! somebody to be told, or what is needed to ask for [lost transitions](StateSpace::lost_transitions).
+//!
+//! Markings are packed into a few machine words each, so that spaces of many millions fit into memory.
+//! Nothing is reduced or accelerated in here: what is counted was visited.
 
-use std::hash::BuildHasher;
+mod layout;
+mod liveness;
+mod moves;
+mod store;
+mod walk;
 
-use foldhash::fast::RandomState;
-use hashbrown::{HashTable, hash_table::Entry};
+use std::ops::ControlFlow;
 
 use crate::{
     marking::Marking,
-    net::{Net, PlaceId, TransitionId},
+    net::{Net, PlaceId, TransitionId, weight_of},
 };
+
+use walk::{Found, Wishes, walk};
+
+/// Most bytes an exploration takes unless [`Exploration::bytes_max`] says otherwise.
+pub const EXPLORED_BYTES_MAX: usize = 2 << 30;
 
 /// How far to explore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Most markings to keep; the initial one is kept always.
+    /// Most markings to keep; the initial one is kept always. More than three billion are never kept.
     pub states_max: usize,
     /// Most firings on the way to a marking.
     pub depth_max: usize,
+}
+
+/// An exploration to come: of which net, from where, how far, and what to keep.
+#[derive(Clone, Debug)]
+pub struct Exploration<'a> {
+    net: &'a Net,
+    start: Marking,
+    wishes: Wishes,
+}
+
+/// How far an exploration has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// How many markings were reached.
+    pub states: usize,
+    /// From how many of them every firing was followed.
+    pub looked_at: usize,
+    /// How many bytes they take.
+    pub bytes: usize,
+}
+
+/// Why an exploration is not complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Stop {
+    /// There are more markings than were to be kept.
+    States,
+    /// There are markings that need more firings.
+    Depth,
+    /// There was no more memory to be taken.
+    Bytes,
+    /// Whoever was told of the progress said so.
+    Told,
 }
 
 /// The markings a net can reach, as far as they were explored.
 #[derive(Clone, Debug)]
 pub struct StateSpace<'a> {
     net: &'a Net,
-    states: Vec<State>,
-    edges: usize,
-    terminal: Vec<usize>,
+    found: Found,
     bounds: Vec<u64>,
-    fired: Vec<bool>,
-    complete: bool,
 }
 
 /// The answer to "how is this reached?".
@@ -48,138 +89,133 @@ pub enum Reach {
     Unknown,
 }
 
-#[derive(Clone, Debug)]
-struct State {
-    marking: Marking,
-    depth: usize,
-    /// The state it was first reached from, and by which firing; none for the initial marking.
-    from: Option<(usize, TransitionId)>,
-}
-
 /// Explores the markings that a net reaches from its initial one.
 pub fn explore(net: &Net, limits: Limits) -> StateSpace<'_> {
-    explore_from(net, net.initial(), limits)
+    Exploration::new(net, limits).run()
 }
 
 /// Explores the markings that a net reaches from a given one, such as where a session stands.
 pub fn explore_from<'a>(net: &'a Net, start: &Marking, limits: Limits) -> StateSpace<'a> {
-    let mut known = Known::default();
-    known.keep(State { marking: start.clone(), depth: 0, from: None }, 1);
+    Exploration::new(net, limits).from(start).run()
+}
 
-    let (mut edges, mut terminal, mut complete) = (0, Vec::new(), true);
-    let mut bounds = start.as_slice().to_vec();
-    let mut fired = vec![false; net.transitions().len()];
-    let mut next = 0;
-    while let Some(State { marking, depth, .. }) = known.states.get(next).cloned() {
-        for (bound, tokens) in bounds.iter_mut().zip(marking.as_slice()) {
-            *bound = (*bound).max(*tokens);
-        }
-        let states_max = if depth < limits.depth_max { limits.states_max } else { 0 };
-        let mut is_terminal = true;
-        for (transition, fired) in net.transitions().zip(&mut fired) {
-            if !net.is_enabled(&marking, transition) {
-                continue;
-            }
-            let mut after = marking.clone();
-            // What would overflow does not fire, here as anywhere.
-            if net.fire(&mut after, transition).is_err() {
-                continue;
-            }
-            (*fired, is_terminal) = (true, false);
-            let from = Some((next, transition));
-            let is_kept = known.keep(State { marking: after, depth: depth + 1, from }, states_max);
-            edges += usize::from(is_kept);
-            complete &= is_kept;
-        }
-        if is_terminal {
-            terminal.push(next);
-        }
-        next += 1;
+impl<'a> Exploration<'a> {
+    /// An exploration from the initial marking.
+    pub fn new(net: &'a Net, limits: Limits) -> Self {
+        let wishes = Wishes { limits, bytes_max: EXPLORED_BYTES_MAX, keeps_firings: false };
+        Self { net, start: net.initial().clone(), wishes }
     }
-    StateSpace { net, states: known.states, edges, terminal, bounds, fired, complete }
-}
 
-/// The states found so far, in the order they were found, and an index into them by marking.
-#[derive(Default)]
-struct Known {
-    states: Vec<State>,
-    index: HashTable<usize>,
-    hasher: RandomState,
-}
+    /// The same from another marking; a place that it does not cover is empty.
+    #[must_use]
+    pub fn from(mut self, start: &Marking) -> Self {
+        self.start = start.clone();
+        self
+    }
 
-impl Known {
-    /// Keeps a state unless its marking is known; `false` if there was no room for a new one.
-    fn keep(&mut self, state: State, states_max: usize) -> bool {
-        let Self { states, index, hasher } = self;
-        let hash_of = |marking: &Marking| hasher.hash_one(marking);
-        let marking_of = |position: usize| states.get(position).map(|state| &state.marking);
-        let entry = index.entry(
-            hash_of(&state.marking),
-            |position| marking_of(*position) == Some(&state.marking),
-            |position| marking_of(*position).map_or(0, hash_of),
-        );
-        match entry {
-            Entry::Occupied(_) => true,
-            Entry::Vacant(_) if states.len() >= states_max => false,
-            Entry::Vacant(vacant) => {
-                vacant.insert(states.len());
-                states.push(state);
-                true
-            }
-        }
+    /// The same with at most so many bytes for markings and firings.
+    #[must_use]
+    pub fn bytes_max(mut self, bytes_max: usize) -> Self {
+        self.wishes.bytes_max = bytes_max;
+        self
+    }
+
+    /// The same, and where each firing leads is kept for [`StateSpace::lost_transitions`]: four bytes more for
+    /// each firing and eight for each marking. If there is no memory for them they are dropped, not the markings.
+    #[must_use]
+    pub fn keeping_firings(mut self) -> Self {
+        self.wishes.keeps_firings = true;
+        self
+    }
+
+    /// Explores.
+    pub fn run(self) -> StateSpace<'a> {
+        self.run_telling(&mut |_| ControlFlow::Continue(()))
+    }
+
+    /// Explores, and now and then tells somebody how far it has come, who may stop it.
+    pub fn run_telling(self, tell: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> StateSpace<'a> {
+        let found = walk(self.net, &self.start, self.wishes, tell);
+        let bounds = found.layout.most(found.store.words());
+        StateSpace { net: self.net, found, bounds }
     }
 }
 
 impl StateSpace<'_> {
     /// Whether every reachable marking is in here.
     pub fn is_complete(&self) -> bool {
-        self.complete
+        self.found.stop.is_none()
+    }
+
+    /// Why not every reachable marking is in here, if it is not.
+    pub fn stop(&self) -> Option<Stop> {
+        self.found.stop
     }
 
     /// How many markings were reached.
     pub fn states(&self) -> usize {
-        self.states.len()
+        self.found.store.states()
     }
 
     /// How many firings lead from one of them to one of them.
     pub fn edges(&self) -> usize {
-        self.edges
+        self.found.edges
+    }
+
+    /// How many bytes the markings take, and the firings where they are kept.
+    pub fn bytes(&self) -> usize {
+        self.found.bytes()
     }
 
     /// The markings that were reached, nearest first.
-    pub fn markings(&self) -> impl ExactSizeIterator<Item = &Marking> {
-        self.states.iter().map(|state| &state.marking)
+    pub fn markings(&self) -> impl ExactSizeIterator<Item = Marking> {
+        (0..self.states()).map(|state| self.marking(state))
     }
 
     /// The markings in which nothing can fire, nearest first; there may be more if the exploration is
     /// not complete.
-    pub fn terminal(&self) -> impl Iterator<Item = &Marking> {
-        self.terminal.iter().filter_map(|index| self.states.get(*index)).map(|state| &state.marking)
+    pub fn terminal(&self) -> impl ExactSizeIterator<Item = Marking> {
+        self.found.terminal.iter().map(|state| self.marking(*state as usize))
+    }
+
+    /// The shortest way to a marking in which nothing can fire.
+    pub fn shortest_trace_to_terminal(&self) -> Reach {
+        self.reach(self.found.terminal.first().map(|state| *state as usize))
     }
 
     /// The most tokens a place ever holds; unknown if the exploration is not complete.
     pub fn bound(&self, place: PlaceId) -> Option<u64> {
-        self.bounds.get(place.index()).copied().filter(|_| self.complete)
+        self.bounds.get(place.index()).copied().filter(|_| self.is_complete())
+    }
+
+    /// Whether no place ever holds two tokens; unknown if the exploration is not complete and none does so far.
+    pub fn is_one_safe(&self) -> Option<bool> {
+        let is_so = self.bounds.iter().all(|bound| *bound <= 1);
+        (self.is_complete() || !is_so).then_some(is_so)
     }
 
     /// The transitions that never fire; unknown if the exploration is not complete.
     pub fn dead_transitions(&self) -> Option<Vec<TransitionId>> {
-        let dead = || self.net.transitions().zip(&self.fired).filter(|(_, fired)| !**fired);
-        self.complete.then(|| dead().map(|(transition, _)| transition).collect())
+        self.is_complete().then(|| self.those(self.found.fired.iter().map(|fired| !fired)))
+    }
+
+    /// The transitions that some reachable marking makes impossible for ever, the dead ones among them; unknown if
+    /// the exploration is not complete or has not kept its firings.
+    pub fn lost_transitions(&self) -> Option<Vec<TransitionId>> {
+        let firings = self.found.firings.as_ref().filter(|_| self.is_complete())?;
+        Some(self.those(liveness::lost(&self.found, firings).into_iter()))
     }
 
     /// The shortest way to a marking with some property.
     pub fn shortest_trace_to(&self, goal: impl Fn(&Marking) -> bool) -> Reach {
-        match self.states.iter().find(|state| goal(&state.marking)) {
-            Some(state) => Reach::By(self.trace_to(state)),
-            None if self.complete => Reach::Never,
-            None => Reach::Unknown,
-        }
+        self.reach((0..self.states()).find(|state| goal(&self.marking(*state))))
     }
 
     /// The shortest way to one marking.
     pub fn shortest_trace_to_marking(&self, goal: &Marking) -> Reach {
-        self.shortest_trace_to(|marking| marking == goal)
+        let is_of_net = goal.as_slice().len() == self.net.places().len();
+        let packed = self.found.layout.pack(goal.as_slice().iter().copied()).filter(|_| is_of_net);
+        self.reach(packed.and_then(|packed| self.found.store.find(&packed)))
     }
 
     /// The shortest way to a marking that enables a transition.
@@ -187,11 +223,64 @@ impl StateSpace<'_> {
         self.shortest_trace_to(|marking| self.net.is_enabled(marking, transition))
     }
 
-    fn trace_to(&self, state: &State) -> Vec<TransitionId> {
-        // Invariant: each state was reached from an older one, so this walk ends at the initial marking.
-        let steps_back = std::iter::successors(state.from, |(before, _)| self.states.get(*before)?.from);
+    fn reach(&self, state: Option<usize>) -> Reach {
+        match state {
+            Some(state) => Reach::By(self.trace_to(state)),
+            None if self.is_complete() => Reach::Never,
+            None => Reach::Unknown,
+        }
+    }
+
+    fn marking(&self, state: usize) -> Marking {
+        self.found.layout.marking(self.found.store.marking(state))
+    }
+
+    fn those(&self, chosen: impl Iterator<Item = bool>) -> Vec<TransitionId> {
+        let all = self.net.transitions().zip(chosen);
+        all.filter(|(_, is_chosen)| *is_chosen).map(|(transition, _)| transition).collect()
+    }
+
+    fn trace_to(&self, state: usize) -> Vec<TransitionId> {
+        // Invariant: each step goes to an older state, so this walk ends at the initial marking.
+        let steps_back = std::iter::successors(self.step_back(state), |(before, _)| self.step_back(*before));
         let mut trace: Vec<_> = steps_back.map(|(_, transition)| transition).collect();
         trace.reverse();
         trace
+    }
+
+    /// The state that a state was first reached from, and by which firing; none for the initial marking.
+    ///
+    /// That is the oldest of all that lead to it. They are found by firing backwards, so that nothing needs to be
+    /// kept for it.
+    fn step_back(&self, state: usize) -> Option<(usize, TransitionId)> {
+        let after = self.marking(state);
+        let before = |transition| Some((self.fired_from(state, &after, transition)?, transition));
+        self.net.transitions().filter_map(before).filter(|(before, _)| *before < state).min()
+    }
+
+    /// The state from which firing a transition leads to this one.
+    fn fired_from(&self, state: usize, after: &Marking, transition: TransitionId) -> Option<usize> {
+        let (net, layout) = (self.net, &self.found.layout);
+        let mut packed: Option<Vec<u64>> = None;
+        let change = |place: PlaceId| {
+            let gain = weight_of(net.gains(transition), place);
+            let tokens = after.tokens(place).checked_sub(gain)?;
+            tokens.checked_add(weight_of(net.losses(transition), place))
+        };
+        if net
+            .inputs(transition)
+            .iter()
+            .any(|(place, weight)| change(*place).is_none_or(|tokens| tokens < *weight))
+        {
+            return None;
+        }
+        for (place, _) in net.losses(transition).iter().chain(net.gains(transition)) {
+            let tokens = change(*place)?;
+            let packed = packed.get_or_insert_with(|| self.found.store.marking(state).to_vec());
+            if !layout.set(packed, place.index(), tokens) {
+                return None;
+            }
+        }
+        self.found.store.find(&packed?)
     }
 }

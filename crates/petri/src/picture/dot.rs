@@ -2,7 +2,7 @@
 
 use super::{Picture, Style, printable, tokens_text};
 
-const MARKED: &str = r##", color="#2563eb", fillcolor="#dbeafe""##;
+pub(super) const MARKED: &str = r##", color="#2563eb", fillcolor="#dbeafe""##;
 const ENABLED: &str = r##", color="#16a34a", fillcolor="#dcfce7""##;
 
 impl Picture<'_> {
@@ -52,7 +52,7 @@ fn lines(name: &str, below: &str) -> String {
 }
 
 /// Text inside double quotes, where Graphviz knows escapes with `\` and entities with `&`.
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in printable(text) {
         match c {

@@ -58,7 +58,7 @@ fn lines(name: &str, below: &str) -> String {
 
 /// Text inside double quotes. Mermaid finds Markdown, HTML, directives and its own entities even
 /// there, so only what is surely plain stays as it is.
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || " ._-/●".contains(c);
     let escape = |c| {
         if is_plain(c) { String::from(c) } else { format!("#{};", u32::from(c)) }

@@ -19,7 +19,9 @@ const BOX_HALF_HEIGHT: f64 = 18.0;
 const BOX_HALF_WIDTH_MIN: f64 = 30.0;
 const BOX_PADDING: f64 = 14.0;
 const LABEL_HEIGHT: f64 = 20.0;
-const ARROW: f64 = 7.0;
+/// Taller boxes are not rounder.
+const CORNER_MAX: f64 = 24.0;
+pub(super) const ARROW: f64 = 7.0;
 /// The width of a letter at the size of a label, on average and with some air.
 const LETTER_WIDTH: f64 = 6.9;
 /// Longer labels are cut; the whole text shows when the pointer rests on the node.
@@ -40,6 +42,9 @@ const CSS: &str = "\
 .petri-net .token{fill:#1d4ed8}\
 .petri-net .count{font-weight:700;fill:#1d4ed8}\
 .petri-net .box{fill:#f1f5f9;stroke:#64748b;stroke-width:1.6}\
+.petri-net .marked .box{fill:#dbeafe;stroke:#2563eb;stroke-width:2.4}\
+.petri-net .human{fill:#b45309}\
+.track .label{font-size:12px}\
 .petri-net .structural .box{fill:#e2e8f0;stroke:none}\
 .petri-net .structural .name{font-style:italic}\
 .petri-net .deferred .box{stroke-dasharray:5 3}\
@@ -60,6 +65,8 @@ const CSS: &str = "\
 .petri-net .marked .place{fill:#172554;stroke:#60a5fa}\
 .petri-net .token,.petri-net .count{fill:#93c5fd}\
 .petri-net .box{fill:#1e293b;stroke:#94a3b8}\
+.petri-net .marked .box{fill:#172554;stroke:#60a5fa}\
+.petri-net .human{fill:#fbbf24}\
 .petri-net .structural .box{fill:#334155}\
 .petri-net .rim{stroke:#94a3b8}\
 .petri-net .enabled .box{fill:#14532d;stroke:#4ade80}\
@@ -71,29 +78,7 @@ impl Picture<'_> {
     pub fn to_svg(&self) -> String {
         let links = self.links();
         let layout = self.layout(&links);
-        let heading_height = if self.title.is_empty() { 0.0 } else { TITLE_HEIGHT };
-        let title = cut(self.title, 2 * LABEL_LETTERS_MAX);
-        let width = layout.width.max(width_of(&title) * 1.3) + 2.0 * MARGIN;
-        let height = layout.height + heading_height + 2.0 * MARGIN;
-
-        let mut svg = Svg(String::new());
-        svg.line(format_args!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"petri-net\" role=\"img\" \
-             viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\">",
-            Number(width),
-            Number(height)
-        ));
-        svg.line(format_args!("<style>{CSS}</style>"));
-        svg.line(format_args!("<rect class=\"ground\" width=\"100%\" height=\"100%\" rx=\"12\"/>"));
-        if !self.title.is_empty() {
-            svg.line(format_args!("<title>{}</title>", Escaped(self.title)));
-            svg.text("heading", MARGIN, MARGIN + 8.0, &title);
-        }
-        svg.line(format_args!(
-            "<g transform=\"translate({} {})\">",
-            Number((width - layout.width) / 2.0),
-            Number(MARGIN + heading_height)
-        ));
+        let mut svg = Svg::default();
         for (link, route) in links.iter().zip(&layout.routes) {
             self.draw_link(&mut svg, link, route, &layout);
         }
@@ -104,8 +89,7 @@ impl Picture<'_> {
         for (transition, centre) in self.net.transitions().zip(centres) {
             self.draw_transition(&mut svg, transition, centre);
         }
-        svg.line(format_args!("</g>\n</svg>"));
-        svg.0
+        document("petri-net", self.title, (layout.width, layout.height), &svg)
     }
 
     /// Lays out the places and after them the transitions.
@@ -250,42 +234,89 @@ impl Picture<'_> {
     }
 }
 
-struct Svg(String);
+/// A whole document with a heading above a body of this size.
+pub(super) fn document(class: &str, title: &str, size: (f64, f64), body: &Svg) -> String {
+    let heading_height = if title.is_empty() { 0.0 } else { TITLE_HEIGHT };
+    let heading = cut(title, 2 * LABEL_LETTERS_MAX);
+    let width = size.0.max(width_of(&heading) * 1.3) + 2.0 * MARGIN;
+    let height = size.1 + heading_height + 2.0 * MARGIN;
+
+    let mut svg = Svg::default();
+    svg.line(format_args!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"{class}\" role=\"img\" \
+         viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\">",
+        Number(width),
+        Number(height)
+    ));
+    svg.line(format_args!("<style>{CSS}</style>"));
+    svg.line(format_args!("<rect class=\"ground\" width=\"100%\" height=\"100%\" rx=\"12\"/>"));
+    if !title.is_empty() {
+        svg.title(title);
+        svg.text("heading", MARGIN, MARGIN + 8.0, &heading);
+    }
+    svg.line(format_args!(
+        "<g transform=\"translate({} {})\">",
+        Number((width - size.0) / 2.0),
+        Number(MARGIN + heading_height)
+    ));
+    svg.0.push_str(&body.0);
+    svg.line(format_args!("</g>\n</svg>"));
+    svg.0
+}
+
+/// Elements of a document.
+#[derive(Default)]
+pub(super) struct Svg(String);
 
 impl Svg {
-    fn line(&mut self, content: fmt::Arguments<'_>) {
+    pub(super) fn line(&mut self, content: fmt::Arguments<'_>) {
         // Writing into a string cannot fail.
         let _ = writeln!(self.0, "{content}");
     }
 
-    fn group(&mut self, class: &str) {
+    /// What shows when the pointer rests on the group it stands in.
+    pub(super) fn title(&mut self, text: &str) {
+        self.line(format_args!("<title>{}</title>", Escaped(text)));
+    }
+
+    pub(super) fn group(&mut self, class: &str) {
         match class {
             "" => self.line(format_args!("<g>")),
             class => self.line(format_args!("<g class=\"{class}\">")),
         }
     }
 
-    fn text(&mut self, class: &str, x: f64, y: f64, text: &str) {
+    pub(super) fn text(&mut self, class: &str, x: f64, y: f64, text: &str) {
         let (x, y, text) = (Number(x), Number(y), Escaped(text));
         self.line(format_args!("<text class=\"{class}\" x=\"{x}\" y=\"{y}\">{text}</text>"));
     }
 
-    fn rounded(&mut self, class: &str, x: f64, y: f64, half_width: f64, half_height: f64) {
+    pub(super) fn rounded(&mut self, class: &str, x: f64, y: f64, half_width: f64, half_height: f64) {
         self.line(format_args!(
             "<rect class=\"{class}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"{}\"/>",
             Number(x - half_width),
             Number(y - half_height),
             Number(2.0 * half_width),
             Number(2.0 * half_height),
-            Number(half_height / 2.0)
+            Number(half_height.min(CORNER_MAX) / 2.0)
         ));
     }
 
     /// A head whose point is here; the line leaves it to the right (`1.0`) or to the left (`-1.0`).
-    fn arrow(&mut self, x: f64, y: f64, direction: f64) {
+    pub(super) fn arrow(&mut self, x: f64, y: f64, direction: f64) {
         let back = Number(x + direction * ARROW);
         let (x, upper, lower, y) = (Number(x), Number(y - 4.0), Number(y + 4.0), Number(y));
         self.line(format_args!("<path class=\"arrow\" d=\"M{x} {y}L{back} {upper}V{lower}Z\"/>"));
+    }
+
+    /// The head and shoulders of a human, on the line of a text.
+    pub(super) fn human(&mut self, x: f64, y: f64) {
+        let (head, neck) = (Number(y - 8.0), Number(y - 4.5));
+        let (left, right, y, x) = (Number(x - 5.0), Number(x + 5.0), Number(y), Number(x));
+        self.line(format_args!("<circle class=\"human\" cx=\"{x}\" cy=\"{head}\" r=\"2.8\"/>"));
+        self.line(format_args!(
+            "<path class=\"human\" d=\"M{left} {y}C{left} {neck} {right} {neck} {right} {y}Z\"/>"
+        ));
     }
 }
 
@@ -320,7 +351,7 @@ fn label(text: &str) -> String {
     cut(text, LABEL_LETTERS_MAX)
 }
 
-fn cut(text: &str, letters_max: usize) -> String {
+pub(super) fn cut(text: &str, letters_max: usize) -> String {
     if text.chars().count() <= letters_max {
         return text.to_owned();
     }
@@ -328,12 +359,12 @@ fn cut(text: &str, letters_max: usize) -> String {
 }
 
 /// About how wide a label is; letters from the scripts of East Asia and pictograms are twice as wide.
-fn width_of(text: &str) -> f64 {
+pub(super) fn width_of(text: &str) -> f64 {
     text.chars().map(|c| if u32::from(c) < 0x1100 { LETTER_WIDTH } else { 2.0 * LETTER_WIDTH }).sum()
 }
 
 /// A coordinate with one digit after the point, and only if it is not zero.
-struct Number(f64);
+pub(super) struct Number(pub(super) f64);
 
 impl fmt::Display for Number {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

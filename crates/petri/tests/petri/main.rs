@@ -10,4 +10,5 @@ mod nets;
 mod firing;
 mod laws;
 mod pictures;
+mod pnml;
 mod space;

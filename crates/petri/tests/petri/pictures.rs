@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use lockgate_petri::{Firing::Called, Marking, Net, Note, Picture, Style};
+use lockgate_petri::{
+    Firing::Called, Marking, Need, Net, Note, Picture, Shape, Station, Style, TRACK_LINES_MAX, Track,
+};
 use proptest::prelude::*;
 
 use crate::nets::{APPROVAL, SEQUENCE, limit, net};
@@ -208,4 +210,141 @@ fn tame() -> Picture<'static> {
     let note = Note { caption: "caption".into(), style: Style::Manual };
     let notes = BTreeMap::from([(net.transition("t").unwrap(), note)]);
     Picture { net, marking: Some(net.initial()), title: "title", notes }
+}
+
+/// A line from a dot over a box to the last box.
+fn track(text: &str) -> Track {
+    let text = || text.to_owned();
+    let need = |is_human| Need { text: text(), is_human };
+    let first = Station { shape: Shape::Dot, ..Station::default() };
+    let build = Station {
+        name: text(),
+        lines: vec![text()],
+        is_active: true,
+        needs: vec![need(false)],
+        ..first.clone()
+    };
+    let build = Station { shape: Shape::Box, ..build };
+    let done = Station {
+        name: text(),
+        shape: Shape::Last,
+        needs: vec![need(false), need(true)],
+        ..Station::default()
+    };
+    Track { title: text(), stops: vec![first, build, done] }
+}
+
+#[test]
+fn a_track_in_dot() {
+    insta::assert_snapshot!(track("text").to_dot(), @r##"
+    digraph track {
+      rankdir=LR;
+      label="text"; labelloc=t;
+      node [fontname="Helvetica", shape=box];
+      edge [fontname="Helvetica", fontsize=11];
+      s0 [shape=circle, style=filled, fillcolor=gray, width=0.2, label="", xlabel=""];
+      s1 [label="text\ntext", style="rounded,filled", fillcolor=white, color="#2563eb", fillcolor="#dbeafe"];
+      s2 [label="text", style="rounded,filled", fillcolor=white, peripheries=2];
+      s0 -> s1 [label="text"];
+      s1 -> s2 [label="text\n👤 text"];
+    }
+    "##);
+}
+
+#[test]
+fn a_track_in_mermaid() {
+    insta::assert_snapshot!(track("text").to_mermaid(), @r#"
+    ---
+    title: "text"
+    ---
+    flowchart LR
+      s0((" "))
+      s1("text<br/>text"):::active
+      s2[["text"]]
+      s0 -->|"text"| s1
+      s1 -->|"text<br/>#128100; text"| s2
+      classDef active stroke:#2563eb,stroke-width:3px
+    "#);
+}
+
+#[test]
+fn a_track_in_svg() {
+    let svg = track("text").to_svg();
+    let shapes = svg.lines().filter(|line| !line.starts_with("<style>")).collect::<Vec<_>>().join("\n");
+    insta::assert_snapshot!(shapes, @r#"
+    <svg xmlns="http://www.w3.org/2000/svg" class="petri-net track" role="img" viewBox="0 0 352.2 152" width="352.2" height="152">
+    <rect class="ground" width="100%" height="100%" rx="12"/>
+    <title>text</title>
+    <text class="heading" x="28" y="36">text</text>
+    <g transform="translate(28 62)">
+    <g>
+    <title></title>
+    <circle class="place" cx="9" cy="34" r="9"/>
+    <text class="name" x="9" y="57"></text>
+    </g>
+    <g>
+    <title>text</title>
+    <path class="line" d="M20 34H61.6"/>
+    <path class="arrow" d="M67.6 34L60.6 30V38Z"/>
+    <text class="label" x="43.8" y="26">text</text>
+    </g>
+    <g class="marked">
+    <title>text, text</title>
+    <rect class="box" x="69.6" y="6" width="80" height="56" rx="12"/>
+    <text class="name" x="109.6" y="30.5">text</text>
+    <text class="caption" x="109.6" y="46.5">text</text>
+    </g>
+    <g>
+    <title>text, 👤 text</title>
+    <path class="line" d="M151.6 34H208.2"/>
+    <path class="arrow" d="M214.2 34L207.2 30V38Z"/>
+    <text class="label" x="182.9" y="10">text</text>
+    <circle class="human" cx="169.1" cy="18" r="2.8"/>
+    <path class="human" d="M164.1 26C164.1 21.5 174.1 21.5 174.1 26Z"/>
+    <text class="label" x="190.4" y="26">text</text>
+    </g>
+    <g>
+    <title>text</title>
+    <rect class="box" x="216.2" y="14" width="80" height="40" rx="10"/>
+    <rect class="rim" x="220.2" y="18" width="72" height="32" rx="8"/>
+    <text class="name" x="256.2" y="38.5">text</text>
+    </g>
+    </g>
+    </svg>
+    "#);
+}
+
+#[test]
+fn a_track_shows_so_many_lines_and_counts_the_rest() {
+    for (lines, shown, counted) in
+        [(TRACK_LINES_MAX, TRACK_LINES_MAX, 0), (TRACK_LINES_MAX + 1, TRACK_LINES_MAX - 1, 2)]
+    {
+        let mut track = track("x");
+        track.stops[1].lines = vec!["fact".to_owned(); lines];
+        track.stops[1].needs = vec![Need { text: "need".to_owned(), is_human: true }; lines];
+        let svg = track.to_svg();
+        // What shows when the pointer rests on it is whole.
+        let svg: Vec<&str> = svg.lines().filter(|line| !line.starts_with("<title>")).collect();
+        for picture in [track.to_dot(), track.to_mermaid(), svg.join("\n")] {
+            let times = |text: &str| picture.matches(text).count();
+            assert_eq!(
+                (times("fact"), times("need"), times("and 2 more")),
+                (shown, shown, counted),
+                "{picture}"
+            );
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_text_breaks_out_of_a_track(text in "(?s).+") {
+        let (hostile, tame) = (track(&text), track("text"));
+        let (svg, tame_svg) = (hostile.to_svg(), tame.to_svg());
+        prop_assert_eq!(tags(&svg), tags(&tame_svg));
+        let lines = |text: String| text.lines().map(|line| line.matches('"').count()).collect::<Vec<_>>();
+        prop_assert_eq!(lines(hostile.to_mermaid()), lines(tame.to_mermaid()));
+        let unescaped = |dot: String| dot.replace("\\\\", "").replace("\\\"", "");
+        prop_assert_eq!(lines(unescaped(hostile.to_dot())), lines(tame.to_dot()));
+    }
 }

@@ -57,7 +57,7 @@ fn a_state_space_knows_bounds_dead_transitions_and_shortest_traces() {
     let dead = block.transition("do-A").unwrap();
     assert_eq!(space.dead_transitions(), Some(vec![dead]));
     assert_eq!(space.shortest_trace_to_enabled(dead), Reach::Never);
-    assert_eq!(space.terminal().map(Marking::as_slice).collect::<Vec<_>>(), [[0, 1, 0]]);
+    assert_eq!(space.terminal().collect::<Vec<_>>(), [Marking::from_tokens([0, 1, 0])]);
 }
 
 #[test]

@@ -1,0 +1,389 @@
+//! The questions, and the loop that answers most of them.
+//!
+//! [`Prover`] looks at a system once and then answers any number of questions about it. Each question starts
+//! from the rules it cannot do without; the session found under those is walked under all rules, and whatever
+//! refuses it is taken in for the next try. So a session that comes out is a shortest one under all rules,
+//! and where none is left the rules taken in are the reason. Questions about numbers too large to count are
+//! handed to `pump`, questions about what can still happen later to `lose`.
+
+use hashbrown::HashMap;
+
+use super::{
+    answer::{Answer, Explored, Reason, Trace},
+    dense::At,
+    label::{Label, LabelSet},
+    problem::{Goal, Monitor, Problem, Rules, Scratch, Setting},
+    rule::{Kind, Rule},
+    search::{Found, search},
+    state::{Session, State},
+    structure::{RuleId, System, Waiting},
+};
+
+/// How many states a search keeps unless told otherwise.
+pub const STATES_MAX: usize = 200_000;
+
+/// Most rules that a question starts with; more are taken in when they are met.
+const FIRST_RULES_MAX: usize = 512;
+
+/// Most rules of a reason that are tried to be left out of it one by one.
+const REASON_TRIED_MAX: usize = 32;
+
+/// Most states of such a try.
+const REASON_STATES_MAX: usize = 500;
+
+/// Most labels that are looked through for a better one.
+const BETTER_TRIED_MAX: usize = 8;
+
+/// How far to go for one question, and with how many threads for many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// Most states of one search.
+    pub states_max: usize,
+    /// How many questions are worked on at once; the answers do not depend on it.
+    pub threads: usize,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        Self { states_max: STATES_MAX, threads }
+    }
+}
+
+/// Answers questions about all sessions of a system.
+pub struct Prover<'a> {
+    pub(super) system: &'a System,
+    pub(super) bounds: Bounds,
+    pub(super) waiting: Waiting<'a>,
+    better: Vec<usize>,
+    /// Where each rule stands first.
+    same: HashMap<&'a Rule, usize, foldhash::fast::RandomState>,
+}
+
+/// What came out of the loop.
+pub(super) enum Outcome {
+    /// A session, and whether it is proved that none is shorter.
+    Way(Vec<Label>, bool),
+    /// None, because of these rules, as so many states have shown.
+    None(Vec<usize>, usize),
+    NoRoom(Explored),
+}
+
+/// A question to the loop.
+pub(super) struct Question<'q> {
+    pub(super) setting: Setting<'q>,
+    pub(super) goal: Goal<'q>,
+    pub(super) from: &'q State,
+    /// What the monitor remembers.
+    pub(super) monitor: u64,
+    /// Whether to start with all that limits how often something can happen.
+    pub(super) counts: bool,
+    pub(super) states_max: usize,
+}
+
+impl<'a> Prover<'a> {
+    /// Looks at a system, in time linear in its size.
+    pub fn new(system: &'a System) -> Self {
+        Self::with_bounds(system, Bounds::default())
+    }
+
+    /// The same with other bounds.
+    pub fn with_bounds(system: &'a System, bounds: Bounds) -> Self {
+        let mut same = HashMap::with_capacity_and_hasher(system.rules().len(), Default::default());
+        for (index, rule) in system.rules().iter().enumerate() {
+            same.entry(rule).or_insert(index);
+        }
+        Self { system, bounds, waiting: Waiting::new(system), better: better_labels(system), same }
+    }
+
+    /// Is there a session that ends with one of these labels?
+    pub fn can_call(&self, labels: &LabelSet) -> Answer {
+        self.can_call_in(labels, &mut Scratch::default())
+    }
+
+    /// Is there a session that a further rule refuses at its last label?
+    pub fn can_violate(&self, rule: &Rule) -> Answer {
+        self.can_violate_in(rule, &mut Scratch::default())
+    }
+
+    /// Is there a session that only this rule of the system refuses, at its last label? If not, the rule is
+    /// redundant.
+    pub fn can_matter(&self, rule: RuleId) -> Answer {
+        self.can_matter_in(rule, &mut Scratch::default())
+    }
+
+    pub(super) fn can_call_in(&self, labels: &LabelSet, scratch: &mut Scratch) -> Answer {
+        if let Some(free) = labels.iter().find(|label| self.system.position(*label).is_none()) {
+            return Answer::Yes(Trace::shortest(vec![free]));
+        }
+        let (goals, dead): (Vec<usize>, Vec<usize>) =
+            self.system.positions(labels).partition(|label| !self.waiting.is_dead(*label));
+        if goals.is_empty() {
+            return self.no_because_dead(&dead);
+        }
+        let from = State::default();
+        let question = self.question(self.setting(None), Goal::Call(&goals), &from);
+        let outcome = self.ask(&question, scratch);
+        self.answer(outcome, &question, &dead, scratch)
+    }
+
+    pub(super) fn can_violate_in(&self, rule: &Rule, scratch: &mut Scratch) -> Answer {
+        if let Some(same) = self.same.get(rule) {
+            return Answer::No(Reason { rules: vec![RuleId(*same)] });
+        }
+        self.violation(self.setting(None), rule, scratch)
+    }
+
+    pub(super) fn can_matter_in(&self, id: RuleId, scratch: &mut Scratch) -> Answer {
+        let Some(rule) = self.system.rules().get(id.0) else { return Answer::No(Reason::default()) };
+        match self.same.get(rule) {
+            Some(first) if *first != id.0 => Answer::No(Reason { rules: vec![RuleId(*first)] }),
+            _ => self.violation(self.setting(Some(id.0)), rule, scratch),
+        }
+    }
+
+    fn violation(&self, setting: Setting<'_>, rule: &Rule, scratch: &mut Scratch) -> Answer {
+        let monitor = Monitor::new(self.system, rule);
+        let needs = &monitor.cell.needs;
+        let is_dead = |label| self.system.position(label).is_some_and(|label| self.waiting.is_dead(label));
+        if setting.without.is_none() && !monitor.cell.is_table() && needs.iter().all(is_dead) {
+            return self.no_because_dead(&self.system.positions(needs).collect::<Vec<_>>());
+        }
+        if let Kind::Counter { .. } = monitor.cell.kind {
+            return self.exhaust(setting, rule, &monitor, scratch);
+        }
+        let from = State::default();
+        let mut question = self.question(setting, Goal::Violate(&monitor), &from);
+        question.monitor = monitor.cell.start();
+        let outcome = self.ask(&question, scratch);
+        self.answer(outcome, &question, &[], scratch)
+    }
+
+    fn no_because_dead(&self, dead: &[usize]) -> Answer {
+        let mut rules: Vec<_> = dead.iter().flat_map(|label| self.waiting.why_dead(*label)).collect();
+        rules.sort_unstable();
+        rules.dedup();
+        Answer::No(Reason { rules })
+    }
+
+    /// Whether a rule is one of the system's.
+    pub(super) fn has(&self, rule: &Rule) -> bool {
+        self.same.contains_key(rule)
+    }
+
+    pub(super) fn setting(&self, without: Option<usize>) -> Setting<'_> {
+        Setting { system: self.system, without, better: &self.better, forbidden: &[] }
+    }
+
+    pub(super) fn question<'q>(&self, setting: Setting<'q>, goal: Goal<'q>, from: &'q State) -> Question<'q> {
+        let states_max = self.bounds.states_max;
+        Question { setting, goal, from, monitor: 0, counts: false, states_max }
+    }
+
+    /// Says what came out, with the reason cut down to what is needed; `dead` are goals that were left out.
+    pub(super) fn answer(
+        &self,
+        outcome: Outcome,
+        question: &Question<'_>,
+        dead: &[usize],
+        scratch: &mut Scratch,
+    ) -> Answer {
+        match outcome {
+            Outcome::Way(labels, true) => Answer::Yes(Trace::shortest(labels)),
+            Outcome::Way(labels, false) => {
+                Answer::Yes(Trace::new([super::answer::Run { labels, times: 1 }], false))
+            }
+            Outcome::None(rules, states) => {
+                let rules = question.least_reason(rules, states, scratch);
+                let more = dead.iter().flat_map(|label| self.waiting.why_dead(*label));
+                let mut rules: Vec<RuleId> = rules.into_iter().map(RuleId).chain(more).collect();
+                rules.sort_unstable();
+                rules.dedup();
+                Answer::No(Reason { rules })
+            }
+            Outcome::NoRoom(explored) => Answer::Undecided(explored),
+        }
+    }
+
+    /// Searches under few rules, walks what was found under all, and takes in what refuses it.
+    pub(super) fn ask(&self, question: &Question<'_>, scratch: &mut Scratch) -> Outcome {
+        let mut rules = question.first_rules(scratch);
+        loop {
+            let problem = Problem::new(question.setting, &question.goal, Rules::These(&rules), scratch);
+            let start = question.encode(&problem);
+            let (found, states) = search(&problem, &start, &mut scratch.estimator, question.states_max);
+            let explored = Explored { states, rules: problem.cells.len() };
+            let (way, is_shortest) = match found {
+                Found::Way(way, is_shortest) => (way, is_shortest),
+                Found::None => {
+                    return Outcome::None(problem.cells.iter().map(|cell| cell.rule).collect(), states);
+                }
+                Found::NoRoom => return Outcome::NoRoom(explored),
+            };
+            let labels = question.names(&problem, &way);
+            let mut session = Session::from(self.system, question.setting.without, question.from.clone());
+            let Err(refusing) = session.walk(&labels) else {
+                let is_shown = question.is_refused_at_last(&labels);
+                return if is_shown { Outcome::Way(labels, is_shortest) } else { Outcome::NoRoom(explored) };
+            };
+            let known = rules.len();
+            rules.extend(refusing.into_iter().map(|rule| rule.0));
+            rules.sort_unstable();
+            rules.dedup();
+            // A rule that was taken in cannot refuse; should it ever, nothing was found out.
+            if rules.len() == known || !is_shortest {
+                return Outcome::NoRoom(explored);
+            }
+        }
+    }
+}
+
+impl Question<'_> {
+    fn encode(&self, problem: &Problem) -> Vec<u64> {
+        problem.encode(|cell| self.from.value(self.setting.system, cell.rule), self.monitor)
+    }
+
+    fn watcher(&self) -> Option<&Monitor> {
+        match &self.goal {
+            Goal::Call(_) => None,
+            Goal::Violate(monitor) => Some(monitor),
+        }
+    }
+
+    /// Whether the rule that watches, if there is one, refuses the last label and no other.
+    fn is_refused_at_last(&self, labels: &[Label]) -> bool {
+        let Some(Monitor { cell, .. }) = self.watcher() else { return true };
+        let Some((last, before)) = labels.split_last() else { return false };
+        let value = before.iter().try_fold(self.monitor, |value, label| cell.step(value, *label));
+        value.is_some_and(|value| cell.step(value, *last).is_none())
+    }
+
+    pub(super) fn names(&self, problem: &Problem, way: &[usize]) -> Vec<Label> {
+        let mut positions: Vec<usize> = way.iter().map(|label| problem.labels.at(*label)).collect();
+        if let (Goal::Call(goals), Some(last)) = (&self.goal, positions.last_mut()) {
+            // A label that stands in for a goal asks for the same: the goal itself can be the end.
+            let goal = goals.iter().find(|goal| self.setting.stand_in(**goal, None) == *last);
+            *last = goals.iter().find(|goal| *goal == last).or(goal).copied().unwrap_or(*last);
+        }
+        positions.into_iter().map(|position| self.setting.name(position, self.watcher())).collect()
+    }
+
+    /// The least number of labels to the goal as far as the first rules tell; none if it is out of reach.
+    pub(super) fn estimate(&self, scratch: &mut Scratch) -> (Option<u64>, Vec<usize>) {
+        let rules = self.first_rules(scratch);
+        let problem = Problem::new(self.setting, &self.goal, Rules::These(&rules), scratch);
+        let start = self.encode(&problem);
+        let rules = problem.cells.iter().map(|cell| cell.rule).collect();
+        (scratch.estimator.estimate(&problem, &start), rules)
+    }
+
+    /// The rules that stand between the start and the goal whatever way is taken.
+    fn first_rules(&self, scratch: &mut Scratch) -> Vec<usize> {
+        let system = self.setting.system;
+        let mut rules = Vec::new();
+        let (labels, cells) = (&mut scratch.seen_labels, &mut scratch.seen_rules);
+        labels.clear(system.labels().len());
+        cells.clear(system.cells.len());
+        let mut open: Vec<usize> = match &self.goal {
+            Goal::Call(goals) => self.sole(goals.iter().copied()).into_iter().collect(),
+            Goal::Violate(monitor) => {
+                let needs: Vec<usize> = system.positions(&monitor.cell.needs).collect();
+                let are_known = needs.len() == monitor.cell.needs.len();
+                self.sole(needs.into_iter()).filter(|_| are_known).into_iter().collect()
+            }
+        };
+        while let Some(label) = open.pop() {
+            if labels.get(label).is_some() {
+                continue;
+            }
+            labels.set(label, 0);
+            for touch in system.touches(label) {
+                let Some(cell) = system.cells.get(touch.rule) else { continue };
+                let value = self.from.value(system, touch.rule);
+                let is_obstacle = value == 0 || self.counts && touch.role.loses();
+                if !touch.role.needs()
+                    || !is_obstacle
+                    || Some(touch.rule) == self.setting.without
+                    || cells.get(touch.rule).is_some()
+                {
+                    continue;
+                }
+                cells.set(touch.rule, 0);
+                rules.push(touch.rule);
+                if rules.len() >= FIRST_RULES_MAX {
+                    return rules;
+                }
+                open.extend(self.sole(system.positions(&cell.gains)));
+            }
+        }
+        rules
+    }
+
+    /// The one label that stands in for all of these, if there is one.
+    fn sole(&self, labels: impl Iterator<Item = usize>) -> Option<usize> {
+        let mut labels = labels.map(|label| self.setting.stand_in(label, self.watcher()));
+        let first = labels.next()?;
+        labels.all(|label| label == first).then_some(first)
+    }
+
+    /// Leaves out of a reason what is not needed for it.
+    fn least_reason(&self, mut rules: Vec<usize>, states: usize, scratch: &mut Scratch) -> Vec<usize> {
+        if rules.len() > REASON_TRIED_MAX {
+            return rules;
+        }
+        // Fewer rules show the same in hardly more states, or not at all.
+        let states_max = (2 * states + 8).min(REASON_STATES_MAX);
+        for rule in rules.clone() {
+            let fewer: Vec<usize> = rules.iter().copied().filter(|other| *other != rule).collect();
+            let problem = Problem::new(self.setting, &self.goal, Rules::These(&fewer), scratch);
+            let start = self.encode(&problem);
+            let (found, _) = search(&problem, &start, &mut scratch.estimator, states_max);
+            if let Found::None = found {
+                rules = fewer;
+            }
+        }
+        rules
+    }
+}
+
+/// For each label one that every rule treats at least as well: the first of those that ask and spend the
+/// same. A label that a table knows stands for itself.
+fn better_labels(system: &System) -> Vec<usize> {
+    let mut better: Vec<usize> = (0..system.labels().len()).collect();
+    let mut alike: HashMap<Vec<(usize, bool, bool)>, Vec<usize>, foldhash::fast::RandomState> =
+        HashMap::default();
+    for label in 0..system.labels().len() {
+        let touches = system.touches(label);
+        let is_table = |rule: usize| system.cells.get(rule).is_some_and(super::rule::Cell::is_table);
+        if touches.iter().any(|touch| is_table(touch.rule)) {
+            continue;
+        }
+        let strict = touches.iter().filter(|touch| touch.role.needs() || touch.role.loses());
+        let key: Vec<_> = strict.map(|touch| (touch.rule, touch.role.needs(), touch.role.loses())).collect();
+        if !key.is_empty() {
+            alike.entry(key).or_default().push(label);
+        }
+    }
+    for labels in alike.into_values().filter(|labels| labels.len() > 1) {
+        for label in &labels {
+            let candidates = labels.iter().take(BETTER_TRIED_MAX).copied();
+            let best = candidates.filter(|other| is_at_least(system, *other, *label)).max_by(|one, other| {
+                let gains = |label| system.touches(label).iter().filter(|touch| touch.role.gains()).count();
+                gains(*one).cmp(&gains(*other)).then(other.cmp(one))
+            });
+            better.put(*label, best.unwrap_or(*label));
+        }
+    }
+    better
+}
+
+/// Whether no rule treats the first label worse than the second.
+fn is_at_least(system: &System, one: usize, other: usize) -> bool {
+    let role = |label: usize, rule: usize| {
+        let touches = system.touches(label);
+        let place = touches.binary_search_by_key(&rule, |touch| touch.rule);
+        place.ok().and_then(|place| touches.get(place)).map(|touch| touch.role).unwrap_or_default()
+    };
+    let rules = system.touches(one).iter().chain(system.touches(other)).map(|touch| touch.rule);
+    rules.into_iter().all(|rule| role(one, rule).is_at_least(role(other, rule)))
+}

@@ -1,0 +1,347 @@
+//! Questions about numbers too large to count to.
+//!
+//! To use up a limit of a million, a session goes round in a circle a million times. `exhaust` finds such a
+//! circle by using the limit up a few times and looking whether the rules then stand where they stood before,
+//! counters apart; what the counters lose in a round is multiplied. That the limit can never be used up is
+//! seen by counting demands, or because not even a small one of its kind can be. It does not try every circle:
+//! where those it tries do not last, the question stays undecided.
+
+use super::{
+    answer::{Answer, Explored, Reason, Run, Trace},
+    label::Label,
+    problem::{Goal, Monitor, Scratch, Setting},
+    prover::{Outcome, Prover},
+    rule::{Kind, Rule},
+    state::{Session, State},
+    structure::{RuleId, System},
+};
+
+/// A session that uses up this much has more labels than can be told.
+const COUNT_MAX: u64 = u64::MAX / 2;
+
+/// Most that is counted one by one where it matters for the shortest session.
+const COUNTED_MAX: u64 = 16;
+
+/// What a larger counter is compared with.
+const SMALLER_COUNT: u64 = 8;
+
+/// Most states of the search for the smaller one.
+const SMALLER_STATES_MAX: usize = 5_000;
+
+/// Most circles of a session that are tried.
+const CIRCLES_TRIED_MAX: usize = 8;
+
+/// Most states of the search that comes before the circles.
+const QUICK_STATES_MAX: usize = 2_000;
+
+/// Most rounds in which a circle may close.
+const ROUNDS_MAX: usize = 24;
+
+impl Prover<'_> {
+    /// Is there a session that uses a counter up and then spends once more?
+    pub(super) fn exhaust(
+        &self,
+        setting: Setting<'_>,
+        rule: &Rule,
+        monitor: &Monitor,
+        scratch: &mut Scratch,
+    ) -> Answer {
+        let Kind::Counter { full } = monitor.cell.kind else { return Answer::No(Reason::default()) };
+        if full >= COUNT_MAX {
+            return Answer::Undecided(Explored::default());
+        }
+        if let Some((_, free)) = monitor.labels.iter().find(|(position, label)| {
+            *position >= self.system.labels().len() && monitor.cell.needs.contains(*label)
+        }) {
+            let labels = vec![*free];
+            return Answer::Yes(Trace::new([Run { labels, times: full.saturating_add(1) }], true));
+        }
+        if let Some(stricter) = self.stricter(setting, rule) {
+            return Answer::No(Reason { rules: vec![stricter] });
+        }
+        let from = State::default();
+        let mut question = self.question(setting, Goal::Violate(monitor), &from);
+        (question.monitor, question.counts) = (full, true);
+        let (estimate, rules) = question.estimate(scratch);
+        let Some(estimate) = estimate else {
+            return self.answer(Outcome::None(rules, 1), &question, &[], scratch);
+        };
+        if full > COUNTED_MAX {
+            return self.exhaust_large(setting, rule, monitor, estimate, scratch);
+        }
+        question.states_max = self.bounds.states_max.min(QUICK_STATES_MAX);
+        match self.ask(&question, scratch) {
+            outcome @ (Outcome::Way(_, true) | Outcome::None(..)) => {
+                return self.answer(outcome, &question, &[], scratch);
+            }
+            Outcome::Way(_, false) | Outcome::NoRoom(_) => {}
+        }
+        let pumped = self.pump(setting, rule, monitor, estimate, scratch);
+        if let Some(trace) = pumped.as_ref().filter(|trace| trace.is_shortest()) {
+            return Answer::Yes(trace.clone());
+        }
+        question.states_max = self.bounds.states_max;
+        let outcome = self.ask(&question, scratch);
+        match (outcome, pumped) {
+            (Outcome::NoRoom(_) | Outcome::Way(_, false), Some(trace)) => Answer::Yes(trace),
+            (outcome, _) => self.answer(outcome, &question, &[], scratch),
+        }
+    }
+
+    /// The same for a counter that is not walked down one by one.
+    ///
+    /// If even a much smaller one is never used up, the large one is not. If the smaller one is, the session
+    /// that does it goes round somewhere, and that is where to go round more often.
+    fn exhaust_large(
+        &self,
+        setting: Setting<'_>,
+        rule: &Rule,
+        monitor: &Monitor,
+        estimate: u64,
+        scratch: &mut Scratch,
+    ) -> Answer {
+        if let Some(trace) = self.pump(setting, rule, monitor, estimate, scratch) {
+            return Answer::Yes(trace);
+        }
+        let small = Monitor::new(self.system, &with_count(rule, SMALLER_COUNT));
+        let from = State::default();
+        let mut question = self.question(setting, Goal::Violate(&small), &from);
+        (question.monitor, question.counts) = (SMALLER_COUNT, true);
+        question.states_max = self.bounds.states_max.min(SMALLER_STATES_MAX);
+        let outcome = self.ask(&question, scratch);
+        let widened = match &outcome {
+            Outcome::Way(way, _) => self.widen(
+                setting,
+                rule,
+                monitor,
+                way.split_last().map_or(&[], |(_, way)| way),
+                estimate,
+                scratch,
+            ),
+            Outcome::None(..) | Outcome::NoRoom(_) => None,
+        };
+        match (widened, outcome) {
+            (Some(trace), _) => Answer::Yes(trace),
+            (None, Outcome::Way(way, _)) => Answer::Undecided(Explored { states: way.len(), rules: 0 }),
+            (None, outcome) => self.answer(outcome, &question, &[], scratch),
+        }
+    }
+
+    /// A session that goes round wherever a shorter one does.
+    fn widen(
+        &self,
+        setting: Setting<'_>,
+        rule: &Rule,
+        monitor: &Monitor,
+        way: &[Label],
+        estimate: u64,
+        scratch: &mut Scratch,
+    ) -> Option<Trace> {
+        let alone = System::new(vec![rule.clone()]).ok()?;
+        let mut here = Standing::new(self.system, setting.without, &alone);
+        let mut standings = vec![here.clone()];
+        for label in way {
+            here.session.walk(&[*label]).ok()?;
+            here.counter.walk(&[*label]).ok()?;
+            standings.push(here.clone());
+        }
+        let mut circles = Vec::new();
+        for (from, before) in standings.iter().enumerate() {
+            for (to, after) in standings.iter().enumerate().skip(from + 1) {
+                if after.is_further_on(before) {
+                    let cost = (to - from) as u64 * 1_000 / (before.left() - after.left());
+                    circles.push((cost, to - from, from));
+                }
+            }
+        }
+        circles.sort_unstable();
+        circles.into_iter().take(CIRCLES_TRIED_MAX).find_map(|(_, length, from)| {
+            let (before, rest) = way.split_at_checked(from)?;
+            let (round, _) = rest.split_at_checked(length)?;
+            let mut climb = Climb::new(standings.get(from + length)?.clone());
+            climb.labels.extend_from_slice(before);
+            climb.go_round(round.to_vec());
+            self.climb(climb, standings.first()?, setting, monitor, estimate, scratch)
+        })
+    }
+
+    /// A limit of the system that is used up before this one, as can be seen by comparing the two.
+    fn stricter(&self, setting: Setting<'_>, rule: &Rule) -> Option<RuleId> {
+        let spend = match rule {
+            Rule::Limit { spend, .. } | Rule::LimitPer { spend, .. } => spend,
+            _ => return None,
+        };
+        let first = self.system.positions(spend).next()?;
+        let mut others = self.system.touches(first).iter().map(|touch| touch.rule);
+        let is_stricter = |other: usize| {
+            Some(other) != setting.without
+                && self.system.rules().get(other).is_some_and(|other| is_stricter(other, rule))
+        };
+        others.find(|other| is_stricter(*other)).map(RuleId)
+    }
+
+    /// A session that goes round until the counter is used up.
+    fn pump(
+        &self,
+        setting: Setting<'_>,
+        rule: &Rule,
+        monitor: &Monitor,
+        estimate: u64,
+        scratch: &mut Scratch,
+    ) -> Option<Trace> {
+        let alone = System::new(vec![rule.clone()]).ok()?;
+        let start = Standing::new(self.system, setting.without, &alone);
+        self.climb(Climb::new(start.clone()), &start, setting, monitor, estimate, scratch)
+    }
+
+    /// The same from where a session stands, for a rule of the system that was taken out.
+    pub(super) fn pump_from(
+        &self,
+        from: &State,
+        id: usize,
+        setting: Setting<'_>,
+        scratch: &mut Scratch,
+    ) -> Option<Trace> {
+        let rule = self.system.rules().get(id)?;
+        let alone = System::new(vec![rule.clone()]).ok()?;
+        let start = Standing {
+            session: Session::from(self.system, setting.without, from.clone()),
+            counter: Session::from(&alone, None, State::of_one(&alone, from.value(self.system, id))),
+        };
+        let monitor = Monitor::new(self.system, rule);
+        self.climb(Climb::new(start.clone()), &start, setting, &monitor, 0, scratch)
+    }
+
+    /// Goes on by the shortest way to spend once more; wherever that closes a circle, round and round for as
+    /// long as everything lasts.
+    fn climb(
+        &self,
+        mut climb: Climb<'_>,
+        start: &Standing<'_>,
+        setting: Setting<'_>,
+        monitor: &Monitor,
+        estimate: u64,
+        scratch: &mut Scratch,
+    ) -> Option<Trace> {
+        let goals: Vec<usize> = self.system.positions(&monitor.cell.needs).collect();
+        for _ in 0..ROUNDS_MAX {
+            climb.close_circle();
+            climb.past.push((climb.here.clone(), climb.labels.len()));
+            let from = climb.here.session.state.clone();
+            let mut question = self.question(setting, Goal::Call(&goals), &from);
+            question.states_max = self.bounds.states_max.min(QUICK_STATES_MAX);
+            let Outcome::Way(way, _) = self.ask(&question, scratch) else { return None };
+            climb.here.session.walk(&way).ok()?;
+            climb.labels.extend_from_slice(&way);
+            if climb.here.counter.walk(&way).is_err() {
+                climb.runs.push(Run { labels: climb.labels, times: 1 });
+                let trace = Trace::new(climb.runs, false);
+                let is_shortest = trace.len() == estimate && estimate < u64::MAX;
+                return start.clone().refuses_last_of(&trace).then(|| trace.proved_shortest(is_shortest));
+            }
+        }
+        None
+    }
+}
+
+/// A session on its way to use a counter up.
+struct Climb<'a> {
+    here: Standing<'a>,
+    runs: Vec<Run>,
+    /// What came after the runs.
+    labels: Vec<Label>,
+    /// Where it stood after so many of those.
+    past: Vec<(Standing<'a>, usize)>,
+}
+
+impl<'a> Climb<'a> {
+    fn new(here: Standing<'a>) -> Self {
+        Self { here, runs: Vec::new(), labels: Vec::new(), past: Vec::new() }
+    }
+
+    /// If it stands where it stood before, but for counters: goes round from there.
+    fn close_circle(&mut self) {
+        let length =
+            self.past.iter().rev().find(|(past, _)| self.here.is_further_on(past)).map(|past| past.1);
+        if let Some(length) = length {
+            let round = self.labels.split_off(length);
+            self.go_round(round);
+        }
+    }
+
+    /// Goes round for as long as it is possible, after having gone round once.
+    fn go_round(&mut self, round: Vec<Label>) {
+        let times = self.here.go_round(&round).saturating_add(1);
+        self.runs.push(Run { labels: std::mem::take(&mut self.labels), times: 1 });
+        self.runs.push(Run { labels: round, times });
+        self.past.clear();
+    }
+}
+
+/// Where the rules stand, and the counter that is to be used up.
+#[derive(Clone)]
+struct Standing<'a> {
+    session: Session<'a>,
+    counter: Session<'a>,
+}
+
+impl<'a> Standing<'a> {
+    fn new(system: &'a System, without: Option<usize>, counter: &'a System) -> Self {
+        Self { session: Session::new(system, without), counter: Session::new(counter, None) }
+    }
+
+    /// How much is left of the counter.
+    fn left(&self) -> u64 {
+        self.counter.state.value(self.counter.system(), 0)
+    }
+
+    /// Whether a session from here is walked to its end, and the counter refuses just its last label.
+    fn refuses_last_of(mut self, trace: &Trace) -> bool {
+        let walk = |session: &mut Session<'_>, trace: &Trace| {
+            trace.runs().iter().try_for_each(|run| session.repeat(&run.labels, run.times)).is_ok()
+        };
+        walk(&mut self.session, trace)
+            && walk(&mut self.counter.clone(), &trace.without_last())
+            && !walk(&mut self.counter, trace)
+    }
+
+    /// Whether only counters differ, and there is less left of the one in question.
+    fn is_further_on(&self, before: &Self) -> bool {
+        self.left() < before.left() && self.session.differs_in_counters_only(&before.session.state)
+    }
+
+    /// Goes round for as long as it is possible, and says how often.
+    fn go_round(&mut self, round: &[Label]) -> u64 {
+        let (lasts, _) = self.counter.clone().repeat_while_possible(round, u64::MAX);
+        let (times, _) = self.session.repeat_while_possible(round, lasts);
+        let (times, _) = self.counter.repeat_while_possible(round, times);
+        times
+    }
+}
+
+/// The same limit with another count.
+fn with_count(rule: &Rule, count: u64) -> Rule {
+    match rule {
+        Rule::Limit { spend, .. } => Rule::Limit { spend: spend.clone(), count },
+        Rule::LimitPer { spend, refill, .. } => {
+            Rule::LimitPer { spend: spend.clone(), count, refill: refill.clone() }
+        }
+        other => other.clone(),
+    }
+}
+
+/// Whether whatever the second limit refuses, the first refuses too.
+fn is_stricter(one: &Rule, other: &Rule) -> bool {
+    let is_within = |small: &super::label::LabelSet, large: &super::label::LabelSet| {
+        small.iter().all(|label| large.contains(label))
+    };
+    let (Rule::Limit { spend, count } | Rule::LimitPer { spend, count, .. }) = other else { return false };
+    match one {
+        Rule::Limit { spend: all, count: fewer } => is_within(spend, all) && fewer <= count,
+        Rule::LimitPer { spend: all, count: fewer, refill } => {
+            let Rule::LimitPer { refill: refills, .. } = other else { return false };
+            is_within(spend, all) && fewer <= count && is_within(refill, refills)
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,355 @@
+//! The system itself, and what can be seen in its structure without any search.
+//!
+//! [`System`] holds the rules and an index from labels to the rules that know them. In linear time it gives
+//! [`System::components`], [`System::cycles`] and the labels that can never happen because of what they wait
+//! for. What needs a search is in the prover.
+
+use hashbrown::HashMap;
+
+use super::{
+    dense::At,
+    label::{Label, LabelSet},
+    rule::{Cell, Kind, Role, Rule},
+};
+
+/// Most rules of one system.
+pub const RULES_MAX: usize = 1 << 18;
+
+/// Which rule of a system: its place in the list.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RuleId(pub usize);
+
+/// Rules that hold together.
+#[derive(Clone, Debug)]
+pub struct System {
+    rules: Vec<Rule>,
+    pub(super) cells: Vec<Cell>,
+    /// In ascending order; everything inside works with positions in here.
+    labels: Vec<Label>,
+    /// For each label where its touches begin, and one more.
+    touches_from: Vec<usize>,
+    touches: Vec<Touch>,
+}
+
+/// A rule that knows a label.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Touch {
+    pub(super) rule: usize,
+    pub(super) role: Role,
+}
+
+/// There are more than [`RULES_MAX`] rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0} rules are more than the {RULES_MAX} that can be looked at together")]
+pub struct TooManyRules(usize);
+
+/// Rules and labels that have nothing to do with all others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Component {
+    /// In ascending order.
+    pub rules: Vec<RuleId>,
+    /// In ascending order.
+    pub labels: Vec<Label>,
+}
+
+/// Requirements that wait for each other in a circle.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cycle {
+    /// Each label waits for the next one because of the rule beside it, the last one for the first.
+    pub waits: Vec<(Label, RuleId)>,
+    /// All labels that wait for each other in this knot; the waits above are a shortest way round.
+    pub labels: Vec<Label>,
+}
+
+impl System {
+    /// Takes rules together.
+    pub fn new(rules: Vec<Rule>) -> Result<Self, TooManyRules> {
+        if rules.len() > RULES_MAX {
+            return Err(TooManyRules(rules.len()));
+        }
+        let cells: Vec<Cell> = rules.iter().map(Cell::new).collect();
+        let mut known: Vec<(Label, usize)> = Vec::with_capacity(rules.len() * 3);
+        for (rule, cell) in cells.iter().enumerate() {
+            known.extend(cell.alphabet().iter().map(|label| (label, rule)));
+        }
+        known.sort_unstable();
+        let (mut labels, mut touches_from) = (Vec::new(), Vec::new());
+        let mut touches = Vec::with_capacity(known.len());
+        for (label, rule) in known {
+            if labels.last() != Some(&label) {
+                labels.push(label);
+                touches_from.push(touches.len());
+            }
+            let role = cells.get(rule).map(|cell| cell.role(label)).unwrap_or_default();
+            touches.push(Touch { rule, role });
+        }
+        touches_from.push(touches.len());
+        Ok(Self { rules, cells, labels, touches_from, touches })
+    }
+
+    /// The rules in order.
+    pub fn rules(&self) -> &[Rule] {
+        &self.rules
+    }
+
+    /// Every label that some rule knows, in ascending order.
+    pub fn labels(&self) -> &[Label] {
+        &self.labels
+    }
+
+    /// The position of a label, if some rule knows it.
+    pub(super) fn position(&self, label: Label) -> Option<usize> {
+        self.labels.binary_search(&label).ok()
+    }
+
+    pub(super) fn touches(&self, position: usize) -> &[Touch] {
+        let (from, to) = (self.touches_from.get(position), self.touches_from.get(position + 1));
+        let range = from.zip(to).and_then(|(from, to)| self.touches.get(*from..*to));
+        range.unwrap_or_default()
+    }
+
+    pub(super) fn positions<'a>(&'a self, labels: &'a LabelSet) -> impl Iterator<Item = usize> + 'a {
+        labels.iter().filter_map(|label| self.position(label))
+    }
+
+    /// Rules and labels that have to do with each other, in the order of their first rule.
+    pub fn components(&self) -> Vec<Component> {
+        let mut parents: Vec<usize> = (0..self.rules.len()).collect();
+        for position in 0..self.labels.len() {
+            let touches = self.touches(position);
+            for (one, other) in touches.iter().zip(touches.iter().skip(1)) {
+                let (one, other) = (root(&mut parents, one.rule), root(&mut parents, other.rule));
+                parents.put(one.max(other), one.min(other));
+            }
+        }
+        let mut place = vec![usize::MAX; self.rules.len()];
+        let mut components: Vec<Component> = Vec::new();
+        for rule in 0..self.rules.len() {
+            let root = root(&mut parents, rule);
+            if root == rule {
+                place.put(rule, components.len());
+                components.push(Component { rules: Vec::new(), labels: Vec::new() });
+            }
+            if let Some(component) = components.get_mut(place.at(root)) {
+                component.rules.push(RuleId(rule));
+            }
+        }
+        for (position, label) in self.labels.iter().enumerate() {
+            let first = self.touches(position).first().map(|touch| root(&mut parents, touch.rule));
+            if let Some(component) = first.and_then(|root| components.get_mut(place.at(root))) {
+                component.labels.push(*label);
+            }
+        }
+        components
+    }
+
+    /// Requirements that wait for each other in a circle: nothing on the circle can ever happen.
+    pub fn cycles(&self) -> Vec<Cycle> {
+        let waiting = Waiting::new(self);
+        let knots = knots(self.labels.len(), |label| waiting.waits_for(label).map(|(next, _)| next));
+        let mut cycles: Vec<_> = knots.iter().filter_map(|knot| waiting.shortest_way_round(knot)).collect();
+        cycles.sort_by(|one, other| one.labels.cmp(&other.labels));
+        cycles
+    }
+}
+
+fn root(parents: &mut [usize], mut member: usize) -> usize {
+    while parents.at(member) != member {
+        let parent = parents.at(member);
+        parents.put(member, parents.at(parent));
+        member = parent;
+    }
+    member
+}
+
+/// Which labels can never happen because of what they wait for, whatever else the rules do.
+///
+/// A label outside is not yet callable: limits and rules that forbid are not looked at.
+pub(super) struct Waiting<'a> {
+    system: &'a System,
+    /// For each label how many of its rules wait for something that is not known to be callable.
+    unmet: Vec<u32>,
+}
+
+impl<'a> Waiting<'a> {
+    pub(super) fn new(system: &'a System) -> Self {
+        let mut unmet: Vec<u32> = vec![0; system.labels.len()];
+        let mut is_met = vec![false; system.cells.len()];
+        for (rule, cell) in system.cells.iter().enumerate() {
+            match &cell.kind {
+                Kind::Bit { start: false } => {
+                    for label in system.positions(&cell.needs) {
+                        unmet.change(label, |count| count + 1);
+                    }
+                }
+                Kind::Table(table) => {
+                    for label in cell.alphabet().iter() {
+                        let is_refused = table.letter(label).is_some_and(|letter| !letter.passes);
+                        let label = system.position(label).unwrap_or(usize::MAX);
+                        unmet.change(label, |count| count + u32::from(is_refused));
+                    }
+                }
+                Kind::Bit { start: true } | Kind::Counter { .. } => is_met.put(rule, true),
+            }
+        }
+        let mut open: Vec<usize> = (0..unmet.len()).filter(|label| unmet.at(*label) == 0).collect();
+        while let Some(label) = open.pop() {
+            for touch in system.touches(label) {
+                if !touch.role.gains() || is_met.at(touch.rule) {
+                    continue;
+                }
+                is_met.put(touch.rule, true);
+                let needs = system.cells.get(touch.rule).map(|cell| &cell.needs);
+                for needing in needs.into_iter().flat_map(|needs| system.positions(needs)) {
+                    unmet.change(needing, |count| count - 1);
+                    if unmet.at(needing) == 0 {
+                        open.push(needing);
+                    }
+                }
+            }
+        }
+        Self { system, unmet }
+    }
+
+    pub(super) fn is_dead(&self, position: usize) -> bool {
+        self.unmet.at(position) > 0
+    }
+
+    /// The rules that together keep a dead label from ever happening.
+    pub(super) fn why_dead(&self, position: usize) -> Vec<RuleId> {
+        let (mut rules, mut seen, mut open) = (Vec::new(), vec![position], vec![position]);
+        while let Some(label) = open.pop() {
+            let Some((rule, nexts)) = self.obstacle(label) else { continue };
+            rules.push(rule);
+            for next in nexts {
+                if !seen.contains(&next) {
+                    seen.push(next);
+                    open.push(next);
+                }
+            }
+        }
+        rules.sort_unstable();
+        rules.dedup();
+        rules
+    }
+
+    /// A rule that a dead label will never satisfy, and the dead labels that would satisfy it; one that
+    /// waits for as little as possible.
+    fn obstacle(&self, label: usize) -> Option<(RuleId, Vec<usize>)> {
+        let blocks = self.system.touches(label).iter().filter_map(|touch| {
+            let cell = self.system.cells.get(touch.rule)?;
+            let gains = || self.system.positions(&cell.gains);
+            let blocks = match &cell.kind {
+                Kind::Bit { start: false } => touch.role.needs() && gains().all(|gain| self.is_dead(gain)),
+                Kind::Bit { start: true } | Kind::Counter { .. } => false,
+                Kind::Table(table) => {
+                    let name = self.system.labels.get(label).copied()?;
+                    table.letter(name).is_some_and(|letter| !letter.passes)
+                }
+            };
+            blocks.then(|| (RuleId(touch.rule), gains().collect::<Vec<_>>()))
+        });
+        blocks.min_by_key(|(_, nexts)| nexts.len())
+    }
+
+    /// The dead labels that a dead label waits for, each with the rule that makes it wait.
+    fn waits_for(&self, label: usize) -> impl Iterator<Item = (usize, RuleId)> + '_ {
+        let system = self.system;
+        let touches = if self.is_dead(label) { system.touches(label) } else { &[] };
+        let unset = move |touch: &&Touch| {
+            let cell = system.cells.get(touch.rule);
+            let cell = cell.filter(|cell| matches!(cell.kind, Kind::Bit { start: false }));
+            touch.role.needs()
+                && cell.is_some_and(|cell| system.positions(&cell.gains).all(|gain| self.is_dead(gain)))
+        };
+        touches.iter().filter(unset).flat_map(move |touch| {
+            let gains = system.cells.get(touch.rule).map(|cell| system.positions(&cell.gains));
+            gains.into_iter().flatten().map(|gain| (gain, RuleId(touch.rule)))
+        })
+    }
+
+    fn shortest_way_round(&self, knot: &[usize]) -> Option<Cycle> {
+        let start = *knot.first()?;
+        let mut found: HashMap<usize, (usize, RuleId), foldhash::fast::FixedState> = HashMap::default();
+        let mut order = vec![start];
+        let mut next = 0;
+        while !found.contains_key(&start) {
+            let label = *order.get(next)?;
+            next += 1;
+            for (wanted, rule) in
+                self.waits_for(label).filter(|(wanted, _)| knot.binary_search(wanted).is_ok())
+            {
+                if !found.contains_key(&wanted) {
+                    found.insert(wanted, (label, rule));
+                    order.push(wanted);
+                }
+            }
+        }
+        let mut waits = Vec::new();
+        let mut label = start;
+        loop {
+            let (before, rule) = *found.get(&label)?;
+            waits.push((*self.system.labels.get(before)?, rule));
+            label = before;
+            if label == start {
+                break;
+            }
+        }
+        waits.reverse();
+        let labels = knot.iter().filter_map(|label| self.system.labels.get(*label)).copied().collect();
+        Some(Cycle { waits, labels })
+    }
+}
+
+/// The sets of nodes that reach each other (Tarjan), those that reach only themselves by no edge left out;
+/// each in ascending order.
+fn knots<I: Iterator<Item = usize>>(nodes: usize, edges: impl Fn(usize) -> I) -> Vec<Vec<usize>> {
+    const UNSEEN: usize = usize::MAX;
+    let (mut index, mut low) = (vec![UNSEEN; nodes], vec![0_usize; nodes]);
+    let mut is_open = vec![false; nodes];
+    let (mut stack, mut knots, mut count) = (Vec::new(), Vec::new(), 0);
+    for start in 0..nodes {
+        if index.at(start) != UNSEEN {
+            continue;
+        }
+        let mut path: Vec<(usize, I, bool)> = Vec::new();
+        let mut enter = Some(start);
+        loop {
+            if let Some(node) = enter.take() {
+                index.put(node, count);
+                low.put(node, count);
+                count += 1;
+                stack.push(node);
+                is_open.put(node, true);
+                path.push((node, edges(node), false));
+            }
+            let Some((node, nexts, is_loop)) = path.last_mut() else { break };
+            let node = *node;
+            if let Some(next) = nexts.next() {
+                *is_loop |= next == node;
+                if index.at(next) == UNSEEN {
+                    enter = Some(next);
+                } else if is_open.at(next) {
+                    low.change(node, |low| low.min(index.at(next)));
+                }
+                continue;
+            }
+            let is_loop = *is_loop;
+            path.pop();
+            if let Some((before, ..)) = path.last() {
+                let lowest = low.at(node);
+                low.change(*before, |low| low.min(lowest));
+            }
+            if low.at(node) == index.at(node) {
+                let from = stack.iter().rposition(|open| *open == node).unwrap_or(stack.len());
+                let mut knot = stack.split_off(from);
+                knot.iter().for_each(|member| is_open.put(*member, false));
+                if knot.len() > 1 || is_loop {
+                    knot.sort_unstable();
+                    knots.push(knot);
+                }
+            }
+        }
+    }
+    knots
+}
