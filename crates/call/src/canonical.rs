@@ -14,6 +14,14 @@ pub fn canonical_json(input: &Map<String, Value>) -> String {
     text
 }
 
+/// Any value as text, in the same way.
+#[must_use]
+pub fn canonical_text(value: &Value) -> String {
+    let mut text = String::new();
+    write(value, &mut text);
+    text
+}
+
 // Recursion is bounded: `serde_json` refuses to read anything nested deeper than 128.
 fn write(value: &Value, text: &mut String) {
     match value {

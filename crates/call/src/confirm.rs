@@ -7,7 +7,8 @@
 
 use rable::{ListOperator, Node, NodeKind};
 
-use crate::script::Script;
+use crate::launchers::is_launched;
+use crate::script::{Command, Script};
 
 /// The longest script that is vouched for, in commands.
 const COMMANDS_MAX: usize = 32;
@@ -69,11 +70,13 @@ const SYSTEM_FOLDERS: [&str; 6] =
 /// seen in it.
 pub(crate) fn confirm(script: &mut Script, nodes: &[Node]) {
     let Some(links) = plain_list(nodes) else { return };
+    let heads = heads(script);
     // One listed command for each link: nothing hides in a substitution, and no wrapper runs several.
-    if script.opaque || links.len() != script.commands.len() {
+    if script.opaque || links.len() != heads.len() {
         return;
     }
-    let is_spoilt = links.iter().zip(&script.commands).enumerate().any(|(at, (link, command))| {
+    let listed = heads.iter().filter_map(|at| script.commands.get(*at));
+    let is_spoilt = links.iter().zip(listed).enumerate().any(|(at, (link, command))| {
         // What the last command sets, nobody reads.
         let is_followed = at + 1 < links.len();
         let spoils =
@@ -85,7 +88,7 @@ pub(crate) fn confirm(script: &mut Script, nodes: &[Node]) {
     }
     // From the end: what is joined by `&&` up to whatever separates.
     let mut joined_by = None;
-    for (link, command) in links.iter().zip(&mut script.commands).rev() {
+    for (link, at) in links.iter().zip(heads).rev() {
         match (joined_by, link.operator) {
             (None, None | Some(ListOperator::Semi)) | (Some(()), Some(ListOperator::And)) => {}
             (Some(()), Some(ListOperator::Or)) => {
@@ -96,14 +99,30 @@ pub(crate) fn confirm(script: &mut Script, nodes: &[Node]) {
             _ => return,
         }
         joined_by = Some(());
-        command.is_confirmed = command.is_trusted();
+        if let Some(command) = script.commands.get_mut(at) {
+            command.is_confirmed = command.is_trusted();
+        }
     }
+}
+
+/// Which of the listed commands stand for themselves. What a launcher starts is listed right after it, and is
+/// proved only as the launcher's: `npx cp` may be any program.
+fn heads(script: &Script) -> Vec<usize> {
+    let before = std::iter::once(None).chain(script.commands.iter().map(Some));
+    let pairs = script.commands.iter().zip(before).enumerate();
+    let is_head = |(command, before): &(&Command, Option<&Command>)| {
+        before.is_none_or(|before| !is_launched(command, before))
+    };
+    pairs.filter(|(_, pair)| is_head(pair)).map(|(at, _)| at).collect()
 }
 
 /// Marks a command that was given as words, and so without a shell that could come between.
 pub(crate) fn confirm_words(script: &mut Script, words: &[String]) {
     let written: Vec<&str> = words.iter().map(String::as_str).collect();
-    if let ([command], false) = (script.commands.as_mut_slice(), script.opaque) {
+    if script.opaque || heads(script).len() != 1 {
+        return;
+    }
+    if let Some(command) = script.commands.first_mut() {
         command.is_confirmed = is_direct(&written, &command.text_with_path) && command.is_trusted();
     }
 }
@@ -245,6 +264,15 @@ mod tests {
             ("timeout --help cp a b", &[]),
             ("nice sudo cp a b", &["cp"]),
             ("sudo dd if=a of=b", &["dd"]),
+            // Launchers are proved, what they start is not.
+            ("uv run pytest", &["uv"]),
+            ("cd x && timeout 5 uv run npx jest -q && ls", &["cd", "uv", "ls"]),
+            ("npx cp a b", &["npx"]),
+            ("npx cp a b || true", &[]),
+            ("npx -c 'cp a b'", &[]),
+            ("uv run bash -c 'cp a b || true'", &[]),
+            ("uv run find . -exec cp a b ';'", &[]),
+            ("npx cp $(cp a b)", &[]),
             // Another program of that name.
             ("./cp a b", &[]),
             ("/tmp/bin/cp a b", &[]),
@@ -277,6 +305,8 @@ mod tests {
         assert_eq!(proved(&["bash", "-lc", "cp a b"]), 1);
         assert_eq!(proved(&["bash", "-lc", "cp a b || true"]), 0);
         assert_eq!(proved(&["./cp", "a", "b"]), 0);
+        assert_eq!(proved(&["uv", "run", "cp", "a", "b"]), 1);
+        assert_eq!(proved(&["uv", "run", "sh", "-c", "cp a b || true"]), 0);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! A [`Call`] says what an agent asks for; [`read_script`] and [`read_words`] say which commands it would
 //! run, [`paths`] and [`hosts`] which places it touches, [`Selector`] what stands in one of its fields,
-//! [`sensitive`] what in it is not for everybody's eyes, and [`canonical_json`] gives equal inputs equal text. Whatever cannot be known is said as a doubt, never
+//! [`sensitive`] what in it is not for everybody's eyes, [`says_failure`] how a result ended, and [`canonical_json`] gives equal inputs equal text. Whatever cannot be known is said as a doubt, never
 //! guessed away. There are no rules in here, no sessions and no I/O: a path is read as text, not looked up,
 //! unless a door lends its eyes.
 
@@ -13,7 +13,9 @@ mod environment;
 mod glob;
 mod hosts;
 mod interpreters;
+mod launchers;
 mod links;
+mod outcome;
 pub mod path;
 mod paths;
 mod reader;
@@ -23,6 +25,7 @@ mod script;
 mod sed;
 mod selector;
 pub mod sensitive;
+mod tools;
 mod unread;
 mod unwrap;
 mod variables;
@@ -32,13 +35,16 @@ mod wrappers;
 mod written;
 
 pub use call::{About, Call, Time};
-pub use canonical::canonical_json;
+pub use canonical::{canonical_json, canonical_text};
 pub use hosts::{Host, HostDoubt, HostPattern, Hosts, Reach, TouchedHost, hosts};
+pub use launchers::launched_at;
 pub use links::Links;
+pub use outcome::says_failure;
 pub use paths::{Access, Files, Paths, Spot, TouchedPath, paths};
 pub use reading::{Place, Reading, Unseen, may_hold_a_script};
 pub use script::{
     Command, Known, Redirection, RedirectionKind, Script, Word, is_script_field, read_script, read_words,
 };
 pub use selector::{Selected, Selector, SelectorError};
+pub use tools::{may_answer_early, may_run_another, reads_one_file, runs_nothing};
 pub use visible::visible;

@@ -69,6 +69,9 @@ const FOLDER_FIELDS: &[&str] =
 const FILE_PROGRAMS: &[(&str, Access)] = &[
     ("cat", Access::Reads),
     ("tac", Access::Reads),
+    ("nl", Access::Reads),
+    ("bat", Access::Reads),
+    ("batcat", Access::Reads),
     ("less", Access::Reads),
     ("more", Access::Reads),
     ("head", Access::Reads),

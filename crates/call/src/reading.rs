@@ -10,7 +10,7 @@ use std::fmt;
 use serde_json::{Map, Value};
 
 use crate::call::Call;
-use crate::script::{Script, is_script_field, read_script, read_words};
+use crate::script::{Script, is_script_field, read_script, read_words, shell_script};
 use crate::selector::{Selector, Step};
 
 /// The most values of one input that are looked at, and how deep they may be nested.
@@ -124,6 +124,23 @@ impl Reading<'_> {
     pub fn scripts(&self) -> impl Iterator<Item = (&Selector, &Script)> {
         self.scripts.iter().map(|read| (&read.selector, &read.script))
     }
+
+    /// The same, each with its text: a command that is given as a list of words as a shell would be given it.
+    pub fn script_texts(&self) -> impl Iterator<Item = (&str, &Script)> {
+        self.scripts.iter().map(|read| (&*read.source, &read.script))
+    }
+
+    /// The strings of the call that are in no script field.
+    pub fn strings(&self) -> impl Iterator<Item = (&Selector, &str)> {
+        let strings = self.texts.iter().filter(|text| text.kind == TextKind::String);
+        strings.map(|text| (&text.selector, &*text.text))
+    }
+
+    /// Why some of the call was not looked at, or not understood.
+    #[must_use]
+    pub fn unseen(&self) -> &[Unseen] {
+        &self.unseen
+    }
 }
 
 /// Whether a field of this name may hold a script or a command, though not by custom: `commands`, `build-script`,
@@ -211,7 +228,7 @@ impl<'a> Walk<'a, '_> {
         match value {
             Value::String(text) => self.read(Cow::Borrowed(text), read_script),
             Value::Array(_) => match strings(value) {
-                Some(words) => self.read(Cow::Owned(words.join(" ")), |_| read_words(&words)),
+                Some(words) => self.read(Cow::Owned(text_of_words(&words)), |_| read_words(&words)),
                 None => self.value(value, key),
             },
             other => self.value(other, key),
@@ -230,8 +247,12 @@ impl<'a> Walk<'a, '_> {
             return false;
         };
         let words: Vec<String> = std::iter::once(program.clone()).chain(arguments).collect();
-        self.read(Cow::Owned(words.join(" ")), |_| read_words(&words));
-        program.chars().all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c))
+        self.read(Cow::Owned(text_of_words(&words)), |_| read_words(&words));
+        let is_plain = program.chars().all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c));
+        if !is_plain {
+            self.read(Cow::Owned(words.join(" ")), read_script);
+        }
+        is_plain
     }
 
     fn read(&mut self, source: Cow<'a, str>, read: impl FnOnce(&str) -> Script) {
@@ -249,6 +270,20 @@ impl<'a> Walk<'a, '_> {
     fn selector(&self) -> Selector {
         Selector { steps: self.steps.clone() }
     }
+}
+
+/// A command given as words, as text that a shell reads as the same command: a script that is handed to a shell is
+/// that script, and a word that is not plain is quoted.
+fn text_of_words(words: &[String]) -> String {
+    if let Some(script) = shell_script(words) {
+        return script.to_owned();
+    }
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=@%+,".contains(c);
+    let quoted = |word: &String| match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.clone(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    };
+    words.iter().map(quoted).collect::<Vec<_>>().join(" ")
 }
 
 /// The strings of a list of nothing else.
@@ -323,6 +358,15 @@ mod tests {
         {
             assert!(!may_hold_a_script(key), "{key}");
         }
+    }
+
+    #[test]
+    fn a_command_given_as_words_is_told_as_a_shell_would_read_it() {
+        let text =
+            |words: &[&str]| text_of_words(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>());
+        assert_eq!(text(&["npm", "run", "a:b"]), "npm run a:b");
+        assert_eq!(text(&["echo", "a; rm x", "", "it's"]), r"echo 'a; rm x' '' 'it'\''s'");
+        assert_eq!(text(&["/bin/sh", "-c", "a; b"]), "a; b");
     }
 
     #[test]

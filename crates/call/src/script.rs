@@ -142,12 +142,8 @@ pub fn read_script(text: &str) -> Script {
 /// Reads a command given as a list of words, none of which a shell will touch: `["rm", "-rf", "/"]`.
 #[must_use]
 pub fn read_words(words: &[String]) -> Script {
-    if let [path, "-c" | "-lc", script] = words.iter().map(String::as_str).collect::<Vec<_>>().as_slice()
-        && let shell = path.rsplit('/').next().unwrap_or_default()
-        && is_shell(shell)
-        && is_trusted(path)
-    {
-        // So hosts hand a script to a shell: nothing else stands around it, and its success is the script's.
+    if let Some(script) = shell_script(words) {
+        let shell = words.first().and_then(|path| path.rsplit('/').next()).unwrap_or_default();
         let mut script = read_script(script);
         for command in &mut script.commands {
             command.reached_by.insert(0, format!("{shell} -c"));
@@ -159,6 +155,14 @@ pub fn read_words(words: &[String]) -> Script {
     let mut script = read(bytes, |reader| reader.run(fields.clone(), &Input::Given));
     confirm_words(&mut script, words);
     script
+}
+
+/// The script in words such as `["bash", "-lc", "make"]`. So hosts hand one to a shell: nothing else stands around
+/// it, and its success is the script's.
+pub(crate) fn shell_script(words: &[String]) -> Option<&str> {
+    let [path, option, script] = words else { return None };
+    let shell = path.rsplit('/').next().unwrap_or_default();
+    (matches!(option.as_str(), "-c" | "-lc") && is_shell(shell) && is_trusted(path)).then_some(script)
 }
 
 /// Whether a field of this name holds a script by custom: `command`, `cmd`, `script`, `shell_command`, `bash_command`.

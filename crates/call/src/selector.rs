@@ -104,6 +104,14 @@ impl Selector {
         }
     }
 
+    /// The names on its way, from the outside in; positions and wildcards are left out.
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        self.steps.iter().filter_map(|step| match step {
+            Step::Key(key) => Some(key.as_str()),
+            _ => None,
+        })
+    }
+
     /// What stands there in an object, such as the input of a call.
     #[must_use]
     pub fn select<'a>(&self, object: &'a Map<String, Value>) -> Selected<'a> {
