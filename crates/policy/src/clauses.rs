@@ -52,6 +52,8 @@ pub(crate) struct Clauses {
     pub(crate) has_sandboxes: bool,
     /// The tools that are declared to act.
     pub(crate) acting: Vec<String>,
+    /// Tools that are declared to read and do nothing else.
+    pub(crate) readers: Vec<String>,
     /// The variables of the environment that rules look at.
     pub(crate) variables: Vec<String>,
 }

@@ -11,6 +11,7 @@ use crate::{
     ruleset::draft::Ruleset,
     source::{Source, Span},
     when_then::draft::WhenThen,
+    workflow::DraftWorkflow,
 };
 
 /// Whether a rule acts or only records what it would have done.
@@ -38,6 +39,8 @@ pub struct Draft {
     pub when_then: WhenThen,
     /// What it says as a ruleset.
     pub ruleset: Option<Ruleset>,
+    /// What it says as a workflow.
+    pub workflow: Option<DraftWorkflow>,
 }
 
 /// One rule as written.
@@ -201,6 +204,7 @@ impl Draft {
             scripts: Vec::new(),
             when_then: WhenThen::default(),
             ruleset: None,
+            workflow: None,
         }
     }
 

@@ -1,7 +1,7 @@
 //! Which language a policy file is written in.
 //!
 //! Told by content: a file with a top-level `kind: Net` is a hand-written net, one with `kind: Ruleset` is a
-//! ruleset, a YAML or JSON file without `kind` and with a key such as `rules` has when/then rules, and anything else
+//! ruleset, `kind: Workflow` a workflow, a YAML or JSON file without `kind` and with a key such as `rules` has when/then rules, and anything else
 //! that is not YAML or JSON by name is one statement a line. A file of a language we do not read is an error: a policy
 //! that is not understood must never be taken for an empty one.
 
@@ -11,7 +11,7 @@ use crate::{
     net_file, rules,
     ruleset::{self, CustomNames},
     source::{Source, Span},
-    when_then,
+    when_then, workflow,
 };
 
 /// Parses a file in whatever language it is written.
@@ -20,8 +20,12 @@ pub(crate) fn parse(source: &Source, custom: &CustomNames) -> (Draft, Vec<Diagno
     if source.text().contains("kind") && net_file::is_net(source) {
         return net_file::parse(source);
     }
-    let may_be_ruleset = ["kind", "apiVersion"].iter().any(|word| source.text().contains(word));
-    if may_be_ruleset && ruleset::is_ruleset(source) {
+    let has_head = ["kind", "apiVersion"].iter().any(|word| source.text().contains(word));
+    let may_be_workflow = ["Workflow", "stages"].iter().any(|word| source.text().contains(word));
+    if has_head && may_be_workflow && workflow::is_workflow(source) {
+        return workflow::parse(source);
+    }
+    if has_head && ruleset::is_ruleset(source) {
         return ruleset::parse_with(source, custom);
     }
     let extension = source.name().rsplit_once('.').map_or("", |(_, extension)| extension);
@@ -35,7 +39,7 @@ pub(crate) fn parse(source: &Source, custom: &CustomNames) -> (Draft, Vec<Diagno
             message: format!("`{}` is in no language this gate reads", source.name()),
             source: source.clone(),
             span: Span::new(0, source.text().find('\n').unwrap_or(source.text().len())),
-            label: "has neither `kind: Net` nor `rules:` at the top".to_owned(),
+            label: "has no `kind` we know and no `rules:` at the top".to_owned(),
             remedy: Some(
                 "add `kind: Net` to a hand-written net, `rules:` to when/then rules, or give one-line rules the \
                  ending `.rules`"

@@ -35,6 +35,7 @@ mod verify;
 pub mod when_then;
 pub mod window;
 mod word_edges;
+pub mod workflow;
 mod yaml;
 
 pub use clause::{Applying, Clause, Memory, View};
@@ -60,3 +61,4 @@ pub use sandbox::{Boundaries, Reached, Sandbox, SandboxError};
 pub use source::{Place, Source, Span};
 pub use surroundings::{Describe, Surroundings};
 pub use verify::{NetReport, verify};
+pub use workflow::Workflow;

@@ -14,6 +14,7 @@ use crate::{
     draft::{Draft, DraftRule, Map, Mode, Scope, ScriptField, Statement, Takes},
     ruleset,
     source::Span,
+    workflow,
 };
 
 /// How many different names of a file are compared with each other; a file with more goes without
@@ -30,6 +31,7 @@ const MAPS_COMPARED_MAX: usize = 256;
 pub fn lint(draft: &Draft) -> Vec<Diagnostic> {
     let file = File::read(draft);
     let mut findings = ruleset::lint(draft);
+    findings.extend(workflow::lint(draft));
     let mut firsts = HashMap::with_hasher(RandomState::default());
     for rule in &draft.rules {
         findings.extend(file.idle_rule(rule));

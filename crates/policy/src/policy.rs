@@ -13,6 +13,7 @@ use smallvec::SmallVec;
 use crate::{
     clause::{Applying, Clause, Memory, View},
     clauses::{Clauses, Counted, Heard, LooksFor, Masking, OutputRule},
+    decision::Decision,
     deed::{Deed, Deeds, FileMaps, Scripts},
     diagnostic::{Diagnostic, Severity},
     draft::{Draft, DraftRule, Mode, Scope, Statement},
@@ -22,6 +23,7 @@ use crate::{
     ruleset::{self, CustomNames},
     source::{Place, Source, Span},
     when_then::{self, draft::Tools},
+    workflow::{self, Workflow},
 };
 
 /// All rules of all files together.
@@ -32,6 +34,7 @@ pub struct Policy {
     rules: Vec<Kept>,
     nets: Vec<NetRule>,
     clauses: Clauses,
+    workflows: Vec<Workflow>,
     names: Names,
     /// The maps of each file.
     maps: Vec<FileMaps>,
@@ -43,6 +46,7 @@ enum Kept {
     Net(usize),
     Clause(usize),
     Output(usize),
+    Workflow(usize),
 }
 
 /// What every rule has, whatever it became.
@@ -160,6 +164,7 @@ impl Policy {
             rules: Vec::new(),
             nets: Vec::new(),
             clauses: Clauses::default(),
+            workflows: Vec::new(),
             names: Names::default(),
             maps: Vec::with_capacity(drafts.len()),
         };
@@ -171,6 +176,9 @@ impl Policy {
             when_then::lower(when_then, &draft.source, default_verdict, &mut policy, &mut keys);
             if let Some(ruleset) = draft.ruleset.take() {
                 ruleset::lower(ruleset, &mut policy, &mut keys, &mut mistakes);
+            }
+            if let Some(workflow) = draft.workflow.take() {
+                workflow::lower(workflow, &draft.source, &mut policy, &mut keys);
             }
             policy.add_file(draft, &mut keys, &mut mistakes);
         }
@@ -202,7 +210,7 @@ impl Policy {
     pub fn net(&self, id: RuleId) -> Option<&NetRule> {
         match self.rules.get(id.index())? {
             Kept::Net(index) => self.nets.get(*index),
-            Kept::Clause(_) | Kept::Output(_) => None,
+            Kept::Clause(_) | Kept::Output(_) | Kept::Workflow(_) => None,
         }
     }
 
@@ -215,7 +223,20 @@ impl Policy {
     pub fn clause(&self, id: RuleId) -> Option<&Clause> {
         match self.rules.get(id.index())? {
             Kept::Clause(index) => self.clauses.get(*index),
-            Kept::Net(_) | Kept::Output(_) => None,
+            Kept::Net(_) | Kept::Output(_) | Kept::Workflow(_) => None,
+        }
+    }
+
+    /// The workflows, in file order.
+    pub fn workflows(&self) -> &[Workflow] {
+        &self.workflows
+    }
+
+    /// The workflow with this number; none if the rule is something else.
+    pub fn workflow(&self, id: RuleId) -> Option<&Workflow> {
+        match self.rules.get(id.index())? {
+            Kept::Workflow(index) => self.workflows.get(*index),
+            Kept::Net(_) | Kept::Clause(_) | Kept::Output(_) => None,
         }
     }
 
@@ -277,6 +298,12 @@ impl Policy {
     /// Whether a tool is declared to leave something behind.
     pub fn has_acted(&self, tool: &str) -> bool {
         self.clauses.acting.iter().any(|acting| acting == tool)
+    }
+
+    /// What a workflow sees of a call, with what the files say about its tool.
+    pub fn sight<'c>(&'c self, call: &'c Call) -> workflow::Sight<'c> {
+        let is_reader = self.clauses.readers.contains(&call.tool);
+        workflow::Sight::of(call, |field| self.declares_script(&call.tool, field)).declared_reader(is_reader)
     }
 
     /// Whether some rule on results of this tool looks at the call as well.
@@ -347,6 +374,31 @@ impl Policy {
         // A rule that names some action of a tool sees its calls by action alone.
         let plain = self.names.watches(deed.tool).iter().filter(|watch| !watch.names_actions);
         self.names.watches(deed.id).iter().chain(plain).filter(is_meant)
+    }
+
+    /// A rule that blocks a tool whatever the call and the session.
+    pub(crate) fn blocker(&self, tool: &str) -> Option<&Rule> {
+        let known = self.names.find(tool).and_then(|id| self.names.get(id));
+        // A rule does not see the calls that a map of its own file gives another name.
+        let plain = known
+            .into_iter()
+            .flat_map(|known| known.watches.iter().filter(|watch| !known.renamed_in.contains(&watch.file)));
+        let blocks =
+            |net: &&NetRule| matches!(net.statement, Statement::Block { .. }) && net.mode == Mode::Enforce;
+        if let Some(net) = plain.filter_map(|watch| self.net(watch.rule)).find(blocks) {
+            return Some(net);
+        }
+        let acts = |clause: &&Clause| {
+            clause.wants == Decision::Block && (clause.mode == Mode::Enforce || clause.acts_always)
+        };
+        let always = |clause: &&Clause| acts(clause) && clause.facts.is_empty();
+        if let Some(id) = self.clauses_about(tool).find(always).map(|clause| clause.id) {
+            return self.rule(id);
+        }
+        // Where a clause may speak in its place, the default is not what always happens.
+        let is_spoken_of =
+            || self.clauses_about(tool).any(|clause| clause.speaks_for_default && !acts(&clause));
+        self.default_clause().filter(always).filter(|_| !is_spoken_of()).map(|clause| &**clause)
     }
 
     /// Whether some file says that this field of a tool holds a script.
@@ -457,6 +509,11 @@ impl Policy {
         self.rules.push(Kept::Output(index));
     }
 
+    pub(crate) fn keep_workflow(&mut self, workflow: Workflow) {
+        self.rules.push(Kept::Workflow(self.workflows.len()));
+        self.workflows.push(workflow);
+    }
+
     pub(crate) fn clauses_mut(&mut self) -> &mut Clauses {
         &mut self.clauses
     }
@@ -470,6 +527,7 @@ impl Policy {
             Kept::Net(index) => self.nets.get(index).map(|net| &net.rule),
             Kept::Clause(index) => self.clauses.get(index).map(|clause| &clause.rule),
             Kept::Output(index) => self.clauses.output(index).map(|output| &output.rule),
+            Kept::Workflow(index) => self.workflows.get(index).map(|workflow| &workflow.rule),
         }
     }
 }

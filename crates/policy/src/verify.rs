@@ -1,7 +1,8 @@
 //! What each rule's net can do by itself.
 //!
-//! [`verify`] counts the states of every net and reports what the author of a hand-written net should know.
-//! It looks at one net at a time: what all rules together can let happen is a different question.
+//! [`verify`] counts the states of every net and reports what the author of a hand-written net or a workflow should
+//! know. It looks at one net at a time; a workflow also hears which tools are blocked whatever the call. What all
+//! rules together can let happen is a different question.
 
 use lockgate_petri::{Limits, StateSpace, explore};
 
@@ -9,7 +10,8 @@ use crate::{
     diagnostic::{Diagnostic, Severity},
     draft::{Scope, Statement},
     net::GuardNet,
-    policy::{NetRule, Policy},
+    policy::{NetRule, Policy, RuleId},
+    workflow,
 };
 
 /// How many states of one hand-written net are looked at.
@@ -18,6 +20,8 @@ const STATES_MAX: usize = 100_000;
 /// What a rule's net can do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NetReport {
+    /// The rule it is about.
+    pub rule: RuleId,
     /// The net's name.
     pub name: String,
     /// How many markings it can reach.
@@ -26,10 +30,16 @@ pub struct NetReport {
     pub is_exact: bool,
 }
 
-/// Looks at every net of a policy by itself.
+/// Looks at every net of a policy by itself: one report for each net and each workflow, in file order.
 pub fn verify(policy: &Policy) -> (Vec<NetReport>, Vec<Diagnostic>) {
     let mut findings = Vec::new();
-    let reports = policy.nets().iter().map(|rule| report(rule, &mut findings)).collect();
+    let mut reports: Vec<NetReport> = policy.nets().iter().map(|rule| report(rule, &mut findings)).collect();
+    for workflow in policy.workflows() {
+        let (report, further) = workflow::prove(workflow, policy);
+        reports.push(report);
+        findings.extend(further);
+    }
+    reports.sort_by_key(|report| report.rule);
     (reports, findings)
 }
 
@@ -44,7 +54,7 @@ fn report(rule: &NetRule, findings: &mut Vec<Diagnostic>) -> NetReport {
             (space.states() as u64, space.is_complete())
         }
     };
-    NetReport { name: rule.name.clone(), states, is_exact }
+    NetReport { rule: rule.id, name: rule.name.clone(), states, is_exact }
 }
 
 /// The states of a limit, in constant time.
@@ -94,11 +104,11 @@ fn findings_of(rule: &NetRule, space: &StateSpace<'_>) -> Vec<Diagnostic> {
     }
     let terminal_places: Vec<_> =
         rule.net.terminal_places().iter().filter_map(|name| net.place(name)).collect();
-    let stuck = |marking: &&lockgate_petri::Marking| {
+    let stuck = |marking: &lockgate_petri::Marking| {
         !terminal_places.is_empty() && terminal_places.iter().all(|place| marking.tokens(*place) == 0)
     };
     if let Some(marking) = space.terminal().find(stuck) {
-        let text = rule.net.marking_text(marking);
+        let text = rule.net.marking_text(&marking);
         let message = format!("net `{}` can get stuck at `{text}`, which is no terminal place", rule.name);
         findings.push(finding(
             "stuck",

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::draft::{
-    Action, DraftRulesetRule, Limits, RuleKind, Ruleset, RulesetSelector, TimeoutAction, ToolGlob,
+    Action, DraftRulesetRule, Limits, RuleKind, Ruleset, RulesetSelector, SideEffect, TimeoutAction, ToolGlob,
 };
 use crate::{
     clause::{Attribute, Clause, Fact, Timeout},
@@ -29,6 +29,8 @@ pub(crate) fn lower(
 ) {
     let acting = ruleset.tools.iter().filter(|tool| tool.side_effect.has_acted());
     policy.clauses_mut().acting.extend(acting.map(|tool| tool.name.clone()));
+    let readers = ruleset.tools.iter().filter(|tool| tool.side_effect == SideEffect::Read);
+    policy.clauses_mut().readers.extend(readers.map(|tool| tool.name.clone()));
     let rules = std::mem::take(&mut ruleset.rules);
     let mut sources: Vec<Source> = Vec::new();
     for rule in &rules {

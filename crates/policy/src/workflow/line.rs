@@ -1,0 +1,134 @@
+//! Where a session stands in a workflow, for people: a line of stages and what is missing.
+
+use std::{fmt, sync::Arc};
+
+use super::{Condition, Progress, Ran, Requirement, Stage, Workflow};
+
+/// A workflow as a session sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// The workflow's name.
+    pub name: String,
+    /// Its stages, in order.
+    pub stages: Vec<StageStand>,
+    /// The tools that are open in the active stage; none means every tool.
+    pub open_tools: Option<Vec<String>>,
+    /// What is missing before the active stage ends, in words; empty once all is there.
+    pub missing: Vec<String>,
+}
+
+/// One stage as a session sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StageStand {
+    /// Its id.
+    pub id: Arc<str>,
+    /// Where it is.
+    pub is: Whereabouts,
+}
+
+/// Where a stage is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whereabouts {
+    /// It has ended.
+    Done,
+    /// The session is in it.
+    Here,
+    /// It is still to come, or was passed over.
+    Next,
+}
+
+impl Workflow {
+    /// Where a session stands.
+    pub fn line(&self, progress: &Progress) -> Line {
+        let whereabouts = |stage: &Stage| {
+            if stage.id == progress.active_stage {
+                Whereabouts::Here
+            } else if progress.completed_stages.contains(&stage.id) {
+                Whereabouts::Done
+            } else {
+                Whereabouts::Next
+            }
+        };
+        let active = self.find(&progress.active_stage);
+        let (open_tools, missing) = match active {
+            Some((at, stage)) => (stage.open_tools(), self.missing(at, stage, progress)),
+            None => (Some(Vec::new()), Vec::new()),
+        };
+        Line {
+            name: self.name.clone(),
+            stages: self
+                .stages
+                .iter()
+                .map(|stage| StageStand { id: stage.id.clone(), is: whereabouts(stage) })
+                .collect(),
+            open_tools,
+            missing,
+        }
+    }
+
+    /// What is still missing before a stage ends, in the order in which it is asked for.
+    fn missing(&self, at: usize, stage: &Stage, progress: &Progress) -> Vec<String> {
+        let ended = |id: &Arc<str>| progress.completed_stages.contains(id) || *id == stage.id;
+        let is_missing = |requirement: &&Requirement| match &requirement.condition {
+            Condition::StageComplete(id) => !ended(id),
+            _ => !requirement.is_met(progress, Ran::nothing()),
+        };
+        let entry = if at == 0 { stage.entry.as_slice() } else { &[] };
+        let next = self.stages.get(at + 1).map(|next| next.entry.as_slice()).unwrap_or_default();
+        let words = |requirement: &Requirement| requirement.text.to_string();
+        let approval = stage.approval.is_some() && !progress.approvals.contains_key(&stage.id);
+        let mut missing: Vec<String> =
+            entry.iter().chain(&stage.exit).filter(is_missing).map(words).collect();
+        missing.extend(approval.then(|| format!("a human's approval of `{}`", stage.id)));
+        missing.extend(next.iter().filter(is_missing).map(words));
+        missing
+    }
+}
+
+impl Stage {
+    fn open_tools(&self) -> Option<Vec<String>> {
+        match &self.tools {
+            Some(tools) => Some(tools.iter().map(|tool| tool.text().to_owned()).collect()),
+            None if self.is_terminal || self.is_boundary() => Some(Vec::new()),
+            None => None,
+        }
+    }
+}
+
+/// One line: `delivery: done read > HERE implement > next verify`.
+impl fmt::Display for Line {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let stage = |stage: &StageStand| match stage.is {
+            Whereabouts::Done => format!("✓ {}", stage.id),
+            Whereabouts::Here => format!("▶ {}", stage.id),
+            Whereabouts::Next => format!("· {}", stage.id),
+        };
+        let stages: Vec<String> = self.stages.iter().map(stage).collect();
+        write!(formatter, "{}: {}", self.name, stages.join(" → "))?;
+        if !self.stages.iter().any(|stage| stage.is == Whereabouts::Here) {
+            write!(formatter, " (finished)")?;
+        }
+        Ok(())
+    }
+}
+
+impl Line {
+    /// What can be done now, in words.
+    pub fn words(&self) -> String {
+        let Some(here) = self.stages.iter().find(|stage| stage.is == Whereabouts::Here) else {
+            return "it is finished: no further calls are accepted".to_owned();
+        };
+        let open = match &self.open_tools {
+            None => "every tool is open".to_owned(),
+            Some(tools) if tools.is_empty() => "no tool is open".to_owned(),
+            Some(tools) => {
+                let tools: Vec<String> = tools.iter().map(|tool| format!("`{tool}`")).collect();
+                format!("open here: {}", tools.join(", "))
+            }
+        };
+        match self.missing.as_slice() {
+            [] => format!("stage `{}`: {open}", here.id),
+            missing => format!("stage `{}`: {open}; it ends with {}", here.id, missing.join(", ")),
+        }
+    }
+}
