@@ -11,6 +11,7 @@ use lockgate_policy::{
     Memory, RuleId,
     clause::Standing,
     window::{Marks, Window, WindowId},
+    workflow::Ran,
 };
 use serde_json::Value;
 
@@ -104,13 +105,15 @@ pub struct Stand<'a> {
     pub session: &'a Session,
     /// What it shares.
     pub commons: &'a Commons,
+    /// What programs of conditions came to, as far as they were run for this decision.
+    pub ran: &'a Ran,
 }
 
 impl<'a> From<&'a Session> for Stand<'a> {
     /// A session that shares nothing yet.
     fn from(session: &'a Session) -> Self {
         static NOTHING: std::sync::LazyLock<Commons> = std::sync::LazyLock::new(Commons::default);
-        Self { session, commons: &NOTHING }
+        Self { session, commons: &NOTHING, ran: Ran::nothing() }
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use lockgate_call::Time;
 use lockgate_petri::Marking;
-use lockgate_policy::{RuleId, window::Marks};
+use lockgate_policy::{RuleId, window::Marks, workflow::Step};
 use serde_json::{Map, Value};
 use smallvec::SmallVec;
 
@@ -39,7 +39,12 @@ pub struct Remembered {
     pub taints: Vec<Arc<str>>,
     /// Whether nothing may be sent out from now on.
     pub is_tainted: bool,
+    /// What happened in workflows, in order.
+    pub steps: Steps,
 }
+
+/// What happened in workflows, in order.
+pub type Steps = Vec<(RuleId, Step)>;
 
 /// Something that happened to a session.
 #[derive(Clone, Debug, PartialEq)]
@@ -95,6 +100,8 @@ pub enum Event {
         moves: Moves,
         /// The answers that stand from now on.
         answers: Vec<Answered>,
+        /// The ends of stages that were agreed to.
+        steps: Steps,
     },
     /// A result came for a call in flight.
     Settled {
@@ -148,6 +155,15 @@ pub enum Event {
         counts: Counts,
         /// The counts of tools.
         per_tool: Vec<(Arc<str>, u64)>,
+    },
+    /// An operator moved a workflow, or its state was taken over from elsewhere.
+    Moved {
+        /// When.
+        at: Time,
+        /// The workflow.
+        rule: RuleId,
+        /// What happened.
+        step: Step,
     },
     /// Somebody cleared what sensitive data had closed.
     Untainted,

@@ -6,14 +6,17 @@
 use std::sync::Arc;
 
 use lockgate_call::Call;
-use lockgate_policy::{Decision, Deed, Mode, NetRule, RuleId, Truth, View, Watch};
+use lockgate_policy::{
+    Decision, Deed, Mode, NetRule, RuleId, Truth, View, Watch, Workflow, workflow::Outcome as Says,
+};
 
 use crate::{
     commons::Stand,
     judge::choose,
     rulebook::Rulebook,
     session::Session,
-    verdict::{blocked_sentence, human_sentence},
+    stages::Staged,
+    verdict::{blocked_sentence, human_sentence, running_sentence, stage_sentence},
 };
 
 /// One net's view of one call.
@@ -42,6 +45,11 @@ pub enum NetVerdict {
         human: Option<String>,
         /// When it fires.
         fires: Fires,
+    },
+    /// The call belongs to this stage of a workflow, perhaps after others have ended.
+    Staged {
+        /// The stage; empty for the call that crosses the last line.
+        stage: Arc<str>,
     },
     /// It knows the deed and has no enabled transition for it.
     Blocked {
@@ -83,6 +91,7 @@ pub fn explain<'a>(rulebook: &Rulebook, stand: impl Into<Stand<'a>>, call: &Call
     let stand = stand.into();
     let session = stand.session;
     let mut views: Vec<NetView> = clause_views(rulebook, stand, call);
+    views.extend(workflow_views(rulebook, stand, call));
     for (audience, deeds) in policy.deeds(call) {
         for deed in &deeds {
             for watch in policy.watches(audience, deed) {
@@ -131,6 +140,26 @@ fn clause_views(rulebook: &Rulebook, stand: Stand<'_>, call: &Call) -> Vec<NetVi
         views.push(NetView { rule: clause.id, deed: tool, says });
     }
     views
+}
+
+fn workflow_views(rulebook: &Rulebook, stand: Stand<'_>, call: &Call) -> Vec<NetView> {
+    let policy = &rulebook.policy;
+    let tool: Arc<str> = policy.name(&call.tool);
+    let sight = policy.sight(call);
+    let active = policy.workflows().iter().filter(|workflow| stand.session.is_active(workflow.id));
+    let view = |workflow: &Workflow| {
+        let wants = |decision, reason| NetVerdict::Wants { decision, reason, is_doubtful: false };
+        let says = match Staged::consider(workflow, stand, call, &sight, false, true).says {
+            Says::Accepted { stage } => NetVerdict::Staged { stage },
+            Says::Blocked { stage, reason, .. } => {
+                wants(Decision::Block, stage_sentence(workflow, &stage, &reason))
+            }
+            Says::Asks { stage, message } => wants(Decision::Ask, stage_sentence(workflow, &stage, &message)),
+            Says::Runs(exec) => wants(Decision::Block, running_sentence(&exec.words)),
+        };
+        NetView { rule: workflow.id, deed: tool.clone(), says }
+    };
+    active.map(view).collect()
 }
 
 fn view(session: &Session, rule: &NetRule, watch: &Watch, deed: &Deed) -> NetVerdict {

@@ -12,11 +12,15 @@ use std::{
 
 use jiff::tz::TimeZone;
 use lockgate_call::{Call, Time};
-use lockgate_policy::{Decision, Mode, Policy, Surroundings};
+use lockgate_policy::{
+    Decision, Mode, Policy, Surroundings, Workflow,
+    workflow::{Moved, Progress, Ran, Step, UnknownStage, progress::Why},
+};
 use serde_json::{Map, Value};
 
 use crate::{
     approver::{Answer, Approver, Question},
+    audit::{Record, records},
     commons::{Shared, Stand},
     event::Event,
     explain::{NetView, explain},
@@ -24,8 +28,10 @@ use crate::{
     output::{OutputDecision, suppressed},
     registry::Registry,
     rulebook::{Attempt, Hooks, Rulebook, Success, Terms},
+    runner::Runner,
     session::{ApprovalId, Asked, Counts, Notes, Session},
     settle::{Outcome, Settlement, look_at, settle},
+    stages::{Wanted, stand_in},
     status::Status,
     store::{MemoryStore, OpenedSession, Reach, Store, StoreError},
     verdict::Verdict,
@@ -34,12 +40,20 @@ use crate::{
 /// How often a decision is begun anew because another writer was first.
 const ATTEMPTS_MAX: usize = 100;
 
+/// How many programs of conditions are run for one decision.
+const RUNS_MAX: usize = 64;
+
 /// A policy in force, over a store of sessions.
 pub struct Gate {
     rulebook: Rulebook,
     store: Box<dyn Store>,
     listener: Option<Box<Listener>>,
+    recorder: Option<Box<RecordListener>>,
+    runner: Option<Box<dyn Runner>>,
 }
+
+/// Hears what happened, in order, after it was stored.
+pub type RecordListener = dyn Fn(&Record) + Send + Sync;
 
 /// Hears every verdict after it was stored, with the call it is about.
 pub type Listener = dyn Fn(&Call, &Verdict) + Send + Sync;
@@ -71,10 +85,35 @@ pub enum AnswerError {
     NotStored(String),
 }
 
+/// An operator's move was not made.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StageError {
+    /// The policy has no such workflow.
+    #[error("no workflow is called `{name}`; the policy has: {known}")]
+    UnknownWorkflow {
+        /// The name that was given.
+        name: String,
+        /// The names there are.
+        known: String,
+    },
+    /// The workflow has no such stage.
+    #[error(transparent)]
+    UnknownStage(#[from] UnknownStage),
+    /// The store failed; nothing was moved.
+    #[error("the move could not be stored: {0}")]
+    NotStored(String),
+}
+
 impl Gate {
     /// A gate in memory with the usual terms.
     pub fn new(policy: Policy) -> Self {
-        Self { rulebook: Rulebook::new(policy), store: Box::new(MemoryStore::new()), listener: None }
+        Self {
+            rulebook: Rulebook::new(policy),
+            store: Box::new(MemoryStore::new()),
+            listener: None,
+            recorder: None,
+            runner: None,
+        }
     }
 
     /// A gate with terms, hooks, a store or a listener of its own.
@@ -120,18 +159,15 @@ impl Gate {
         let not_open = || AnswerError::NotOpen(approval.to_string());
         let judge =
             |stand: Stand<'_>, granted| judge_answer(&self.rulebook, stand, approval.number, granted, at);
-        let judged = self.commit_with(&approval.session, |stand| {
+        let judged = self.commit_running(&approval.session, |stand| {
             // A refusal asks nobody's code, so it can be told after a panic as well.
             let judgement =
                 catch_unwind(AssertUnwindSafe(|| judge(stand, granted))).unwrap_or_else(|_| {
                     judge(stand, false).map(|refusal| Judgement { verdict: panicked(), ..refusal })
                 })?;
             let call = stand.session.asked().get(&approval.number).map(|asked| asked.call.clone());
-            Some(Commit {
-                events: judgement.events,
-                shared: judgement.shared,
-                answer: (judgement.verdict, call),
-            })
+            let Judgement { verdict, events, shared, wants } = judgement;
+            Some((Commit { events, shared, parent: None, answer: (verdict, call) }, wants))
         });
         let (verdict, call) =
             judged.map_err(|error| AnswerError::NotStored(error.to_string()))?.ok_or_else(not_open)?;
@@ -183,7 +219,7 @@ impl Gate {
                 .unwrap_or_else(|| withheld(settle(&self.rulebook, stand, &blind())));
             let events = std::mem::take(&mut settlement.events);
             let shared = std::mem::take(&mut settlement.shared);
-            Some(Commit { events, shared, answer: settlement })
+            Some(Commit { events, shared, parent: None, answer: settlement })
         });
         settled.map(Option::unwrap_or_default)
     }
@@ -215,13 +251,13 @@ impl Gate {
             };
             let outcome = Outcome { session: session.to_owned(), id, ok: past.ok, at, ..Outcome::default() };
             let verdict = self.commit_with(session, |stand| {
-                let Judgement { verdict, mut events, mut shared } =
+                let Judgement { verdict, mut events, mut shared, .. } =
                     judge(&observing, stand, &call, Human::Absent);
                 let after = stand.session.after(&events);
                 let settlement = settle(&self.rulebook, Stand { session: &after, ..stand }, &outcome);
                 events.extend(settlement.events);
                 shared.extend(settlement.shared);
-                Some(Commit { events, shared, answer: verdict })
+                Some(Commit { events, shared, parent: None, answer: verdict })
             })?;
             verdicts.extend(verdict);
         }
@@ -294,7 +330,12 @@ impl Gate {
         let per_tool: Vec<(Arc<str>, u64)> = counted.into_iter().collect();
         let seeded = self.commit_with(session, |stand| {
             let event = Event::Seeded { counts, per_tool: per_tool.clone() };
-            stand.session.is_fresh().then(|| Commit { events: vec![event], shared: Vec::new(), answer: () })
+            stand.session.is_fresh().then(|| Commit {
+                events: vec![event],
+                shared: Vec::new(),
+                parent: None,
+                answer: (),
+            })
         })?;
         Ok(seeded.is_some())
     }
@@ -305,6 +346,64 @@ impl Gate {
     /// When the store fails.
     pub fn untaint(&self, session: &str) -> Result<(), StoreError> {
         self.record(session, [Event::Untainted])
+    }
+
+    /// Moves a session to a stage of a workflow: back, or with all that was shown so far. For an operator, never
+    /// for the agent: what the stage asks for is not looked at.
+    ///
+    /// # Errors
+    /// When there is no such workflow or stage, or the store fails: then nothing was moved.
+    pub fn move_stage(
+        &self,
+        session: &str,
+        workflow: &str,
+        how: Moved,
+        stage: &str,
+        at: Time,
+    ) -> Result<(), StageError> {
+        let workflow = self.workflow_named(workflow)?;
+        self.step(session, workflow, at, |progress| Ok(workflow.moved(progress, how, stage)?))
+    }
+
+    /// Takes over where a session stands in a workflow from elsewhere, by the evidence it brings.
+    ///
+    /// # Errors
+    /// When there is no such workflow, or the store fails: then nothing was taken over.
+    pub fn import_progress(
+        &self,
+        session: &str,
+        workflow: &str,
+        progress: &Progress,
+        at: Time,
+    ) -> Result<(), StageError> {
+        let workflow = self.workflow_named(workflow)?;
+        self.step(session, workflow, at, |_| Ok(workflow.adopt(progress, Why::Imported)))
+    }
+
+    fn workflow_named(&self, name: &str) -> Result<&Workflow, StageError> {
+        let workflows = self.rulebook.policy.workflows();
+        workflows.iter().find(|workflow| workflow.name == name).ok_or_else(|| {
+            let known: Vec<&str> = workflows.iter().map(|workflow| workflow.name.as_str()).collect();
+            StageError::UnknownWorkflow { name: name.to_owned(), known: known.join(", ") }
+        })
+    }
+
+    fn step(
+        &self,
+        session: &str,
+        workflow: &Workflow,
+        at: Time,
+        make: impl Fn(&Progress) -> Result<Step, StageError>,
+    ) -> Result<(), StageError> {
+        let moved = self.commit_with(session, |stand| {
+            let (progress, _) = stand_in(workflow, stand.session, None);
+            let (events, answer) = match make(&progress) {
+                Ok(step) => (vec![Event::Moved { at, rule: workflow.id, step }], Ok(())),
+                Err(error) => (Vec::new(), Err(error)),
+            };
+            Some(Commit { events, shared: Vec::new(), parent: None, answer })
+        });
+        moved.map_err(|error| StageError::NotStored(error.to_string()))?.unwrap_or(Ok(()))
     }
 
     /// The nets of a session, to be activated and deactivated.
@@ -350,14 +449,17 @@ impl Gate {
         events: impl IntoIterator<Item = Event>,
     ) -> Result<(), StoreError> {
         let events: Events = events.into_iter().collect();
-        let commit = |_: Stand<'_>| Some(Commit { events: events.clone(), shared: Vec::new(), answer: () });
+        let commit = |_: Stand<'_>| {
+            Some(Commit { events: events.clone(), shared: Vec::new(), parent: None, answer: () })
+        };
         self.commit_with(session, commit).map(|_| ())
     }
 
     fn decide(&self, call: &Call, human: Human) -> Verdict {
-        let judged = self.commit_with(&call.session, |stand| {
-            let Judgement { verdict, events, shared } = self.judge_or_block(stand, call, human);
-            Some(Commit { events, shared, answer: verdict })
+        let judged = self.commit_running(&call.session, |stand| {
+            let Judgement { verdict, events, shared, wants } = self.judge_or_block(stand, call, human);
+            let parent = call.about.parent.as_deref().map(Arc::from);
+            Some((Commit { events, shared, parent, answer: verdict }, wants))
         });
         let verdict = match judged {
             Ok(Some(verdict)) => verdict,
@@ -373,8 +475,37 @@ impl Gate {
         catch_unwind(AssertUnwindSafe(|| judge(&self.rulebook, stand, call, human))).unwrap_or_else(|_| {
             let (id, tool) = (call.id.clone(), call.tool.clone());
             let blocked = Event::Blocked { id, tool, at: call.at, remembered: None };
-            Judgement { verdict: panicked(), events: vec![blocked], shared: Vec::new() }
+            Judgement { verdict: panicked(), events: vec![blocked], shared: Vec::new(), wants: None }
         })
+    }
+
+    /// The same where a decision may want programs to be run first. They run while nobody waits for the session;
+    /// then it is opened and judged anew, as it stands by then.
+    fn commit_running<T>(
+        &self,
+        session: &str,
+        mut decide: impl FnMut(Stand<'_>) -> Option<(Commit<T>, Option<Wanted>)>,
+    ) -> Result<Option<T>, StoreError> {
+        let mut ran = Ran::default();
+        loop {
+            let mut wanted = None;
+            let may_run = ran.len() < RUNS_MAX;
+            let decided = self.commit_with(session, |stand| {
+                let (commit, wants) = decide(Stand { ran: &ran, ..stand })?;
+                wanted = wants.filter(|_| may_run);
+                wanted.is_none().then_some(commit)
+            })?;
+            let Some(Wanted { exec, folder }) = wanted else { return Ok(decided) };
+            let run = || match &self.runner {
+                Some(runner) => runner.run(&exec, folder.as_deref()),
+                None => Err("this gate runs no programs".to_owned()),
+            };
+            let ended = catch_unwind(AssertUnwindSafe(run));
+            ran.took(
+                exec.clone(),
+                ended.unwrap_or_else(|_| Err("whoever runs programs panicked".to_owned())),
+            );
+        }
     }
 
     /// Opens, decides and commits, as often as another writer was first.
@@ -386,9 +517,17 @@ impl Gate {
         let reach = if self.rulebook.policy.shares() { Reach::Commons } else { Reach::Session };
         for _ in 0..ATTEMPTS_MAX {
             let opened = self.store.open(session, reach)?;
-            let Some(Commit { events, shared, answer }) = decide(stand_of(&*opened)) else { return Ok(None) };
+            let Some(Commit { events, shared, parent, answer }) = decide(stand_of(&*opened)) else {
+                return Ok(None);
+            };
+            let policy = &self.rulebook.policy;
+            let tell = |_| records(policy, session, parent.as_deref(), opened.session(), &events);
+            let told = self.recorder.as_ref().map(tell).unwrap_or_default();
             match opened.commit(&events, &shared) {
-                Ok(()) => return Ok(Some(answer)),
+                Ok(()) => {
+                    self.tell_records(&told);
+                    return Ok(Some(answer));
+                }
                 Err(StoreError::Conflict) => {}
                 Err(error) => return Err(error),
             }
@@ -398,9 +537,15 @@ impl Gate {
 
     fn read<T>(&self, session: &str, at: Time, look: impl FnOnce(Stand<'_>) -> T) -> Result<T, StoreError> {
         let opened = self.store.open(session, Reach::Session)?;
-        let Stand { session, commons } = stand_of(&*opened);
+        let Stand { session, commons, ran } = stand_of(&*opened);
         let lapsed = lapsed(&self.rulebook, session, at);
-        Ok(look(Stand { session: &session.after(&lapsed), commons }))
+        Ok(look(Stand { session: &session.after(&lapsed), commons, ran }))
+    }
+
+    fn tell_records(&self, records: &[Record]) {
+        if let Some(recorder) = &self.recorder {
+            let _ = catch_unwind(AssertUnwindSafe(|| records.iter().for_each(recorder)));
+        }
     }
 
     fn tell(&self, call: &Call, verdict: &Verdict) {
@@ -415,11 +560,13 @@ impl Gate {
 struct Commit<T> {
     events: Events,
     shared: Vec<Shared>,
+    /// The call of the agent that started the one whose call is decided.
+    parent: Option<Arc<str>>,
     answer: T,
 }
 
 fn stand_of<'a>(opened: &'a (dyn OpenedSession + 'a)) -> Stand<'a> {
-    Stand { session: opened.session(), commons: opened.commons() }
+    Stand { session: opened.session(), commons: opened.commons(), ran: Ran::nothing() }
 }
 
 /// A call that ran before the gate was there.
@@ -444,7 +591,8 @@ impl GateBuilder {
     /// Applies the rules under other terms.
     #[must_use]
     pub fn terms(mut self, terms: Terms) -> Self {
-        self.gate.rulebook.terms = terms;
+        let runs_programs = self.gate.runner.is_some();
+        self.gate.rulebook.terms = Terms { runs_programs, ..terms };
         self
     }
 
@@ -491,6 +639,21 @@ impl GateBuilder {
     #[must_use]
     pub fn on_decision(mut self, listener: impl Fn(&Call, &Verdict) + Send + Sync + 'static) -> Self {
         self.gate.listener = Some(Box::new(listener));
+        self
+    }
+
+    /// Tells somebody what happened, in order, after it was stored.
+    #[must_use]
+    pub fn on_record(mut self, recorder: impl Fn(&Record) + Send + Sync + 'static) -> Self {
+        self.gate.recorder = Some(Box::new(recorder));
+        self
+    }
+
+    /// Lets conditions of workflows run their programs. Without a runner such a condition never holds.
+    #[must_use]
+    pub fn runner(mut self, runner: impl Runner + 'static) -> Self {
+        self.gate.runner = Some(Box::new(runner));
+        self.gate.rulebook.terms.runs_programs = true;
         self
     }
 

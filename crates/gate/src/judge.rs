@@ -12,20 +12,22 @@ use lockgate_policy::{
     Applying, Clause, Counted, Decision, Deed, Deeds, Heard, Mode, NetRule, Rule, RuleId, Statement, View,
     Watch,
     clause::{Standing, Timeout},
+    workflow::Outcome as Says,
 };
 use serde_json::{Map, Value};
 use smallvec::SmallVec;
 
 use crate::{
     commons::{Answered, Shared, Stand, Subject},
-    event::{Closing, Event, Remembered},
+    event::{Closing, Event, Remembered, Steps},
     next::next_steps,
     rulebook::{Attempt, Rulebook},
     scratch::Scratch,
-    session::{ApprovalId, Asked, Flight, Session, Waiting},
+    session::{ApprovalId, Asked, Boundary, Flight, Session, Waiting},
+    stages::{self, Staged, Wanted},
     verdict::{
         Obstacle, Verdict, blocked_sentence, doubtful_sentence, human_sentence, refused_before_sentence,
-        rejected_sentence, restless_sentence, unattended_sentence,
+        rejected_sentence, restless_sentence, running_sentence, stage_sentence, unattended_sentence,
     },
 };
 
@@ -38,6 +40,8 @@ pub struct Judgement {
     pub events: Events,
     /// What all sessions have to take in with it.
     pub shared: Vec<Shared>,
+    /// A program that has to be run before anything is decided: then there is nothing to take in yet.
+    pub wants: Option<Wanted>,
 }
 
 /// The events of one decision, in order.
@@ -54,14 +58,14 @@ pub enum Human {
 
 /// Decides about a call.
 pub fn judge<'a>(rulebook: &Rulebook, stand: impl Into<Stand<'a>>, call: &Call, human: Human) -> Judgement {
-    let Stand { session, commons } = stand.into();
+    let Stand { session, commons, ran } = stand.into();
     let mut record = Record::from(lapsed(rulebook, session, call.at));
     let session = session.after(&record.events);
-    let stand = Stand { session: &session, commons };
+    let stand = Stand { session: &session, commons, ran };
     let verdict = objection_of_gate(rulebook, stand, call)
         .unwrap_or_else(|| judge_by_rules(rulebook, stand, call, Consent::from(human), &mut record));
     record.block(rulebook, stand, &verdict, call);
-    Judgement { verdict, events: record.events, shared: record.shared }
+    record.judgement(verdict)
 }
 
 /// Takes in a human's answer: after a grant everything is judged again, as the session stands now. None if the
@@ -73,7 +77,7 @@ pub fn judge_answer<'a>(
     granted: bool,
     at: Time,
 ) -> Option<Judgement> {
-    let Stand { session, commons } = stand.into();
+    let Stand { session, commons, ran } = stand.into();
     let asked = session.asked.get(&number)?;
     let at = at.max(session.clock);
     let call = Call { at, ..asked.call.clone() };
@@ -82,40 +86,56 @@ pub fn judge_answer<'a>(
     if !session.asked.contains_key(&number) {
         let reason = "the approval of a human did not come in time: ask again.".to_owned();
         let verdict = Verdict::refused_by_gate("approval-expired", reason);
-        return Some(Judgement { verdict, events: record.events, shared: record.shared });
+        return Some(record.judgement(verdict));
     }
     let mut scratch = Scratch::new(&rulebook.policy, &session);
     scratch.give_back(&asked.taken);
     let how = if granted { Closing::Granted } else { Closing::Refused };
     let answers = record.standing_answers(rulebook, asked, granted, at);
-    let closed = Event::Closed { at, number, how, moves: scratch.into_changes().0, answers };
+    let steps = if granted { stages::agreed(&session, asked) } else { Steps::new() };
+    let closed = Event::Closed { at, number, how, moves: scratch.into_changes().0, answers, steps };
     let session = session.after(std::slice::from_ref(&closed));
     record.events.push(closed);
-    let stand = Stand { session: &session, commons };
+    let stand = Stand { session: &session, commons, ran };
     let verdict = if granted {
         objection_of_gate(rulebook, stand, &call).unwrap_or_else(|| {
             judge_by_rules(rulebook, stand, &call, Consent::Given(&asked.rules), &mut record)
         })
     } else {
-        rejected(rulebook, asked)
+        let verdict = rejected(rulebook, asked);
+        let tool = rulebook.policy.name(&call.tool);
+        record.steps = stages::refused(&session, asked, &verdict.reason, &tool, at);
+        verdict
     };
     record.block(rulebook, stand, &verdict, &call);
-    Some(Judgement { verdict, events: record.events, shared: record.shared })
+    Some(record.judgement(verdict))
 }
 
 /// What is going to be stored with a verdict.
 struct Record {
     events: Events,
     shared: Vec<Shared>,
+    /// What workflows take in with the next event.
+    steps: Steps,
+    wants: Option<Wanted>,
 }
 
 impl From<Events> for Record {
     fn from(events: Events) -> Self {
-        Self { events, shared: Vec::new() }
+        Self { events, shared: Vec::new(), steps: Steps::new(), wants: None }
     }
 }
 
 impl Record {
+    /// Where a program has to be run first, nothing is stored: all of it is judged again.
+    fn judgement(self, verdict: Verdict) -> Judgement {
+        let Self { events, shared, wants, .. } = self;
+        match wants {
+            None => Judgement { verdict, events, shared, wants },
+            Some(_) => Judgement { verdict, events: Events::new(), shared: Vec::new(), wants },
+        }
+    }
+
     fn block(&mut self, rulebook: &Rulebook, stand: Stand<'_>, verdict: &Verdict, call: &Call) {
         if verdict.decision == Decision::Block {
             let remembered = self.remembered(rulebook, stand, verdict, call);
@@ -133,8 +153,9 @@ impl Record {
         call: &Call,
     ) -> Option<Box<Remembered>> {
         let policy = &rulebook.policy;
+        let steps = std::mem::take(&mut self.steps);
         if policy.clauses().is_empty() {
-            return None;
+            return (!steps.is_empty()).then(|| Box::new(Remembered { steps, ..Remembered::default() }));
         }
         let at = call.at.max(stand.session.clock);
         let refused_by = |rule: RuleId| verdict.obstacles.iter().any(|obstacle| obstacle.rule == Some(rule));
@@ -149,7 +170,7 @@ impl Record {
         let is_seen = matches!(decision, Decision::Block | Decision::Redact) && policy.watches_taints();
         let kinds = || policy.masking().detectors.mask_object(&call.input, Mask::Stars).1.distinct();
         let taints = if is_seen { kinds() } else { Vec::new() };
-        let remembered = Remembered { marks, counted, taints, is_tainted: false };
+        let remembered = Remembered { marks, counted, taints, is_tainted: false, steps };
         (remembered != Remembered::default()).then(|| Box::new(remembered))
     }
 
@@ -218,15 +239,15 @@ pub(crate) fn lapsed(rulebook: &Rulebook, session: &Session, now: Time) -> Event
     let mut scratch = Scratch::new(&rulebook.policy, session);
     for (number, asked) in session.asked.iter().filter(|(_, asked)| asked.ends(&rulebook.terms) <= at) {
         scratch.give_back(&asked.taken);
-        let (moves, answers) = (scratch.moves(), Vec::new());
-        events.push(Event::Closed { at, number: *number, how: Closing::Expired, moves, answers });
+        let (moves, answers, steps) = (scratch.moves(), Vec::new(), Steps::new());
+        events.push(Event::Closed { at, number: *number, how: Closing::Expired, moves, answers, steps });
     }
     events
 }
 
 /// What the gate itself has against a call, before any rule is asked.
 fn objection_of_gate(rulebook: &Rulebook, stand: Stand<'_>, call: &Call) -> Option<Verdict> {
-    let Stand { session, commons } = stand;
+    let Stand { session, commons, .. } = stand;
     if let Some(reason) = commons.halted() {
         return Some(Verdict::refused_by_gate("halted", format!("everything is halted: {reason}")));
     }
@@ -268,6 +289,8 @@ fn judge_by_rules(
         obstacles: Vec::new(),
         waiting: SmallVec::new(),
         fired: SmallVec::new(),
+        staged: Vec::new(),
+        wants: None,
     };
     hearing.hear_clauses();
     for (audience, deeds) in &groups {
@@ -279,6 +302,7 @@ fn judge_by_rules(
             }
         }
     }
+    hearing.hear_workflows();
     hearing.close(Verdict::join_deeds(groups), record)
 }
 
@@ -292,6 +316,8 @@ struct Hearing<'a> {
     obstacles: Vec<Obstacle>,
     waiting: SmallVec<[Waiting; 1]>,
     fired: SmallVec<[(RuleId, TransitionId); 2]>,
+    staged: Vec<Staged<'a>>,
+    wants: Option<Wanted>,
 }
 
 impl Hearing<'_> {
@@ -422,23 +448,69 @@ impl Hearing<'_> {
         obstacle
     }
 
+    /// Asks the workflows. They come last, because only where nothing else is in the way may they want a program
+    /// to be run.
+    fn hear_workflows(&mut self) {
+        let Self { rulebook, stand, call, .. } = *self;
+        let policy = &rulebook.policy;
+        if policy.workflows().is_empty() {
+            return;
+        }
+        let tool = policy.name(&call.tool);
+        let sight = policy.sight(call);
+        for workflow in policy.workflows().iter().filter(|workflow| stand.session.is_active(workflow.id)) {
+            let observes = workflow.mode.min(rulebook.terms.mode) == Mode::Observe;
+            let may_run = rulebook.terms.runs_programs && !observes;
+            let mut staged = Staged::consider(workflow, stand, call, &sight, observes, may_run);
+            staged.is_unattended = matches!(self.consent, Consent::Absent);
+            let asks = if staged.is_unattended { Decision::Block } else { Decision::Ask };
+            let obstacle = match &staged.says {
+                Says::Accepted { .. } => None,
+                Says::Blocked { stage, reason, .. } => {
+                    let reason = stage_sentence(workflow, stage, reason);
+                    Some((Decision::Block, reason))
+                }
+                Says::Asks { stage, message } => Some((asks, stage_sentence(workflow, stage, message))),
+                Says::Runs(_) => {
+                    self.wants = self.wants.take().or_else(|| staged.wants());
+                    None
+                }
+            };
+            if let Some((decision, reason)) = obstacle {
+                let mut obstacle = self.obstacle(workflow, &tool, decision, reason);
+                obstacle.is_human = matches!(staged.says, Says::Asks { .. });
+                self.obstacles.push(obstacle);
+            }
+            self.staged.push(staged);
+        }
+    }
+
     /// Joins what was said into a verdict, and says what the session has to take in.
     fn close(self, deeds: Deeds, record: &mut Record) -> Verdict {
-        let Self { rulebook, stand, call, scratch, obstacles, waiting, fired, .. } = self;
+        let Self { rulebook, stand, call, scratch, obstacles, waiting, fired, staged, wants, .. } = self;
         let session = stand.session;
         let mut verdict = Verdict::join(deeds, obstacles);
         if verdict.decision < Decision::Block {
             verdict.input = masked(rulebook, call, &verdict);
         }
+        if let (Some(wanted), true) = (wants, verdict.decision < Decision::Block) {
+            let verdict = Verdict::refused_by_gate("condition", running_sentence(&wanted.exec.words));
+            record.wants = Some(wanted);
+            return verdict;
+        }
+        let tool = rulebook.policy.name(&call.tool);
+        record.steps = stages::take_in(&staged, &verdict, &tool, call.at.max(session.clock));
         match verdict.decision {
             Decision::Allow | Decision::Redact => {
                 let (moves, notes) = scratch.into_changes();
                 let is_told = waiting.iter().any(|it| rulebook.hooks.result_hook(it.rule).is_some())
                     || rulebook.policy.outputs_look_at_calls(&call.tool);
                 let flight = Flight {
-                    tool: rulebook.policy.name(&call.tool),
+                    tool,
                     decision: verdict.decision,
                     waiting,
+                    shows: stages::shows(&staged),
+                    parent: call.about.parent.as_deref().map(Arc::from),
                     call: is_told.then(|| Arc::new(call.clone())),
                     deadline: call.at.max(session.clock).after_ms(rulebook.terms.lease_ms),
                 };
@@ -447,6 +519,8 @@ impl Hearing<'_> {
                 record.events.push(Event::Allowed { id, at: call.at, flight, moves, notes, remembered });
             }
             Decision::Ask if session.asked.len() >= rulebook.terms.asked_max => {
+                // Nothing was asked, so no stage has come to its question.
+                record.steps.clear();
                 let reason = format!(
                     "{} questions of this session wait for a human: answer them first.",
                     session.asked.len()
@@ -457,7 +531,8 @@ impl Hearing<'_> {
                 let number = session.approvals_made + 1;
                 verdict.approval = Some(ApprovalId { session: call.session.clone(), number });
                 let remembered = record.remembered(rulebook, stand, &verdict, call);
-                record.events.push(ask(rulebook, session, call, number, &verdict, &fired, remembered));
+                let about = AskedAbout { fired: &fired, boundaries: stages::boundaries(&staged) };
+                record.events.push(ask(rulebook, session, call, number, &verdict, about, remembered));
             }
             Decision::Block => {
                 verdict.next = next_steps(rulebook, session, &verdict.obstacles);
@@ -483,6 +558,12 @@ pub(crate) fn choose(rule: &NetRule, watch: &Watch, deed: &Deed, marking: &Marki
     open.find(|transition| rule.net.net().is_enabled(marking, **transition)).copied()
 }
 
+/// What waits for a human's answer beside the call itself.
+struct AskedAbout<'a> {
+    fired: &'a [(RuleId, TransitionId)],
+    boundaries: Vec<Boundary>,
+}
+
 /// The question to a human: the tokens of the call are taken until the answer.
 fn ask(
     rulebook: &Rulebook,
@@ -490,9 +571,10 @@ fn ask(
     call: &Call,
     number: u64,
     verdict: &Verdict,
-    fired: &[(RuleId, TransitionId)],
+    about: AskedAbout<'_>,
     remembered: Option<Box<Remembered>>,
 ) -> Event {
+    let AskedAbout { fired, boundaries } = about;
     let at = call.at.max(session.clock);
     let mut scratch = Scratch::new(&rulebook.policy, session);
     let taken = fired.iter().copied().filter(|(id, transition)| {
@@ -508,6 +590,7 @@ fn ask(
         call: call.clone(),
         shown: verdict.input.clone(),
         taken: taken.collect(),
+        boundaries,
         rules: verdict
             .obstacles
             .iter()
@@ -541,6 +624,9 @@ fn rejected(rulebook: &Rulebook, asked: &Asked) -> Verdict {
     let tool = rulebook.policy.name(&asked.call.tool);
     for clause in asked.rules.iter().filter_map(|rule| rulebook.policy.clause(*rule)) {
         obstacles.push(Obstacle::of_rule(clause, &tool, Decision::Block, rejected_sentence(&tool)));
+    }
+    for workflow in stages::asking(asked).filter_map(|rule| rulebook.policy.workflow(rule)) {
+        obstacles.push(Obstacle::of_rule(workflow, &tool, Decision::Block, rejected_sentence(&tool)));
     }
     let verdict = Verdict::join(Verdict::join_deeds(groups), obstacles);
     if verdict.decision == Decision::Block {

@@ -5,6 +5,7 @@
 //! through [`settle`]. There are no files, sockets, threads or clocks in this room.
 
 mod approver;
+pub mod audit;
 mod commons;
 mod event;
 mod explain;
@@ -15,19 +16,21 @@ mod one_net;
 mod output;
 mod registry;
 mod rulebook;
+mod runner;
 mod saved;
 mod scratch;
 mod session;
 mod settle;
+mod stages;
 mod status;
 mod store;
 mod verdict;
 
 pub use approver::{Answer, Approver, Nobody, Prompt, Question, Scripted, question_text};
 pub use commons::{Answered, Commons, Shared, Stand, Subject};
-pub use event::{Closing, Event, Move, Moves, Remembered};
+pub use event::{Closing, Event, Move, Moves, Remembered, Steps};
 pub use explain::{Fires, NetVerdict, NetView, explain};
-pub use gate::{AnswerError, Gate, GateBuilder, Listener, Past, UnknownNet};
+pub use gate::{AnswerError, Gate, GateBuilder, Listener, Past, RecordListener, StageError, UnknownNet};
 pub use jiff::tz::TimeZone;
 pub use judge::{Events, Human, Judgement, judge, judge_answer};
 pub use lockgate_policy::Decision;
@@ -35,9 +38,11 @@ pub use one_net::{NotOneNet, OneNet};
 pub use output::OutputDecision;
 pub use registry::{Registry, RegistryError};
 pub use rulebook::{Attempt, Hooks, OnResult, Rulebook, Success, Terms, Validate};
+pub use runner::Runner;
 pub use saved::SavedError;
-pub use session::{ApprovalId, Asked, Counts, Flight, Notes, Session, Waiting};
+pub use session::{ApprovalId, Asked, Boundary, Counts, Flight, Notes, Session, Shows, Waiting};
 pub use settle::{Outcome, Settlement, settle};
-pub use status::{ApprovalStatus, NetStatus, Status, Words};
+pub use stages::Wanted;
+pub use status::{ApprovalStatus, NetStatus, Status, Words, WorkflowStatus};
 pub use store::{MemoryStore, OpenedSession, Reach, Store, StoreError};
 pub use verdict::{Obstacle, Verdict};

@@ -48,6 +48,8 @@ pub struct Terms {
     pub flights_max: usize,
     /// How many questions of one session may wait for a human.
     pub asked_max: usize,
+    /// Whether conditions of workflows may have programs run; a judgement then says which one it waits for.
+    pub runs_programs: bool,
 }
 
 impl Default for Terms {
@@ -59,6 +61,7 @@ impl Default for Terms {
             standing_ms: 60 * 60 * 1000,
             flights_max: 10_000,
             asked_max: 100,
+            runs_programs: false,
         }
     }
 }

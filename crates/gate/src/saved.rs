@@ -11,6 +11,7 @@ use lockgate_petri::{Marking, TransitionId};
 use lockgate_policy::{
     Decision, NetRule, Policy, Rule, RuleId, Statement,
     window::{Window, WindowId},
+    workflow::{Progress, progress::Shown},
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -18,7 +19,7 @@ use smallvec::SmallVec;
 
 use crate::{
     commons::{Answered, Subject},
-    session::{Asked, Counts, Flight, Notes, Session, Waiting},
+    session::{Asked, Boundary, Counts, Flight, Notes, Session, Shows, Waiting},
 };
 
 /// The version of the saved form.
@@ -64,6 +65,9 @@ pub(crate) struct SavedNet {
     /// When calls were made that a step of a chain counts, by the step's name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     windows: BTreeMap<String, Vec<u64>>,
+    /// Where the session stands, if the rule is a workflow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    progress: Option<Arc<Progress>>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -107,9 +111,27 @@ struct SavedFlight {
     #[serde(default, skip_serializing_if = "is_false")]
     is_redacted: bool,
     waiting: Vec<SavedWaiting>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    shows: Vec<SavedShows>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     call: Option<SavedCall>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    parent: Option<Arc<str>>,
     deadline_ms: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct SavedShows {
+    rule: String,
+    round: u64,
+    shown: Shown,
+}
+
+#[derive(Serialize, Deserialize)]
+struct SavedBoundary {
+    rule: String,
+    stage: Arc<str>,
+    round: u64,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -125,6 +147,8 @@ struct SavedAsked {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     shown: Option<Box<Map<String, Value>>>,
     rules: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    boundaries: Vec<SavedBoundary>,
     taken: Vec<(String, String)>,
     deadline_ms: u64,
     #[serde(default, skip_serializing_if = "is_false")]
@@ -163,6 +187,12 @@ impl Session {
             let rule = policy.net(rule)?;
             Some((rule.key.clone(), rule.net.net().transition_name(transition).to_owned()))
         };
+        let key = |rule: &RuleId| policy.rule(*rule).map(|rule| rule.key.clone());
+        let saved_shows =
+            |it: &Shows| Some(SavedShows { rule: key(&it.rule)?, round: it.round, shown: it.shown.clone() });
+        let saved_boundary = |it: &Boundary| {
+            Some(SavedBoundary { rule: key(&it.rule)?, stage: it.stage.clone(), round: it.round })
+        };
         let mut nets = self.strangers.clone();
         for rule in policy.rules() {
             let saved = self.saved_rule(policy, rule);
@@ -179,17 +209,19 @@ impl Session {
                 tool: flight.tool.to_string(),
                 is_redacted: flight.decision == Decision::Redact,
                 waiting: waiting.collect(),
+                shows: flight.shows.iter().filter_map(saved_shows).collect(),
                 call: flight.call.as_deref().map(SavedCall::of),
+                parent: flight.parent.clone(),
                 deadline_ms: flight.deadline.0,
             };
             (id.to_string(), saved)
         });
         let asked = self.asked.iter().map(|(number, asked)| {
-            let key = |rule: &RuleId| policy.rule(*rule).map(|rule| rule.key.clone());
             let saved = SavedAsked {
                 call: SavedCall::of(&asked.call),
                 shown: asked.shown.clone(),
                 rules: asked.rules.iter().filter_map(key).collect(),
+                boundaries: asked.boundaries.iter().filter_map(saved_boundary).collect(),
                 taken: asked.taken.iter().copied().filter_map(names).collect(),
                 deadline_ms: asked.deadline.0,
                 allows_late: asked.allows_late,
@@ -282,7 +314,12 @@ impl Session {
             let call = flight.call.map(|call| Arc::new(call.into_call()));
             let decision = if flight.is_redacted { Decision::Redact } else { Decision::Allow };
             let waiting = waiting.collect();
-            let flight = Flight { tool: flight.tool.into(), decision, waiting, call, deadline };
+            let shows = flight.shows.into_iter().filter_map(|it| {
+                Some(Shows { rule: rules.get(it.rule.as_str())?.id, round: it.round, shown: it.shown })
+            });
+            let (shows, parent) = (shows.collect(), flight.parent);
+            let flight =
+                Flight { tool: flight.tool.into(), decision, waiting, shows, call, parent, deadline };
             session.flights.insert(id, flight);
         }
         session.leases.0.make_contiguous().sort();
@@ -304,6 +341,14 @@ impl Session {
                     .filter_map(|key| rules.get(key.as_str()))
                     .map(|rule| rule.id)
                     .collect(),
+                boundaries: asked
+                    .boundaries
+                    .into_iter()
+                    .filter_map(|it| {
+                        let rule = rules.get(it.rule.as_str())?.id;
+                        Some(Boundary { rule, stage: it.stage, round: it.round })
+                    })
+                    .collect(),
                 taken,
                 deadline: Time(asked.deadline_ms),
                 allows_late: asked.allows_late,
@@ -316,6 +361,7 @@ impl Session {
     fn saved_rule(&self, policy: &Policy, rule: &Rule) -> SavedNet {
         let mut saved = policy.net(rule.id).map(|net| self.saved_net(net)).unwrap_or_default();
         saved.inactive = self.inactive.contains(&rule.id);
+        saved.progress = self.progress.get(&rule.id).cloned();
         for (key, id) in windows_of(policy, rule) {
             if let Some(window) = self.windows.get(&id) {
                 saved.windows.insert(key.clone(), window.times.iter().map(|time| time.0).collect());
@@ -333,6 +379,9 @@ impl Session {
     ) -> Result<(), SavedError> {
         if saved.inactive {
             self.inactive.insert(rule.id);
+        }
+        if let Some(progress) = &saved.progress {
+            self.progress.insert(rule.id, progress.clone());
         }
         for (key, id) in windows_of(policy, rule) {
             if let Some(times) = saved.windows.get(key) {

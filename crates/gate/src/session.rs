@@ -16,6 +16,7 @@ use lockgate_petri::{Marking, TransitionId};
 use lockgate_policy::{
     Decision, Policy, RuleId,
     window::{Window, WindowId},
+    workflow::{Progress, Step, progress::Shown},
 };
 use serde_json::{Map, Value};
 use smallvec::SmallVec;
@@ -53,6 +54,8 @@ pub struct Session {
     pub(crate) is_tainted: bool,
     /// Answers of humans that still stand.
     pub(crate) answers: Vec<Answered>,
+    /// Where it stands in workflows.
+    pub(crate) progress: BTreeMap<RuleId, Arc<Progress>>,
     /// What was spent of a limit beyond what it was lowered to, for the day it is raised again.
     pub(crate) overspent: BTreeMap<RuleId, u64>,
     /// The state of rules that the policy no longer has, kept for the day they come back.
@@ -95,8 +98,12 @@ pub struct Flight {
     pub decision: Decision,
     /// What fires when the result says success.
     pub waiting: SmallVec<[Waiting; 1]>,
+    /// What it shows in workflows when the result says success.
+    pub shows: Vec<Shows>,
     /// The call, kept only for result hooks.
     pub call: Option<Arc<Call>>,
+    /// The call of the agent that started this one's agent.
+    pub parent: Option<Arc<str>>,
     /// When the result is given up.
     pub deadline: Time,
 }
@@ -112,6 +119,28 @@ pub struct Waiting {
     pub deed: Arc<str>,
 }
 
+/// What a call shows in a workflow when it turns out well.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Shows {
+    /// The workflow.
+    pub rule: RuleId,
+    /// How often an operator had moved the session by then: what was shown before a move does not count after it.
+    pub round: u64,
+    /// What it shows.
+    pub shown: Shown,
+}
+
+/// The end of a stage that a human is asked about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Boundary {
+    /// The workflow.
+    pub rule: RuleId,
+    /// The stage.
+    pub stage: Arc<str>,
+    /// How often an operator had moved the session by then: the answer is not about what came after.
+    pub round: u64,
+}
+
 /// A call that waits for a human.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Asked {
@@ -121,6 +150,8 @@ pub struct Asked {
     pub shown: Option<Box<Map<String, Value>>>,
     /// The rules that want the human.
     pub rules: Vec<RuleId>,
+    /// The ends of stages among what is asked.
+    pub boundaries: Vec<Boundary>,
     /// The transitions whose tokens are taken while the human decides.
     pub taken: SmallVec<[(RuleId, TransitionId); 2]>,
     /// When the question lapses.
@@ -164,8 +195,9 @@ impl Session {
                 self.asked.insert(*number, (**asked).clone());
                 self.remember(*at, remembered.as_deref());
             }
-            Event::Closed { at, number, how, moves, answers } => {
+            Event::Closed { at, number, how, moves, answers, steps } => {
                 self.see(*at);
+                self.step(steps);
                 self.make(moves);
                 self.asked.remove(number);
                 answers.iter().for_each(|answer| keep_answer(&mut self.answers, *at, answer));
@@ -206,6 +238,10 @@ impl Session {
             Event::Seeded { counts, per_tool } => {
                 self.counts = *counts;
                 self.per_tool.extend(per_tool.iter().cloned());
+            }
+            Event::Moved { at, rule, step } => {
+                self.see(*at);
+                self.step(std::slice::from_ref(&(*rule, step.clone())));
             }
             Event::Untainted => {
                 self.taints.clear();
@@ -281,6 +317,11 @@ impl Session {
         &self.taints
     }
 
+    /// Where it stands in a workflow; none before its first call.
+    pub fn progress(&self, workflow: RuleId) -> Option<&Progress> {
+        self.progress.get(&workflow).map(AsRef::as_ref)
+    }
+
     /// Whether nobody has called, asked or said anything yet.
     pub fn is_fresh(&self) -> bool {
         self.counts == Counts::default() && self.asked.is_empty()
@@ -288,7 +329,8 @@ impl Session {
 
     /// Marks are of the moment the session has reached: time never runs backwards in it.
     fn remember(&mut self, at: Time, remembered: Option<&Remembered>) {
-        let Some(Remembered { marks, counted, taints, is_tainted }) = remembered else { return };
+        let Some(Remembered { marks, counted, taints, is_tainted, steps }) = remembered else { return };
+        self.step(steps);
         let at = at.max(self.clock);
         for mark in marks {
             self.windows.entry(mark.window).or_default().change(at, &mark.change);
@@ -302,6 +344,12 @@ impl Session {
             }
         }
         self.is_tainted |= is_tainted;
+    }
+
+    fn step(&mut self, steps: &[(RuleId, Step)]) {
+        for (rule, step) in steps {
+            Arc::make_mut(self.progress.entry(*rule).or_default()).take(step);
+        }
     }
 
     fn see(&mut self, at: Time) {

@@ -6,19 +6,19 @@
 
 use std::sync::Arc;
 
-use lockgate_call::{Call, Time};
+use lockgate_call::{Call, Time, says_failure};
 use lockgate_policy::{Counted, Decision, Heard, window::Marks};
 use serde_json::Value;
-use smallvec::SmallVec;
 
 use crate::{
     commons::{Shared, Stand},
-    event::{Event, Remembered},
+    event::{Event, Remembered, Steps},
     judge::{Events, lapsed},
     output::{Checked, OutputDecision, check_output},
     rulebook::{Rulebook, Success},
     scratch::Scratch,
     session::Flight,
+    stages,
 };
 
 /// What a tool's run came to.
@@ -74,10 +74,10 @@ pub struct Settlement {
 
 /// Takes in a result.
 pub fn settle<'a>(rulebook: &Rulebook, stand: impl Into<Stand<'a>>, outcome: &Outcome) -> Settlement {
-    let Stand { session, commons } = stand.into();
+    let Stand { session, commons, ran } = stand.into();
     let mut events = lapsed(rulebook, session, outcome.at);
     let session = session.after(&events);
-    let stand = Stand { session: &session, commons };
+    let stand = Stand { session: &session, commons, ran };
     let flight = session.flights.get_key_value(outcome.id.as_str());
     // A result that nobody waits for is looked at like any other: it will be shown to the agent all the same.
     let tool = flight.map(|(_, flight)| &*flight.tool).or(outcome.tool.as_deref());
@@ -108,11 +108,23 @@ pub fn settle<'a>(rulebook: &Rulebook, stand: impl Into<Stand<'a>>, outcome: &Ou
         );
     }
     let mut scratch = Scratch::new(&rulebook.policy, &session);
-    fire_waiting(rulebook, &mut scratch, flight, outcome);
+    // A host may call a run a success whose own exit code says otherwise.
+    let ok = outcome.ok && !outcome.output.as_ref().is_some_and(says_failure);
+    if ok {
+        fire_waiting(rulebook, &mut scratch, flight, outcome);
+    }
     let at = outcome.at.max(session.clock);
-    let (remembered, shared) = remember(rulebook, stand, flight, outcome, &settlement.found);
+    let (mut remembered, shared) = remember(rulebook, stand, flight, ok, at, &settlement.found);
+    let steps = if ok {
+        stages::succeed(rulebook, &session, flight, outcome.output.as_ref(), at)
+    } else {
+        Steps::new()
+    };
+    if !steps.is_empty() {
+        remembered.get_or_insert_default().steps = steps;
+    }
     let (moves, notes) = scratch.into_changes();
-    events.push(Event::Settled { id: id.clone(), at, ok: outcome.ok, moves, notes, remembered });
+    events.push(Event::Settled { id: id.clone(), at, ok, moves, notes, remembered });
     Settlement { settled: true, events, shared, ..settlement }
 }
 
@@ -133,7 +145,7 @@ fn call_of(flight: Option<&Flight>, outcome: &Outcome) -> Arc<Call> {
 /// Fires what waited for success.
 fn fire_waiting(rulebook: &Rulebook, scratch: &mut Scratch<'_>, flight: &Flight, outcome: &Outcome) {
     // A rule that was deactivated meanwhile still learns what it waited for.
-    for waiting in flight.waiting.iter().filter(|_| outcome.ok) {
+    for waiting in &flight.waiting {
         let Some(rule) = rulebook.policy.net(waiting.rule) else { continue };
         // What is not enabled any more was earned by another call in the meantime.
         if !scratch.fire(rule, waiting.transition) {
@@ -156,18 +168,17 @@ fn remember(
     rulebook: &Rulebook,
     stand: Stand<'_>,
     flight: &Flight,
-    outcome: &Outcome,
+    ok: bool,
+    at: Time,
     found: &[Arc<str>],
 ) -> (Option<Box<Remembered>>, Vec<Shared>) {
     let policy = &rulebook.policy;
     if policy.clauses().is_empty() {
         return (None, Vec::new());
     }
-    let at = outcome.at.max(stand.session.clock);
     let (tool, decision) = (&*flight.tool, flight.decision);
     let heard = Heard { tool, decision, succeeded: true, refused_by: &|_| false, at };
-    let Counted { marks, shared } =
-        if outcome.ok { policy.marks(&heard, &stand) } else { Counted::default() };
+    let Counted { marks, shared } = if ok { policy.marks(&heard, &stand) } else { Counted::default() };
     let shared = if shared.is_empty() { Vec::new() } else { vec![Shared::Marked { at, marks: shared }] };
     (seen(rulebook, found, marks), shared)
 }
@@ -175,6 +186,7 @@ fn remember(
 /// Sensitive data that was seen, and windows a success counts for.
 fn seen(rulebook: &Rulebook, found: &[Arc<str>], marks: Marks) -> Option<Box<Remembered>> {
     let taints = if rulebook.policy.watches_taints() { found.to_vec() } else { Vec::new() };
-    let remembered = Remembered { marks, counted: SmallVec::new(), is_tainted: !taints.is_empty(), taints };
+    let is_tainted = !taints.is_empty();
+    let remembered = Remembered { marks, taints, is_tainted, ..Remembered::default() };
     (remembered != Remembered::default()).then(|| Box::new(remembered))
 }

@@ -7,14 +7,16 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use lockgate_policy::{
-    Clause, Decision, Mode, NetRule, Policy, Scope, Statement,
+    Clause, Decision, Mode, NetRule, Policy, Scope, Statement, Workflow,
     clause::{Fact, Standing},
+    workflow::{Line, Progress},
 };
 
 use crate::{
     commons::Stand,
     rulebook::Rulebook,
     session::{ApprovalId, Counts, Session},
+    stages::stand_in,
 };
 
 /// Where a session stands.
@@ -24,6 +26,8 @@ pub struct Status {
     pub session: String,
     /// Every net, in file order.
     pub nets: Vec<NetStatus>,
+    /// Every workflow, in file order.
+    pub workflows: Vec<WorkflowStatus>,
     /// Ids of calls in flight, sorted.
     pub pending: Vec<String>,
     /// Questions that wait for a human.
@@ -65,6 +69,21 @@ pub struct NetStatus {
     pub words: Option<Words>,
 }
 
+/// Where a session stands in one workflow.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WorkflowStatus {
+    /// Its name.
+    pub name: String,
+    /// Its edition, in its author's words.
+    pub version: Option<String>,
+    /// Whether it takes part.
+    pub active: bool,
+    /// What the session remembers.
+    pub progress: Progress,
+    /// The same for people.
+    pub line: Line,
+}
+
 /// Where a net stands, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Words {
@@ -93,7 +112,7 @@ pub struct ApprovalStatus {
 
 impl Status {
     pub(crate) fn of(rulebook: &Rulebook, id: &str, stand: Stand<'_>) -> Self {
-        let Stand { session, commons } = stand;
+        let Stand { session, commons, .. } = stand;
         let policy = &rulebook.policy;
         let mut pending: Vec<String> = session.flights().map(|(id, _)| id.to_string()).collect();
         pending.sort();
@@ -111,6 +130,7 @@ impl Status {
         Self {
             session: id.to_owned(),
             nets: policy.nets().iter().map(|rule| NetStatus::of(rule, session)).collect(),
+            workflows: policy.workflows().iter().map(|it| WorkflowStatus::of(it, session)).collect(),
             pending,
             approvals: approvals.collect(),
             counts: session.counts(),
@@ -172,6 +192,9 @@ impl Status {
                 lines.keys().for_each(|line| text.push_str(&format!("- {line}\n")));
             }
         }
+        for workflow in self.workflows.iter().filter(|workflow| workflow.active) {
+            text.push_str(&format!("\n### Workflow\n\n{}\n\n- {}\n", workflow.line, workflow.line.words()));
+        }
         text
     }
 
@@ -187,6 +210,19 @@ impl Status {
         };
         let sections: Vec<String> = self.nets.iter().filter(|net| net.active).map(section).collect();
         format!("## Active Petri Nets (composed)\n{}", sections.join("\n\n"))
+    }
+}
+
+impl WorkflowStatus {
+    fn of(workflow: &Workflow, session: &Session) -> Self {
+        let progress = stand_in(workflow, session, None).0.into_owned();
+        Self {
+            name: workflow.name.clone(),
+            version: workflow.version.clone(),
+            active: session.is_active(workflow.id),
+            line: workflow.line(&progress),
+            progress,
+        }
     }
 }
 

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use lockgate_policy::{
-    Audience, Decision, Deeds, Mode, NetRule, Rule, RuleId, Scope, Statement, clause::Rank,
+    Audience, Decision, Deeds, Mode, NetRule, Rule, RuleId, Scope, Statement, Workflow, clause::Rank,
 };
 use serde_json::{Map, Value};
 
@@ -190,6 +190,19 @@ pub(crate) fn refused_before_sentence(deed: &str) -> String {
 /// What a human's refusal says.
 pub(crate) fn rejected_sentence(deed: &str) -> String {
     format!("{deed} was rejected by human review.")
+}
+
+/// What a workflow says, and where the session stands in it.
+pub(crate) fn stage_sentence(workflow: &Workflow, stage: &str, says: &str) -> String {
+    match stage {
+        "" => format!("{says} (workflow `{}`)", workflow.name),
+        stage => format!("{says} (stage `{stage}` of workflow `{}`)", workflow.name),
+    }
+}
+
+/// Why nothing is decided yet.
+pub(crate) fn running_sentence(words: &[String]) -> String {
+    format!("a condition has to run `{}` first.", words.join(" "))
 }
 
 /// Why a hand-written net refuses what only may be its deed.
