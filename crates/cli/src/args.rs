@@ -30,6 +30,7 @@ impl Arguments {
             | Command::Verify(_)
             | Command::Check(_)
             | Command::Explain(_)
+            | Command::Status(_)
             | Command::See(_) => self.json,
         }
     }
@@ -61,6 +62,9 @@ pub(crate) enum Command {
     /// Play calls and say why each verdict, rule by rule
     #[command(after_help = EXPLAIN_EXAMPLES)]
     Explain(ExplainArguments),
+    /// Where a session stands: its stages, and what is open and closed
+    #[command(after_help = STATUS_EXAMPLES)]
+    Status(StatusArguments),
     /// Show what the gate sees in a call
     #[command(after_help = SEE_EXAMPLES)]
     See(SeeArguments),
@@ -101,6 +105,11 @@ Examples:
 A line is one of `lockgate gate`, or a call by itself, which succeeds unless it
 says \"ok\": false. `at` says when, in milliseconds since 1970; it is 0 at first.";
 
+const STATUS_EXAMPLES: &str = "\
+Examples:
+  lockgate status delivery.yaml                       before the first call
+  lockgate status delivery.yaml --session day.json    a session that `check` saved";
+
 const SEE_EXAMPLES: &str = "\
 Examples:
   lockgate see --tool bash --input '{\"command\": \"cd /srv && sudo rm -rf data\"}'
@@ -126,6 +135,19 @@ pub(crate) struct PolicyArguments {
     pub(crate) files: Vec<PathBuf>,
 }
 
+/// Whether conditions of workflows may run programs.
+#[derive(Debug, Args)]
+pub(crate) struct ExecArguments {
+    /// Let workflow conditions run their programs, with the rights of this command; off unless said
+    #[arg(long)]
+    pub(crate) exec: bool,
+    /// With --exec: how long each program may take, 1 to 3600 [default: 60]
+    #[arg(long, value_name = "SECONDS", requires = "exec", value_parser = clap::value_parser!(u64).range(1..=EXEC_SECONDS_MAX))]
+    pub(crate) exec_limit: Option<u64>,
+}
+
+const EXEC_SECONDS_MAX: u64 = 3600;
+
 #[derive(Debug, Args)]
 pub(crate) struct CheckArguments {
     #[command(flatten)]
@@ -141,11 +163,13 @@ pub(crate) struct CheckArguments {
     #[arg(long, requires = "session")]
     pub(crate) save: bool,
     /// Ask every rule about a first call, without a session and without a human; nothing is stored
-    #[arg(long, conflicts_with = "session")]
+    #[arg(long, conflicts_with_all = ["session", "exec"])]
     pub(crate) dry_run: bool,
     /// With --dry-run: what the tool would answer, as JSON or as text, to see what may be passed on of it
     #[arg(long, value_name = "OUTPUT", requires = "dry_run")]
     pub(crate) output: Option<String>,
+    #[command(flatten)]
+    pub(crate) exec: ExecArguments,
 }
 
 #[derive(Debug, Args)]
@@ -158,6 +182,15 @@ pub(crate) struct ExplainArguments {
     /// Show the rules that have no say, too
     #[arg(long)]
     pub(crate) all: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct StatusArguments {
+    #[command(flatten)]
+    pub(crate) policy: PolicyArguments,
+    /// The file of a saved session; without one, where every session begins
+    #[arg(long, value_name = "FILE")]
+    pub(crate) session: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -221,6 +254,8 @@ pub(crate) struct GateArguments {
     /// Act, or let everything pass and only say what would have been decided
     #[arg(long, value_enum, default_value = "enforce")]
     pub(crate) mode: ModeArgument,
+    #[command(flatten)]
+    pub(crate) exec: ExecArguments,
 }
 
 const GATE_EXAMPLES: &str = "\
@@ -231,7 +266,7 @@ Example:
   {\"result\": {\"id\": \"1\", \"ok\": true}}
   {\"id\":\"1\",\"session\":\"default\",\"settled\":true,\"verdict\":\"allow\"}
 
-Lines: call, result, answer, session, net, halt, resume, untaint, status.
+Lines: call, result, answer, session, stage, net, halt, resume, untaint, status.
 Exit 0, or 2 if any line was not understood.";
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

@@ -7,14 +7,15 @@ mod explain;
 mod gate;
 mod graph;
 mod see;
+mod status;
 mod verify;
 
-use std::{io::ErrorKind, path::Path};
+use std::{io::ErrorKind, path::Path, time::Duration};
 
-use lockgate::{OpenError, Opened, policy::render};
+use lockgate::{GateBuilder, LocalRunner, OpenError, Opened, policy::render};
 
 use crate::{
-    args::{Arguments, Command},
+    args::{Arguments, Command, ExecArguments},
     console::{CommandError, Console, Ending, wrong},
 };
 
@@ -27,6 +28,7 @@ pub(crate) fn run(arguments: &Arguments, console: &mut Console<'_>) -> u8 {
         Command::Check(arguments) => check::run(arguments, json, console),
         Command::Explain(arguments) => explain::run(arguments, json, console),
         Command::See(arguments) => see::run(arguments, json, console),
+        Command::Status(arguments) => status::run(arguments, json, console),
         Command::Graph(arguments) => graph::run(arguments, json, console),
         Command::Completions(arguments) => completions::run(arguments, console),
         // It speaks nothing but JSON anyway.
@@ -51,9 +53,68 @@ fn open(files: &[impl AsRef<Path>]) -> Result<Opened, CommandError> {
     lockgate::open(files).map_err(told)
 }
 
+/// Lends a gate whoever may run the programs of conditions.
+fn lend_runner(builder: GateBuilder, options: &ExecArguments) -> GateBuilder {
+    match runner_from(options) {
+        Some(runner) => builder.runner(runner),
+        None => builder,
+    }
+}
+
+/// Who runs the programs of conditions: nobody, unless the command line allows it.
+fn runner_from(options: &ExecArguments) -> Option<LocalRunner> {
+    let runner = options.exec.then(LocalRunner::new)?;
+    Some(match options.exec_limit {
+        Some(seconds) => runner.limit(Duration::from_secs(seconds)),
+        None => runner,
+    })
+}
+
 fn told(error: OpenError) -> CommandError {
     match error {
         OpenError::Mistaken(mistakes) => CommandError::Drawn(render(&mistakes, true)),
         error => CommandError::said(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::{Arguments, Command, runner_from};
+
+    #[test]
+    fn programs_are_run_only_where_the_command_line_says_so() {
+        let judging = [&["check", "a.rules", "--call", "{}"][..], &["gate", "a.rules"]];
+        let limits = |seconds| Some(format!("limit: {seconds}s"));
+        for (options, limit) in [
+            (&[][..], None),
+            (&["--exec"], limits(60)),
+            (&["--exec", "--exec-limit", "1"], limits(1)),
+            (&["--exec", "--exec-limit", "3600"], limits(3600)),
+        ] {
+            for command in judging {
+                let words = ["lockgate"].iter().chain(command).chain(options);
+                let exec = match Arguments::try_parse_from(words).unwrap().command {
+                    Command::Check(arguments) => arguments.exec,
+                    Command::Gate(arguments) => arguments.exec,
+                    other => panic!("{other:?}"),
+                };
+                let runner = runner_from(&exec).map(|runner| format!("{runner:?}"));
+                assert_eq!(runner.is_some(), limit.is_some(), "{options:?}");
+                assert!(runner.zip(limit.clone()).is_none_or(|(runner, limit)| runner.contains(&limit)));
+            }
+        }
+        for wrong in [
+            &["--exec-limit", "5"][..],
+            &["--exec", "--exec-limit", "0"],
+            &["--exec", "--exec-limit", "3601"],
+            &["--exec", "--exec-limit", "soon"],
+        ] {
+            for command in judging {
+                let words = ["lockgate"].iter().chain(command).chain(wrong);
+                assert!(Arguments::try_parse_from(words).is_err(), "{wrong:?}");
+            }
+        }
     }
 }

@@ -8,8 +8,10 @@
 use std::{collections::BTreeMap, fmt};
 
 use lockgate::{
-    About, Call, Counts, Gate, Mode, Obstacle, Outcome, Settlement, Status, Time, Verdict, look_at_links,
-    policy::Deed,
+    About, Call, Counts, Gate, Mode, Obstacle, Outcome, Settlement, Status, Time, Verdict,
+    gate::WorkflowStatus,
+    look_at_links,
+    policy::{Deed, workflow::Progress},
 };
 use serde::{
     Deserialize, Deserializer, Serialize,
@@ -272,9 +274,9 @@ pub struct StageMessage {
     pub session: Option<String>,
     /// The workflow.
     pub workflow: String,
-    /// Back to its first stage.
-    pub reset: Option<Value>,
-    /// To this stage.
+    /// Back to this stage: what was shown and agreed to from there on is forgotten.
+    pub reset: Option<String>,
+    /// To this stage, with all that was shown.
     pub set: Option<String>,
 }
 
@@ -682,7 +684,7 @@ pub struct StatusAnswer<'a> {
     nets: Vec<NetAnswer<'a>>,
     text: String,
     counters: CountersAnswer<'a>,
-    workflows: [(); 0],
+    workflows: Vec<WorkflowAnswer<'a>>,
     pending: &'a [String],
     approvals: Vec<ApprovalAnswer<'a>>,
     #[serde(skip_serializing_if = "Map::is_empty")]
@@ -700,6 +702,46 @@ struct NetAnswer<'a> {
     name: &'a str,
     active: bool,
     marking: Map<String, Value>,
+}
+
+/// Where a session stands in a workflow.
+#[derive(Clone, Debug, Serialize)]
+pub struct WorkflowAnswer<'a> {
+    name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<&'a str>,
+    active: bool,
+    #[serde(flatten)]
+    progress: &'a Progress,
+    missing: &'a [String],
+    text: String,
+}
+
+impl<'a> WorkflowAnswer<'a> {
+    fn new(status: &'a WorkflowStatus) -> Self {
+        Self {
+            name: &status.name,
+            version: status.version.as_deref(),
+            active: status.active,
+            progress: &status.progress,
+            missing: &status.line.missing,
+            text: status.line.to_string(),
+        }
+    }
+}
+
+/// To a stage line: where the workflow stands now.
+#[derive(Clone, Debug, Serialize)]
+pub struct StageAnswer<'a> {
+    session: &'a str,
+    workflow: WorkflowAnswer<'a>,
+}
+
+impl<'a> StageAnswer<'a> {
+    /// Where a workflow stands after a move.
+    pub fn new(session: &'a str, status: &'a WorkflowStatus) -> Self {
+        Self { session, workflow: WorkflowAnswer::new(status) }
+    }
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -747,7 +789,7 @@ impl<'a> StatusAnswer<'a> {
                 attempts: status.counts.attempts,
                 per_tool: status.per_tool.iter().map(|(tool, calls)| (tool.as_str(), *calls)).collect(),
             },
-            workflows: [],
+            workflows: status.workflows.iter().map(WorkflowAnswer::new).collect(),
             pending: &status.pending,
             approvals: approvals.collect(),
             attributes: &status.attributes,

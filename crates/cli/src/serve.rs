@@ -9,12 +9,13 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use lockgate::{Call, Gate, Time, Verdict, gate::ApprovalId};
+use lockgate::{Call, Gate, Time, Verdict, gate::ApprovalId, policy::workflow::Moved};
 
 use crate::protocol::{
     AnswerMessage, Ask, CallMessage, Counters, ErrorAnswer, HaltAnswer, HaltMessage, LINE_BYTES_MAX, Message,
     NetMessage, ProtocolError, Request, ResultMessage, SessionAnswer, SessionMessage, SessionOnly,
-    SettledAnswer, StatusAnswer, SwitchAnswer, UntaintAnswer, VerdictAnswer, call_here, decode, encode,
+    SettledAnswer, StageAnswer, StageMessage, StatusAnswer, SwitchAnswer, UntaintAnswer, VerdictAnswer,
+    call_here, decode, encode,
 };
 
 /// How a [`Server`] reads its lines.
@@ -144,9 +145,7 @@ impl<'a> Server<'a> {
             Message::Result(result) => self.result(result, at),
             Message::Answer(answer) => self.human(&answer, at),
             Message::Session(session) => self.know(session),
-            Message::Stage(stage) => {
-                Err(format!("no workflow is called `{}`: this policy has none", stage.workflow))
-            }
+            Message::Stage(stage) => self.stage(&stage, at),
             Message::Net(net) => self.switch(&net),
             Message::Halt(halt) => self.halt(&halt),
             Message::Resume(resume) => self.resume(&resume),
@@ -230,6 +229,22 @@ impl<'a> Server<'a> {
         };
         let text = switched.map_err(|error| error.to_string())?;
         Ok(encode(&SwitchAnswer { session, net, active, text }))
+    }
+
+    fn stage(&self, message: &StageMessage, at: Time) -> Result<String, String> {
+        let session = self.session(message.session.as_ref());
+        let (how, stage) = match (&message.reset, &message.set) {
+            (Some(stage), _) => (Moved::Reset, stage),
+            (None, Some(stage)) => (Moved::Set, stage),
+            (None, None) => return Err("say either `reset` or `set`".to_owned()),
+        };
+        self.gate
+            .move_stage(session, &message.workflow, how, stage, at)
+            .map_err(|error| error.to_string())?;
+        let status = self.gate.status(session, at).map_err(|error| error.to_string())?;
+        let moved = status.workflows.iter().find(|workflow| workflow.name == message.workflow);
+        let moved = moved.ok_or_else(|| format!("no workflow is called `{}`", message.workflow))?;
+        Ok(encode(&StageAnswer::new(session, moved)))
     }
 
     fn halt(&self, message: &HaltMessage) -> Result<String, String> {

@@ -446,6 +446,7 @@ fn help_shows_each_command_with_an_example() {
         ("check", "Judge one call"),
         ("gate", "Judge calls from stdin"),
         ("explain", "Play calls and say why each verdict"),
+        ("status", "Where a session stands"),
         ("see", "Show what the gate sees in a call"),
         ("graph", "Draw the nets of a policy"),
         ("completions", "Print completions for a shell"),
@@ -465,6 +466,7 @@ fn help_shows_each_command_with_an_example() {
       check        Judge one call
       gate         Judge calls from stdin: one JSON object a line in, one a line out
       explain      Play calls and say why each verdict, rule by rule
+      status       Where a session stands: its stages, and what is open and closed
       see          Show what the gate sees in a call
       graph        Draw the nets of a policy
       completions  Print completions for a shell
@@ -493,16 +495,21 @@ fn help_shows_each_command_with_an_example() {
       <POLICY>...  Policy files, or folders of them
 
     Options:
-          --store <URL>    Where sessions are kept [default: memory]
-          --session <ID>   The session of lines that name none [default: default]
-          --clock <CLOCK>  What time it is: the machine's, or the `at` of each line
-                           in milliseconds since 1970 [default: real] [possible
-                           values: real, lines]
-          --mode <MODE>    Act, or let everything pass and only say what would have
-                           been decided [default: enforce] [possible values:
-                           enforce, observe]
-          --json           Print JSON
-      -h, --help           Print help
+          --store <URL>           Where sessions are kept [default: memory]
+          --session <ID>          The session of lines that name none [default:
+                                  default]
+          --clock <CLOCK>         What time it is: the machine's, or the `at` of
+                                  each line in milliseconds since 1970 [default:
+                                  real] [possible values: real, lines]
+          --mode <MODE>           Act, or let everything pass and only say what
+                                  would have been decided [default: enforce]
+                                  [possible values: enforce, observe]
+          --exec                  Let workflow conditions run their programs, with
+                                  the rights of this command; off unless said
+          --exec-limit <SECONDS>  With --exec: how long each program may take, 1 to
+                                  3600 [default: 60]
+          --json                  Print JSON
+      -h, --help                  Print help
 
     Example:
       $ lockgate gate ops.rules
@@ -511,9 +518,45 @@ fn help_shows_each_command_with_an_example() {
       {"result": {"id": "1", "ok": true}}
       {"id":"1","session":"default","settled":true,"verdict":"allow"}
 
-    Lines: call, result, answer, session, net, halt, resume, untaint, status.
+    Lines: call, result, answer, session, stage, net, halt, resume, untaint, status.
     Exit 0, or 2 if any line was not understood.
     "#);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_condition_runs_its_program_only_with_exec_and_in_the_folder_of_the_call() {
+    let folder = folder("exec");
+    let workflow = folder.join("release.yaml");
+    let text = |program: &str| {
+        format!(
+            "apiVersion: edictum/v1\nkind: Workflow\nmetadata: {{name: release}}\nstages:\n  \
+             - {{id: work, tools: [Edit], exit: [{{condition: 'exec(\"{program}\")'}}]}}\n  \
+             - {{id: ship, tools: [Deploy]}}\n"
+        )
+    };
+    let line = serde_json::json!({"call": {"id": "1", "tool": "Deploy", "cwd": folder}}).to_string();
+    let call = serde_json::json!({"tool": "Deploy", "cwd": folder}).to_string();
+    fs::write(folder.join("done"), "").unwrap();
+    let file = workflow.to_str().unwrap();
+    for (program, options, verdict, said) in [
+        ("sh -c 'test -f done'", &[][..], "block", "this gate runs none unless it is told to"),
+        ("sh -c 'test -f done'", &["--exec"], "allow", ""),
+        ("sh -c 'test -f missing'", &["--exec"], "block", "waits for exec"),
+        ("sleep 1000", &["--exec", "--exec-limit", "1"], "block", "did not end within 1 second"),
+        ("lockgate-no-such-program", &["--exec"], "block", "cannot be started"),
+    ] {
+        fs::write(&workflow, text(&program.replace('\'', "''"))).unwrap();
+        let checked = lockgate(&[&["check", file, "--json", "--call", &call], options].concat(), "");
+        let gated = lockgate(&[&["gate", file], options].concat(), &line);
+        for output in [checked, gated] {
+            let answer: serde_json::Value = serde_json::from_str(&out(&output)).unwrap();
+            assert_eq!(answer["verdict"], verdict, "{program} {options:?} {}", err(&output));
+            assert!(answer["reason"].as_str().unwrap().contains(said), "{program} {options:?} {answer}");
+        }
+    }
+    let idle = lockgate(&["check", file, "--call", &call, "--dry-run", "--exec"], "");
+    assert_eq!(idle.status.code(), Some(2), "a dry run runs nothing");
 }
 
 #[test]
@@ -778,6 +821,118 @@ fn only_nets_are_drawn() {
         assert_eq!(output.status.code(), Some(2), "{words:?}");
         assert!(without(&folder, &err(&output)).contains(told), "{}", err(&output));
     }
+}
+
+/// A workflow and a rule that closes one of its tools.
+const RELEASE: &str = r#"apiVersion: edictum/v1
+kind: Workflow
+metadata: {name: release}
+stages:
+  - id: read
+    entry: [{condition: 'file_read("README.md")'}]
+    tools: [Read]
+    exit: [{condition: 'file_read("spec.md")'}]
+  - id: build
+    tools: [Edit, Bash]
+    checks: [{command_not_matches: '^git push', message: later}]
+    exit: [{condition: 'command_matches("^npm test")'}]
+    approval: {message: 'May "it" be <shipped>?'}
+  - id: done
+    terminal: true
+"#;
+
+#[test]
+fn a_workflow_is_drawn_as_the_line_of_its_stages() {
+    let folder = folder("graph-workflow");
+    let release = folder.join("release.yaml").to_str().unwrap().to_owned();
+    fs::write(&release, RELEASE).unwrap();
+    let drawn = lockgate(&["graph", &release, "--format", "mermaid"], "");
+    insta::assert_snapshot!(out(&drawn), @r#"
+    ---
+    title: "release"
+    ---
+    flowchart LR
+      s0((" "))
+      s1("read<br/>Read")
+      s2("build<br/>Edit#44; Bash<br/>never #94;git push")
+      s3[["done<br/>no calls"]]
+      s0 -->|"read README.md"| s1
+      s1 -->|"read spec.md"| s2
+      s2 -->|"ran #94;npm test<br/>#128100; May #34;it#34; be #60;shipped#62;#63;"| s3
+      classDef active stroke:#2563eb,stroke-width:3px
+    "#);
+    let drawn = lockgate(&["graph", &release, "--net", "release", "--format", "dot"], "");
+    insta::assert_snapshot!(out(&drawn), @r#"
+    digraph track {
+      rankdir=LR;
+      label="release"; labelloc=t;
+      node [fontname="Helvetica", shape=box];
+      edge [fontname="Helvetica", fontsize=11];
+      s0 [shape=circle, style=filled, fillcolor=gray, width=0.2, label="", xlabel=""];
+      s1 [label="read\nRead", style="rounded,filled", fillcolor=white];
+      s2 [label="build\nEdit, Bash\nnever ^git push", style="rounded,filled", fillcolor=white];
+      s3 [label="done\nno calls", style="rounded,filled", fillcolor=white, peripheries=2];
+      s0 -> s1 [label="read README.md"];
+      s1 -> s2 [label="read spec.md"];
+      s2 -> s3 [label="ran ^npm test\n👤 May \"it\" be <shipped>?"];
+    }
+    "#);
+    let svg = out(&lockgate(&["graph", &release], ""));
+    for shown in [
+        ">build</text>",
+        ">never ^git push</text>",
+        ">May &quot;it&quot; be &lt;shipped&gt;?</text>",
+        "class=\"rim\"",
+    ] {
+        assert!(svg.contains(shown), "{shown} is not shown:\n{svg}");
+    }
+}
+
+#[test]
+fn what_a_rule_does_to_a_workflow_is_told_with_both_places() {
+    let folder = folder("verify-workflow");
+    let path = |file: &str| folder.join(file).to_str().unwrap().to_owned();
+    let (release, rules) = (path("release.yaml"), path("ops.rules"));
+    fs::write(&release, RELEASE).unwrap();
+    fs::write(&rules, "block Bash\n").unwrap();
+    assert_eq!(lockgate(&["verify", &release], "").status.code(), Some(0));
+    let verified = lockgate(&["verify", &release, &rules], "");
+    assert_eq!(verified.status.code(), Some(1));
+    insta::assert_snapshot!(without(&folder, &out(&verified)), @r#"
+    rule          states  place
+    release            6  release.yaml:3
+    block-Bash         2  ops.rules:1
+
+    error[stage-trap]: a session that reaches stage `build` can never leave it: `command_matches("^npm test")` can never hold here
+     --> release.yaml:9:9
+      |
+    9 |   - id: build
+      |         ^^^^^ never left
+      |
+      = try: open the tool, or ask for something that can be shown without it
+
+    error[dead-evidence]: `command_matches("^npm test")` can never hold: `Bash` is blocked by `block-Bash` (ops.rules:1), and no other tool of `build` runs commands
+      --> release.yaml:12:24
+       |
+    12 |     exit: [{condition: 'command_matches("^npm test")'}]
+       |                        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ nobody can show this
+       |
+       = try: open the tool, or ask for something that can be shown without it
+
+    error[dead-stage]: no session can reach stage `done`: no session ever leaves `build`
+      --> release.yaml:14:9
+       |
+    14 |   - id: done
+       |         ^^^^ never reached
+       |
+       = try: make it possible to leave `build`, or take out what comes after it
+
+    2 rules in 1 independent group, 8 states: 3 errors
+    "#);
+    let json = out(&lockgate(&["verify", "--json", &release, &rules], ""));
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["nets"][0]["name"], "release");
+    assert_eq!(json["findings"][0]["rules"], serde_json::json!(["release"]));
 }
 
 #[test]

@@ -369,6 +369,7 @@
 
 mod files;
 mod open;
+mod runner;
 
 pub use lockgate_call as call;
 pub use lockgate_gate as gate;
@@ -390,6 +391,7 @@ pub use lockgate_policy::{
     Diagnostic, Draft, DraftNet, DraftTransition, Mode, Pattern, Policy, Severity, Source, verify,
 };
 pub use open::{OpenError, Opened, net, open, open_with, read_sources, rules, when_then};
+pub use runner::LocalRunner;
 
 /// The snippets of the pages in `docs/`, run as tests.
 #[cfg(doctest)]

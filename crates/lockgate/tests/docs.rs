@@ -85,7 +85,7 @@ fn the_line_protocol_answers_as_told() {
 }
 
 /// A table whose first column is `code` and whose second is `example` is a list of findings; `in a ruleset`, the example
-/// is a rule or a key of one.
+/// is a rule or a key of one, `in a workflow` a stage.
 #[test]
 fn every_finding_on_a_page_is_found() {
     let mut rows = 0;
@@ -96,10 +96,12 @@ fn every_finding_on_a_page_is_found() {
             match cells[..] {
                 ["", "code", "example", ..] => (is_findings, head) = (true, ""),
                 ["", "code", "in a ruleset", ..] => (is_findings, head) = (true, RULESET_HEAD),
+                ["", "code", "in a workflow", ..] => (is_findings, head) = (true, WORKFLOW_HEAD),
                 ["", code, example, ..] if is_findings && !code.starts_with('-') => {
                     let (code, example) = (quoted(code).concat(), quoted(example).join("\n"));
-                    let is_rule = !head.is_empty() && example.starts_with("- ");
-                    let example = format!("{head}{}{example}", if is_rule { "rules:\n" } else { "" });
+                    let items = if head == WORKFLOW_HEAD { "stages:\n" } else { "rules:\n" };
+                    let is_item = !head.is_empty() && example.starts_with("- ");
+                    let example = format!("{head}{}{example}", if is_item { items } else { "" });
                     let codes: Vec<&str> = findings(&example).iter().map(|it| it.code).collect();
                     assert!(
                         codes.contains(&code.as_str()),
@@ -130,6 +132,9 @@ fn every_link_leads_somewhere() {
 /// What every ruleset begins with.
 const RULESET_HEAD: &str =
     "apiVersion: edictum/v1\nkind: Ruleset\nmetadata: {name: a}\ndefaults: {mode: enforce}\n";
+
+/// What every workflow begins with.
+const WORKFLOW_HEAD: &str = "apiVersion: edictum/v1\nkind: Workflow\nmetadata: {name: a}\n";
 
 /// A fenced block of a page.
 struct Block {

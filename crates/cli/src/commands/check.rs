@@ -31,7 +31,8 @@ pub(crate) fn run(
     };
     let BareCall { call: message, ok, at } = decode_call(&arguments.call, &id).map_err(wrong_call)?;
     let name = message.session.clone().unwrap_or_else(|| "default".to_owned());
-    let built = Gate::builder(policy).store(MemoryStore::with_session(&name, session)).build();
+    let builder = Gate::builder(policy).store(MemoryStore::with_session(&name, session));
+    let built = super::lend_runner(builder, &arguments.exec).build();
     let gate = built.map_err(CommandError::said)?;
 
     let ask = message.ask;
@@ -106,7 +107,7 @@ fn canonical(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-fn read_session(file: &Path, policy: &Policy) -> Result<Session, CommandError> {
+pub(super) fn read_session(file: &Path, policy: &Policy) -> Result<Session, CommandError> {
     match fs::read_to_string(file) {
         Ok(text) => Session::from_json(&text, policy)
             .map_err(|error| CommandError::Said(format!("cannot use `{}`: {error}", file.display()))),

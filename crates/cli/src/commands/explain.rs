@@ -172,6 +172,7 @@ fn has_say(view: &NetView) -> bool {
     match view.says {
         NetVerdict::Free | NetVerdict::Abstain => false,
         NetVerdict::Gated { .. }
+        | NetVerdict::Staged { .. }
         | NetVerdict::Blocked { .. }
         | NetVerdict::Wants { .. }
         | NetVerdict::Unmet { .. } => true,
@@ -193,6 +194,8 @@ fn words_of(view: &NetView, policy: &Policy, before: &Session) -> String {
             };
             format!("lets `{deed}` pass by `{transition}`{human}{later}")
         }
+        NetVerdict::Staged { stage } if stage.is_empty() => format!("`{deed}` ends it"),
+        NetVerdict::Staged { stage } => format!("`{deed}` belongs to stage `{stage}`"),
         NetVerdict::Blocked { .. } => format!("blocks `{deed}`"),
         NetVerdict::Wants { decision, .. } if is_default(view, policy) => {
             format!("no rule certainly speaks of `{deed}`: {}", decision.word())
@@ -272,6 +275,8 @@ struct ViewAnswer<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     transition: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    stage: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     fires: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     human: Option<&'a str>,
@@ -310,6 +315,7 @@ impl<'a> ViewAnswer<'a> {
             deed: &view.deed,
             says,
             transition: None,
+            stage: None,
             fires: None,
             human: None,
             reason: None,
@@ -329,6 +335,7 @@ impl<'a> ViewAnswer<'a> {
                 human: human.as_deref(),
                 ..says("gated")
             },
+            NetVerdict::Staged { stage } => Self { stage: Some(stage), ..says("staged") },
             NetVerdict::Blocked { reason } => Self { reason: Some(reason), ..says("blocked") },
             NetVerdict::Wants { decision, reason, is_doubtful } => {
                 Self { reason: Some(reason), doubtful: *is_doubtful, ..says(decision.word()) }

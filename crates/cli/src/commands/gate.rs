@@ -21,7 +21,8 @@ pub(crate) fn run(arguments: &GateArguments, console: &mut Console<'_>) -> Resul
     if warnings > 0 {
         writeln!(console.err, "warning: {warnings} in this policy; `lockgate verify` shows what and where")?;
     }
-    let built = Gate::builder(opened.policy).mode(arguments.mode.into()).build();
+    let builder = Gate::builder(opened.policy).mode(arguments.mode.into());
+    let built = super::lend_runner(builder, &arguments.exec).build();
     let gate = built.map_err(CommandError::said)?;
     let options = ServeOptions { session: arguments.session.clone(), clock: arguments.clock.into() };
     let served = serve(&gate, &options, io::stdin().lock(), &mut *console.out)?;

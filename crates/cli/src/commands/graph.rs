@@ -1,6 +1,6 @@
-//! `lockgate graph`: pictures of the nets.
+//! `lockgate graph`: pictures of the nets and the workflows.
 //!
-//! Each net is drawn where a session begins. Several nets become one document: graphs one after another in DOT,
+//! Each net is drawn where a session begins, a workflow as the line of its stages. Several nets become one document: graphs one after another in DOT,
 //! fenced blocks of Markdown for Mermaid, one picture under the other in SVG.
 
 use std::{
@@ -10,8 +10,12 @@ use std::{
 
 use lockgate::{
     Policy,
-    petri::{Note, Picture, Style},
-    policy::NetRule,
+    petri::{Need, Note, Picture, Shape, Station, Style, Track},
+    policy::{
+        NetRule, Rule, RuleId, Workflow,
+        ruleset::draft::ToolGlob,
+        workflow::{Check, Condition, Requirement, Stage},
+    },
 };
 use serde::Serialize;
 
@@ -27,13 +31,13 @@ pub(crate) fn run(
     console: &mut Console<'_>,
 ) -> Result<Ending, CommandError> {
     let policy = super::open(&arguments.policy.files)?.policy;
-    let rules = chosen(&policy, arguments.net.as_deref())?;
-    let without_net = policy.rules().count() - policy.nets().len();
+    let drawn = chosen(&policy, arguments.net.as_deref())?;
+    let without_net = policy.rules().count() - drawable(&policy).len();
     if without_net > 0 && arguments.net.is_none() {
         writeln!(console.err, "note: {without_net} rules look at calls and have no net to draw")?;
     }
     let format = format_of(arguments)?;
-    let drawings: Vec<Drawing<'_>> = rules.into_iter().map(|rule| Drawing::new(rule, format)).collect();
+    let drawings: Vec<Drawing<'_>> = drawn.into_iter().map(|rule| Drawing::new(rule, format)).collect();
     match &arguments.out {
         Some(out) if is_folder(out) => {
             let count = write_files(out, format, &drawings).map_err(|error| cannot_write(out, &error))?;
@@ -50,20 +54,48 @@ pub(crate) fn run(
     Ok(Ending::Yes)
 }
 
-fn chosen<'a>(policy: &'a Policy, net: Option<&str>) -> Result<Vec<&'a NetRule>, CommandError> {
-    let has_others = policy.rules().count() > policy.nets().len();
-    if policy.nets().is_empty() && has_others {
+/// A rule that can be drawn.
+#[derive(Clone, Copy)]
+enum Drawable<'a> {
+    Net(&'a NetRule),
+    Workflow(&'a Workflow),
+}
+
+impl<'a> Drawable<'a> {
+    fn rule(self) -> &'a Rule {
+        match self {
+            Self::Net(net) => net,
+            Self::Workflow(workflow) => workflow,
+        }
+    }
+
+    fn id(&self) -> RuleId {
+        self.rule().id
+    }
+}
+
+/// All that can be drawn, in file order.
+fn drawable(policy: &Policy) -> Vec<Drawable<'_>> {
+    let nets = policy.nets().iter().map(Drawable::Net);
+    let mut all: Vec<Drawable<'_>> = nets.chain(policy.workflows().iter().map(Drawable::Workflow)).collect();
+    all.sort_by_key(Drawable::id);
+    all
+}
+
+fn chosen<'a>(policy: &'a Policy, net: Option<&str>) -> Result<Vec<Drawable<'a>>, CommandError> {
+    let all = drawable(policy);
+    if all.is_empty() && policy.rules().next().is_some() {
         return Err(CommandError::Said(
             "this policy has nothing to draw: when/then rules look at calls and have no nets; try `lockgate explain`"
                 .to_owned(),
         ));
     }
     let Some(net) = net else {
-        return Ok(policy.nets().iter().collect());
+        return Ok(all);
     };
-    let rules: Vec<&NetRule> = policy.nets().iter().filter(|rule| rule.name == net).collect();
-    if rules.is_empty() {
-        let names: Vec<&str> = policy.nets().iter().map(|rule| rule.name.as_str()).collect();
+    let chosen: Vec<Drawable<'a>> = all.iter().copied().filter(|it| it.rule().name == net).collect();
+    if chosen.is_empty() {
+        let names: Vec<&str> = all.iter().map(|it| it.rule().name.as_str()).collect();
         let why = if policy.rules().any(|rule| rule.name == net) {
             format!("`{net}` is a when/then rule, which looks at calls and has no net")
         } else {
@@ -71,7 +103,7 @@ fn chosen<'a>(policy: &'a Policy, net: Option<&str>) -> Result<Vec<&'a NetRule>,
         };
         return Err(CommandError::Said(format!("{why}; the policy has: {}", names.join(", "))));
     }
-    Ok(rules)
+    Ok(chosen)
 }
 
 fn format_of(arguments: &GraphArguments) -> Result<Format, CommandError> {
@@ -100,7 +132,22 @@ struct Drawing<'a> {
 }
 
 impl<'a> Drawing<'a> {
-    fn new(rule: &'a NetRule, format: Format) -> Self {
+    fn new(rule: Drawable<'a>, format: Format) -> Self {
+        match rule {
+            Drawable::Net(net) => Self::of_net(net, format),
+            Drawable::Workflow(workflow) => {
+                let track = track(workflow);
+                let picture = match format {
+                    Format::Svg => track.to_svg(),
+                    Format::Dot => track.to_dot(),
+                    Format::Mermaid => track.to_mermaid(),
+                };
+                Self { net: &workflow.name, picture }
+            }
+        }
+    }
+
+    fn of_net(rule: &'a NetRule, format: Format) -> Self {
         let net = rule.net.net();
         let notes = net.transitions().map(|transition| {
             let guard = rule.net.guard(transition);
@@ -120,6 +167,77 @@ impl<'a> Drawing<'a> {
         };
         Self { net: &rule.name, picture }
     }
+}
+
+/// A workflow as people think of it: its stages, and what is needed between them.
+fn track(workflow: &Workflow) -> Track {
+    let mut stops: Vec<Station> = Vec::with_capacity(workflow.stages.len() + 2);
+    let mut needs: Vec<Need> = Vec::new();
+    if workflow.stages.first().is_some_and(|first| !first.entry.is_empty()) {
+        stops.push(Station { shape: Shape::Dot, ..Station::default() });
+    }
+    for stage in &workflow.stages {
+        needs.extend(stage.entry.iter().map(need));
+        stops.push(Station {
+            name: stage.id.to_string(),
+            lines: lines(stage),
+            shape: if stage.is_terminal { Shape::Last } else { Shape::Box },
+            is_active: false,
+            needs: std::mem::take(&mut needs),
+        });
+        needs.extend(stage.exit.iter().map(need));
+        let asked = stage.approval.as_ref().filter(|_| !stage.is_terminal);
+        needs.extend(asked.map(|message| Need { text: message.clone(), is_human: true }));
+    }
+    // A last stage that something ends is not where the line ends.
+    if workflow.stages.last().is_some_and(|last| !last.is_terminal) && !needs.is_empty() {
+        stops.push(Station {
+            name: "finished".to_owned(),
+            lines: Vec::new(),
+            shape: Shape::Dot,
+            is_active: false,
+            needs,
+        });
+    }
+    Track { title: workflow.name.clone(), stops }
+}
+
+/// What may happen in a stage, in short.
+fn lines(stage: &Stage) -> Vec<String> {
+    let tools = match &stage.tools {
+        Some(tools) => {
+            let names: Vec<&str> = tools.iter().map(ToolGlob::text).collect();
+            names.join(", ")
+        }
+        None if stage.is_terminal || stage.is_boundary() => "no calls".to_owned(),
+        None => "every tool".to_owned(),
+    };
+    let check = |check: &Check| match check.forbids {
+        true => format!("never {}", check.pattern),
+        false => format!("only {}", check.pattern),
+    };
+    let mut lines = vec![tools];
+    lines.extend(stage.checks.iter().map(check));
+    if stage.is_terminal {
+        lines.extend(stage.exit.iter().map(|requirement| format!("until {}", need(requirement).text)));
+    }
+    lines
+}
+
+/// A condition in a few words.
+fn need(requirement: &Requirement) -> Need {
+    let text = match &requirement.condition {
+        Condition::StageComplete(stage) => format!("{stage} completed"),
+        Condition::FileRead(path) => format!("read {path}"),
+        Condition::Approval(stage) => {
+            return Need { text: format!("agrees to {stage}"), is_human: true };
+        }
+        Condition::CommandMatches(pattern) => format!("ran {pattern}"),
+        Condition::CommandNotMatches(pattern) => format!("never ran {pattern}"),
+        Condition::Exec(exec) => format!("{} ends with {}", exec.words.join(" "), exec.exit_code),
+        Condition::ResultMatches { tool, field, value } => format!("{tool}: {field} = {value}"),
+    };
+    Need { text, is_human: false }
 }
 
 fn document(format: Format, drawings: &[Drawing<'_>]) -> String {

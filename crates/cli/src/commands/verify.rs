@@ -75,7 +75,7 @@ impl<'a> Verified<'a> {
         }
         let at_least = if self.is_exact() { "" } else { "at least " };
         let rules = counted(self.rules().count(), "rule");
-        let groups = counted(components(self.nets()), "independent group");
+        let groups = counted(self.components(), "independent group");
         let states = format!("{groups}, {at_least}{} states", self.states());
         match (self.reports.len(), self.rules().count()) {
             (0, 1..) => format!("{rules}: {findings}"),
@@ -91,10 +91,10 @@ impl<'a> Verified<'a> {
             return Ok(());
         }
         writeln!(out, "{}", bold(format!("{:widest$}  {:>8}  place", "rule", "states")))?;
-        let mut reports = self.nets().iter().zip(&self.reports).peekable();
+        let mut reports = self.reports.iter().peekable();
         for rule in self.rules() {
-            let (states, more) = match reports.next_if(|(net, _)| net.id == rule.id) {
-                Some((_, report)) => (report.states.to_string(), if report.is_exact { ' ' } else { '+' }),
+            let (states, more) = match reports.next_if(|report| report.rule == rule.id) {
+                Some(report) => (report.states.to_string(), if report.is_exact { ' ' } else { '+' }),
                 None => ("–".to_owned(), ' '),
             };
             let place = format!("{}:{}", rule.place.file, rule.place.line);
@@ -126,7 +126,7 @@ impl<'a> Verified<'a> {
         FindingsAnswer {
             policy: self.policy.map(|policy| policy.hash().to_string()),
             rules: self.rules().count(),
-            components: components(self.nets()),
+            components: self.components(),
             states: self.states(),
             exact: self.is_exact(),
             nets: self
@@ -144,8 +144,14 @@ impl<'a> Verified<'a> {
         self.policy.into_iter().flat_map(Policy::rules)
     }
 
-    fn nets(&self) -> &'a [NetRule] {
-        self.policy.map(Policy::nets).unwrap_or_default()
+    /// How many groups of rules there are that share no name with each other.
+    fn components(&self) -> usize {
+        match self.policy {
+            // A workflow has a say about every tool, open or not, so it is in one group with all others.
+            Some(policy) if !policy.workflows().is_empty() => 1,
+            Some(policy) => components(policy.nets()),
+            None => 0,
+        }
     }
 
     fn states(&self) -> u64 {
@@ -234,9 +240,10 @@ impl<'a> FindingAnswer<'a> {
     fn new(finding: &'a Diagnostic, policy: Option<&'a Policy>) -> Self {
         let place = finding.source.place(finding.span);
         let touches = |rule: &&Rule| {
-            rule.source == finding.source
-                && rule.span.start < finding.span.end
-                && finding.span.start < rule.span.end
+            let is_workflow = policy.is_some_and(|policy| policy.workflow(rule.id).is_some());
+            let is_inside = rule.span.start < finding.span.end && finding.span.start < rule.span.end;
+            // All of a workflow's file is about the workflow, whose span is only its name.
+            rule.source == finding.source && (is_inside || is_workflow)
         };
         let about: Vec<&Rule> = policy.into_iter().flat_map(Policy::rules).filter(touches).collect();
         let nets = about.iter().filter_map(|rule| policy.and_then(|policy| policy.net(rule.id)));
