@@ -6,20 +6,23 @@
 
 mod edictum;
 mod folder;
+mod nets;
 mod one_liners;
 mod petriflow;
 mod policyshield;
 mod shell;
 mod yaml;
 
-use std::fmt;
+use std::{fmt, io, path::Path};
 
 pub use edictum::edictum;
 pub use folder::{FolderReport, play_folder};
+pub use nets::{NetsReport, petri};
 pub use one_liners::one_liners;
 pub use petriflow::petriflow;
 pub use policyshield::policyshield;
 pub use shell::shell;
+pub use yaml::read as read_yaml;
 
 /// How many failing cases are told in full.
 const FAILURES_TOLD_MAX: usize = 20;
@@ -31,6 +34,7 @@ pub const LANGUAGES: &[(&str, Recorded)] = &[
     ("edictum", Recorded::InFolder(edictum)),
     ("shell", Recorded::InFile(shell)),
     ("one-liners", Recorded::InFile(one_liners)),
+    ("petri", Recorded::InTable(petri)),
 ];
 
 /// How the cases of a language are kept.
@@ -40,6 +44,8 @@ pub enum Recorded {
     InFile(Conformance),
     /// In a folder of files of several kinds.
     InFolder(ByName),
+    /// In a folder of nets, with a table of what is known about each.
+    InTable(fn(&Path) -> io::Result<NetsReport>),
 }
 
 /// What plays a file of this name; nothing, where it holds no recorded cases.
@@ -55,8 +61,6 @@ pub struct Report {
     pub cases: usize,
     /// How many steps were compared in them.
     pub steps: usize,
-    /// How many more cases it has that nothing here can play.
-    pub skipped: usize,
     /// The cases that are answered differently on purpose, each with the reason.
     pub on_purpose: Vec<String>,
     /// The cases that failed, each with its first difference: what follows it means nothing.
@@ -110,9 +114,6 @@ impl Report {
             remarks.push(format!("and {} more", self.failures.len() - FAILURES_TOLD_MAX));
         }
         remarks.extend(self.on_purpose.iter().map(|case| format!("on purpose: {case}")));
-        if self.skipped > 0 {
-            remarks.push(format!("SKIPPED: {} cases, which nothing here can play yet", self.skipped));
-        }
         remarks
     }
 }

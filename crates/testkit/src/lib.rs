@@ -3,8 +3,9 @@
 //! Behaviour that a user can see is written down in `spec/` first. [`read_pages`] reads those pages,
 //! [`play`] plays them through a [`Door`]; every door of Lockgate answers to the same pages. Beside them
 //! stands a [`Model`]: the one-line rules as a slow and obvious machine, against which the gate is compared
-//! on the policies and histories of [`generate`]. [`conformance`] compares with what other gates were recorded
-//! to answer. Nothing in here is shipped.
+//! on the policies and histories of [`generate`], and a [`WorkflowModel`] for workflows. [`conformance`] compares with
+//! what other gates were recorded to answer, [`yardsticks`] are nets whose state spaces are known, and a [`survey`]
+//! counts those of others in the slowest way. Nothing in here is shipped.
 
 pub mod conformance;
 mod doors;
@@ -12,6 +13,9 @@ pub mod generate;
 mod model;
 mod page;
 mod runner;
+pub mod survey;
+mod workflow_model;
+pub mod yardsticks;
 
 pub use doors::{LibraryDoor, LinesDoor, ProcessDoor, play_pages};
 pub use model::{Judged, Model, Verdict};
@@ -19,3 +23,4 @@ pub use page::{
     CallStep, Expected, Human, Mistake, Outcome, Page, PolicyFile, Row, Sentence, Step, Story, read_pages,
 };
 pub use runner::{Door, Failure, Options, Played, play};
+pub use workflow_model::{Deed, Said, WorkflowModel};

@@ -105,6 +105,15 @@ pub enum Step {
         /// On or off.
         active: bool,
     },
+    /// An operator moves the session to a stage of a workflow.
+    Move {
+        /// The workflow.
+        workflow: String,
+        /// The stage.
+        stage: String,
+        /// Whether what was shown and agreed to from there on is forgotten.
+        forgets: bool,
+    },
     /// Everything stops, or the one session the row names.
     Halt {
         /// Why.
@@ -194,6 +203,8 @@ pub struct Expected {
     pub result: Option<String>,
     /// What may be passed on of what the tool gave.
     pub output: Option<Value>,
+    /// Where the session stands in workflows after the row, as `workflow: stage`.
+    pub stage: Option<Vec<String>>,
 }
 
 /// A sentence, or a part of one where `…` stands for the rest.
@@ -355,9 +366,10 @@ enum Column {
     Input,
     Result,
     Output,
+    Stage,
 }
 
-const COLUMNS: [(&str, Column); 14] = [
+const COLUMNS: [(&str, Column); 15] = [
     ("step", Column::Step),
     ("verdict", Column::Verdict),
     ("because", Column::Because),
@@ -372,6 +384,7 @@ const COLUMNS: [(&str, Column); 14] = [
     ("input", Column::Input),
     ("result", Column::Result),
     ("output", Column::Output),
+    ("stage", Column::Stage),
 ];
 
 const VERDICTS: [&str; 7] = ["allow", "redact", "ask", "block", "settled", "ignored", "error"];
@@ -563,6 +576,7 @@ fn row(line: usize, columns: &[Column], cells: &[String]) -> Result<Row, String>
             Column::Tags => expected.tags = Some(list(cell)),
             Column::Input => expected.input = Some(value(cell.trim_matches('`'))?),
             Column::Output => expected.output = Some(value(cell.trim_matches('`'))?),
+            Column::Stage => expected.stage = Some(stages(cell)?),
         }
     }
     let (step, times, session) = step.ok_or("the row has no step")?;
@@ -606,6 +620,18 @@ fn markings(cell: &str) -> Result<Vec<String>, String> {
         match line.split_once(':') {
             Some(_) => Ok(line.to_owned()),
             None => Err(format!("`{line}` is no marking; write `net: place:count`")),
+        }
+    };
+    cell.split("<br>").map(one).collect()
+}
+
+/// One workflow a line, lines parted by `<br>`.
+fn stages(cell: &str) -> Result<Vec<String>, String> {
+    let one = |line: &str| {
+        let line = line.trim().trim_matches('`');
+        match line.split_once(": ") {
+            Some(_) => Ok(line.to_owned()),
+            None => Err(format!("`{line}` is no stage; write `workflow: stage`")),
         }
     };
     cell.split("<br>").map(one).collect()
@@ -734,6 +760,13 @@ fn read_step(cell: &str) -> Result<(Step, usize, Option<String>), String> {
         "untaint" => Step::Untaint,
         "activate" => Step::Switch { net: words.code("a net's name")?.into(), active: true },
         "deactivate" => Step::Switch { net: words.code("a net's name")?.into(), active: false },
+        word @ ("reset" | "set") => {
+            let workflow = words.code("a workflow's name")?.to_owned();
+            if !words.takes("to") {
+                return Err(format!("{word} `{workflow}` to which stage?"));
+            }
+            Step::Move { workflow, stage: words.code("a stage's name")?.to_owned(), forgets: word == "reset" }
+        }
         "halt" => Step::Halt { reason: words.code("a reason")?.into() },
         "resume" => Step::Resume,
         "status" => Step::Status,
@@ -888,6 +921,8 @@ mod tests {
             ("refuse #1", Step::Answer { id: "1".into(), granted: false, outcome: Outcome::Succeeds }),
             ("wait 2 min", Step::Wait { ms: 120_000 }),
             ("deactivate `n`", Step::Switch { net: "n".into(), active: false }),
+            ("reset `w` to `s`", Step::Move { workflow: "w".into(), stage: "s".into(), forgets: true }),
+            ("set `w` to `s`", Step::Move { workflow: "w".into(), stage: "s".into(), forgets: false }),
             ("halt `too much`", Step::Halt { reason: "too much".into() }),
             ("resume", Step::Resume),
         ];
@@ -920,8 +955,8 @@ mod tests {
         let text = page(
             "| step | verdict |\n|---|---|\n| rm | block |\n| `rm` | maybe |\n| `rm` loudly | block |\n\
              | `rm` {} |\n| wait 2 weeks | |\n| result 1 ok | |\n| `rm {` | |\n| `rm` human sleeps | |\n| at noon | |\n\
-             | `rm` about `{\"mood\": 1}` | |\n\n\
-             | step | mood |\n|---|---|\n| `rm` | glad |\n\n## Idle\n```rules\nblock a\n```\n```python\n```\n```rules\n",
+             | `rm` about `{\"mood\": 1}` | |\n| set `w` stage `s` | |\n\n\
+             | step | mood |\n|---|---|\n| `rm` | glad |\n\n| step | stage |\n|---|---|\n| status | s |\n\n## Idle\n```rules\nblock a\n```\n```python\n```\n```rules\n",
         );
         insta::assert_snapshot!(mistakes(&text), @"
         page.md:1: the page has no story
@@ -936,10 +971,12 @@ mod tests {
         page.md:18: a human `grants`, `refuses` or is `absent`, not `sleeps`
         page.md:19: `noon` is no moment; write `2026-03-04T22:00:00Z`
         page.md:20: a call is about `principal`, `metadata`, `environment`, `cwd`, not `mood`
-        page.md:22: no column is called `mood`; there are `step`, `verdict`, `because`, `rule`, `where`, `next`, `deeds`, `observed`, `marking`, `allowed by`, `tags`, `input`, `result`, `output`
-        page.md:26: `Idle` has a policy and no table of steps
-        page.md:30: a block is `rules`, `yaml`, `json` or `text`, not `python`
-        page.md:32: the block is never closed
+        page.md:21: set `w` to which stage?
+        page.md:23: no column is called `mood`; there are `step`, `verdict`, `because`, `rule`, `where`, `next`, `deeds`, `observed`, `marking`, `allowed by`, `tags`, `input`, `result`, `output`, `stage`
+        page.md:29: `s` is no stage; write `workflow: stage`
+        page.md:31: `Idle` has a policy and no table of steps
+        page.md:35: a block is `rules`, `yaml`, `json` or `text`, not `python`
+        page.md:37: the block is never closed
         ");
     }
 

@@ -169,6 +169,10 @@ impl Player<'_> {
                 let word = if *active { "activate" } else { "deactivate" };
                 self.say("net", json!({ word: net }), session)?
             }
+            Step::Move { workflow, stage, forgets } => {
+                let word = if *forgets { "reset" } else { "set" };
+                self.say("stage", json!({"workflow": workflow, word: stage}), session)?
+            }
             Step::Halt { reason } => self.say("halt", json!({"reason": reason}), session)?,
             Step::Resume => self.say("resume", json!({}), session)?,
             Step::Status => Value::Null,
@@ -178,6 +182,10 @@ impl Player<'_> {
         if let Some(marking) = &row.expected.marking {
             let status = self.say("status", json!({}), session)?;
             compare_markings(marking, &status, differences);
+        }
+        if let Some(stages) = &row.expected.stage {
+            let status = self.say("status", json!({}), session)?;
+            compare_stages(stages, &status, differences);
         }
         Ok(())
     }
@@ -400,6 +408,20 @@ fn marking(net: &Value) -> String {
         .to_owned()
 }
 
+/// Looks for each expected line among the workflows.
+fn compare_stages(expected: &[String], status: &Value, differences: &mut Vec<Difference>) {
+    let stages = listed(status, "workflows", stage);
+    for line in expected.iter().filter(|line| !stages.contains(line)) {
+        differences.push(differs(format!("stage `{line}`"), format!("`{}`", stages.join("; "))));
+    }
+}
+
+/// A workflow as pages write it: `workflow: stage`, and `finished` after the last one.
+fn stage(workflow: &Value) -> String {
+    let stage = text(workflow, "active_stage").filter(|stage| !stage.is_empty()).unwrap_or("finished");
+    format!("{}: {stage}", text(workflow, "name").unwrap_or_default())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -561,6 +583,18 @@ mod tests {
         p.md:9: expected marking `a: gate:1`, got `a: ready:1; b (inactive):`
         p.md:10: expected status text `a: ready:1`, got `a: gate:1`
         ");
+    }
+
+    #[test]
+    fn stages_are_looked_up_among_the_workflows_and_moves_are_said() {
+        let table = "| step | stage |\n|---|---|\n| reset `w` to `a` | `w: a`<br>`v: finished` |\n\
+                     | set `w` to `b` in monday | `w: b` |\n";
+        let status =
+            json!({"workflows": [{"name": "w", "active_stage": "a"}, {"name": "v", "active_stage": ""}]});
+        let (failures, heard) = play_table(table, &[json!({}), status.clone(), json!({}), status]);
+        insta::assert_snapshot!(failures, @"p.md:9: expected stage `w: b`, got `w: a; v: finished`");
+        assert_eq!(heard[0]["stage"], json!({"workflow": "w", "reset": "a"}));
+        assert_eq!(heard[2]["stage"], json!({"workflow": "w", "set": "b", "session": "monday"}));
     }
 
     #[test]

@@ -8,10 +8,11 @@ use bolero::check;
 use lockgate::{
     Call, Gate, Policy, Source,
     call::{
-        Reading, read_script,
+        Reading, read_script, says_failure,
         sensitive::{Detectors, Mask, Suspicion, suspicious},
     },
-    policy::{Diagnostic, Match, Pattern, lint, render, rules},
+    petri::{Limits, explore, from_pnml, to_pnml},
+    policy::{Diagnostic, Match, Pattern, lint, render, rules, workflow::Sight},
 };
 use lockgate_cli::{Clock, ServeOptions, protocol, serve};
 use serde_json::Value;
@@ -129,6 +130,46 @@ fn any_net_file_is_read() {
     });
 }
 
+/// A net in PNML with a bit of everything.
+const PNML: &str = "\
+<?xml version='1.0'?>
+<pnml xmlns='http://www.pnml.org/version-2009/grammar/pnml'>
+<net id='n' type='http://www.pnml.org/version-2009/grammar/ptnet'><page id='g'><name><text>net</text></name>
+<place id='a'><name><text>one</text></name><initialMarking><text>2</text></initialMarking></place>
+<place id='b'><graphics><position x='1' y='2'/></graphics></place>
+<page id='h'><referencePlace id='r' ref='a'/>
+<transition id='t'><toolspecific tool='lockgate' version='1'><structural/></toolspecific></transition></page>
+<arc id='x' source='r' target='t'><inscription><text>2</text></inscription></arc>
+<arc id='y' source='t' target='b'><type value='normal'/></arc>
+</page></net></pnml>
+";
+
+#[test]
+fn any_pnml_file_is_read_and_what_it_says_is_written_again() {
+    let scraps = pieces(concat!(
+        "<place id='c'/>¦<transition id='u'/>¦<arc id='z' source='b' target='u'/>¦<page id='i'>¦</page>¦</net>¦<net>¦<¦>¦/>¦='¦'¦\"¦",
+        "&lt;¦&#0;¦&#x41;¦&a;¦<!DOCTYPE pnml [<!ENTITY a '&a;'>]>¦<![CDATA[¦]]>¦<!--¦-->¦<?x¦?>¦xmlns:p='q'¦p:¦id¦ref¦a¦r¦",
+        "18446744073709551615¦18446744073709551616¦-1¦0¦\u{feff}¦\u{0}¦é¦\n¦inhibitor¦",
+    ));
+    check!().with_max_len(BYTES_MAX).for_each(|bytes: &[u8]| {
+        let mut text = PNML.to_owned();
+        for bytes in bytes.chunks(3).take(8) {
+            edit(&mut text, &scraps, &mut bytes.iter().copied());
+        }
+        match from_pnml(&text) {
+            Ok(net) => {
+                let space = explore(&net, Limits { states_max: 100, depth_max: 10 });
+                assert!(space.states() <= 100);
+                if let Ok(written) = to_pnml(&net) {
+                    let again = from_pnml(&written).unwrap_or_else(|error| panic!("{error} in {written}"));
+                    assert_eq!(format!("{net:?}"), format!("{again:?}"), "{text:?}");
+                }
+            }
+            Err(error) => assert!(error.line() >= 1 && error.column() >= 1 && !error.to_string().is_empty()),
+        }
+    });
+}
+
 /// When/then rules with a bit of everything.
 const WHEN_THEN: &str = "\
 shield_name: any
@@ -187,6 +228,61 @@ fn any_when_then_file_is_read_and_what_is_read_can_be_asked() {
             let mut call = Call::new(number.to_string(), tool);
             call.input = inputs[number % 2].as_object().cloned().unwrap();
             call.about.sender = Some("bot-1".into());
+            let verdict = gate.call(&call);
+            // A judgement that panics is a refusal by this name.
+            assert!(
+                verdict.obstacles.iter().all(|obstacle| obstacle.name != "lockgate"),
+                "{verdict:?}: {text}"
+            );
+        }
+    });
+}
+
+/// A workflow with a bit of everything.
+const WORKFLOW: &str = r#"apiVersion: edictum/v1
+kind: Workflow
+metadata: {name: w, version: 1.10, description: d}
+stages:
+  - id: read
+    entry: [{condition: file_read("a.md"), message: m}]
+    tools: [Read, "mcp__*"]
+    exit: [{condition: 'mcp_result_matches("mcp__ci", "state", "ok")'}]
+  - id: build
+    description: d
+    entry: [{condition: stage_complete("read")}]
+    tools: [Bash, Edit]
+    checks: [{command_not_matches: ^git push}, {command_matches: '^(npm|git)(?!x) ', message: m}]
+    exit:
+      - condition: command_matches("^npm test$")
+      - condition: command_not_matches("^\\d\x41\u00e9")
+      - condition: exec("sh -c 'a | b' c", exit_code=1)
+      - condition: approval()
+  - {id: review, approval: {message: may it?}}
+  - {id: ship, entry: [{condition: approval("review")}], tools: [Bash]}
+  - {id: done, terminal: true}
+"#;
+
+#[test]
+fn any_workflow_is_read_and_what_is_read_can_be_asked() {
+    let scraps = pieces(concat!(
+        "stages¦id¦entry¦exit¦tools¦checks¦terminal: true¦condition¦approval¦file_read¦exec¦stage_complete¦read¦build¦(¦)¦: ¦",
+        "  ¦- ¦[¦]¦{¦}¦\"¦'¦,¦\\¦\\x¦\\u12¦\\101¦exit_code=¦=256¦&x ¦*x ¦<<: *x¦|\n¦>\n¦\n¦---\n¦#¦\t¦é¦$x¦`¦;¦*¦~¦null¦no¦",
+    ));
+    let (whole, diagnostics) = Policy::read(&[Source::new("whole.yaml", WORKFLOW)]);
+    assert!(whole.is_some(), "{diagnostics:?}");
+    check!().with_max_len(BYTES_MAX).for_each(|bytes: &[u8]| {
+        let mut text = WORKFLOW.to_owned();
+        for bytes in bytes.chunks(3).take(4) {
+            edit(&mut text, &scraps, &mut bytes.iter().copied());
+        }
+        let (policy, diagnostics) = Policy::read(&[Source::new("any.yaml", text.as_str())]);
+        check_diagnostics(&text, &diagnostics);
+        assert!(policy.is_some() || !diagnostics.is_empty(), "no policy and no mistake: {text:?}");
+        let Some(policy) = policy else { return };
+        let gate = Gate::new(policy);
+        for (number, tool) in ["Read", "mcp__ci", "Edit", "Bash", ""].into_iter().enumerate() {
+            let call =
+                Call::new(number.to_string(), tool).with("command", "npm test").with("file_path", "a.md");
             let verdict = gate.call(&call);
             // A judgement that panics is a refusal by this name.
             assert!(
@@ -302,6 +398,11 @@ fn any_script_is_read_and_one_that_names_rm_is_not_read_as_harmless() {
         for command in &script.commands {
             assert!(!command.is_confirmed || !script.opaque, "a doubtful script proves nothing: {text:?}");
         }
+        // A workflow tells it in one short line.
+        let call = Call::new("1", "Bash").with("command", text.as_str());
+        let summary = Sight::of(&call, |_| false).summary();
+        assert!(summary.chars().count() <= 200 && !summary.contains(char::is_control), "{summary:?}");
+        assert!(!says_failure(&Value::from(text.as_str())), "a script is no result: {text:?}");
         // A plain command in front stays what it is, whatever stands behind its line.
         let behind = read_script(&format!("rm -rf y\n{text}"));
         let finds_rm = behind.commands.iter().any(|command| command.program.as_deref() == Some("rm"));

@@ -1,10 +1,22 @@
 //! Many threads at one gate: a decision and its commit are one.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests may stop a test")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "helpers of tests may stop a test"
+)]
 
-use std::{sync::Barrier, thread};
+use std::{
+    sync::{Arc, Barrier, Mutex},
+    thread,
+};
 
-use lockgate::{Call, Decision, Gate, Policy, Source, Time};
+use lockgate::{
+    Call, Decision, Gate, Outcome, Policy, Source, Time,
+    gate::audit::{Action, Record},
+    policy::workflow::Moved,
+};
 
 /// What each of `count` threads answers, all started at once.
 fn at_once<T: Send>(count: usize, act: impl Fn(usize) -> T + Sync) -> Vec<T> {
@@ -167,5 +179,156 @@ fn fifty_grants_at_once_do_not_lift_a_limit() {
         });
         let granted = at_once(50, |number| gate.answer(&asked[number], true, Time(0)).unwrap().lets_pass());
         assert_eq!(granted.iter().filter(|passed| **passed).count(), 3, "round {round}");
+    }
+}
+
+/// A gate under a workflow, and what it records.
+fn workflow(stages: &str) -> (Gate, Arc<Mutex<Vec<Record>>>) {
+    let head = "{apiVersion: edictum/v1, kind: Workflow, metadata: {name: work}";
+    let source = Source::new("work.yaml", format!("{head}, stages: [{stages}]}}"));
+    let (policy, diagnostics) = Policy::read(&[source]);
+    let records = Arc::new(Mutex::new(Vec::new()));
+    let heard = Arc::clone(&records);
+    let record = move |record: &Record| heard.lock().unwrap().push(record.clone());
+    let gate = Gate::builder(policy.unwrap_or_else(|| panic!("{diagnostics:?}"))).on_record(record).build();
+    (gate.unwrap(), records)
+}
+
+/// How often something was recorded about a session.
+fn recorded(records: &Mutex<Vec<Record>>, session: &str, action: Action) -> usize {
+    let records = records.lock().unwrap();
+    records.iter().filter(|record| record.session == session && record.action == action).count()
+}
+
+/// The stage a session is in, and those it has completed.
+fn stage_of(gate: &Gate, session: &str) -> (String, Vec<String>) {
+    let session = gate.session(session).unwrap();
+    let progress = session.progress(gate.policy().workflows()[0].id).unwrap();
+    let completed = progress.completed_stages.iter().map(ToString::to_string).collect();
+    (progress.active_stage.to_string(), completed)
+}
+
+const FROM_LOOKING_TO_WRITING: &str = "{id: look, tools: [Read], exit: [{condition: 'file_read(\"/a\")', message: m}]}, \
+     {id: line, exit: [{condition: 'file_read(\"/a\")', message: m}]}, {id: write, tools: [Edit]}";
+
+#[test]
+fn a_stage_ends_once_however_many_calls_lead_on() {
+    let (gate, records) = workflow(FROM_LOOKING_TO_WRITING);
+    for round in 0..20 {
+        let session = format!("session {round}");
+        let read = Call::new("read", "Read").with("file_path", "/a").in_session(&*session);
+        assert!(gate.call(&read).lets_pass());
+        gate.result(&Outcome::success(&read)).unwrap();
+        let passed = at_once(50, |number| {
+            gate.call(&Call::new(format!("{number}"), "Edit").in_session(&*session)).lets_pass()
+        });
+        assert!(passed.iter().all(|passed| *passed), "round {round}");
+        assert_eq!(recorded(&records, &session, Action::StageAdvanced), 2, "round {round}");
+        assert_eq!(stage_of(&gate, &session), ("write".into(), vec!["look".into(), "line".into()]));
+    }
+}
+
+#[test]
+fn a_workflow_is_completed_once_however_many_results_come_at_once() {
+    let (gate, records) = workflow(
+        "{id: push, tools: [Bash], exit: [{condition: 'command_matches(\"^git push\")', message: m}]}",
+    );
+    for round in 0..20 {
+        let session = format!("session {round}");
+        let call = |number: usize| {
+            Call::new(format!("{number}"), "Bash").with("command", "git push").in_session(&*session)
+        };
+        assert!(at_once(50, |number| gate.call(&call(number)).lets_pass()).iter().all(|passed| *passed));
+        at_once(50, |number| gate.result(&Outcome::success(&call(number))).unwrap());
+        assert_eq!(recorded(&records, &session, Action::WorkflowCompleted), 1, "round {round}");
+        assert_eq!(stage_of(&gate, &session), (String::new(), vec!["push".into()]), "round {round}");
+        assert!(!gate.call(&call(51)).lets_pass());
+    }
+}
+
+const REVIEWED: &str = "{id: review, approval: {message: m}}, {id: send, tools: [Mail]}";
+
+#[test]
+fn of_many_answers_about_a_stage_one_ends_it_and_each_is_about_its_own_call() {
+    let (gate, records) = workflow(REVIEWED);
+    for round in 0..20 {
+        let session = format!("session {round}");
+        let asked = at_once(40, |number| {
+            gate.call(&Call::new(format!("{number}"), "Mail").in_session(&*session)).approval.unwrap()
+        });
+        // Every second human says no.
+        let passed =
+            at_once(40, |number| gate.answer(&asked[number], number % 2 == 0, Time(0)).unwrap().lets_pass());
+        let granted: Vec<bool> = (0..40).map(|number| number % 2 == 0).collect();
+        assert_eq!(passed, granted, "round {round}");
+        assert_eq!(recorded(&records, &session, Action::StageAdvanced), 1, "round {round}");
+        assert_eq!(recorded(&records, &session, Action::ApprovalGranted), 20, "round {round}");
+        assert_eq!(recorded(&records, &session, Action::ApprovalBlocked), 20, "round {round}");
+        assert_eq!(stage_of(&gate, &session), ("send".into(), vec!["review".into()]), "round {round}");
+    }
+}
+
+#[test]
+fn of_many_answers_to_the_question_of_a_stage_exactly_one_counts() {
+    let (gate, records) = workflow(REVIEWED);
+    for round in 0..20 {
+        let session = format!("session {round}");
+        let approval = gate.call(&Call::new("1", "Mail").in_session(&*session)).approval.unwrap();
+        let answers = at_once(20, |number| gate.answer(&approval, number % 2 == 0, Time(0)));
+        let counted: Vec<_> =
+            answers.iter().enumerate().filter_map(|(number, it)| Some((number, it.as_ref().ok()?))).collect();
+        let [(number, verdict)] = counted.as_slice() else { panic!("round {round}: {counted:?}") };
+        assert_eq!(verdict.lets_pass(), number % 2 == 0, "round {round}");
+        let ended = recorded(&records, &session, Action::StageAdvanced);
+        assert_eq!(ended, usize::from(verdict.lets_pass()), "round {round}");
+    }
+}
+
+#[test]
+fn an_answer_from_before_a_move_never_ends_the_stage_after_it() {
+    let (gate, _) = workflow(REVIEWED);
+    for round in 0..50 {
+        let session = format!("session {round}");
+        let approval = gate.call(&Call::new("1", "Mail").in_session(&*session)).approval.unwrap();
+        let verdicts = at_once(2, |number| {
+            if number == 0 {
+                gate.move_stage(&session, "work", Moved::Reset, "review", Time(0)).unwrap();
+                return None;
+            }
+            Some(gate.answer(&approval, true, Time(0)).unwrap())
+        });
+        let verdict = verdicts.into_iter().flatten().next().unwrap();
+        // Whoever was first, the session stands where the operator has put it: in `review`, which nobody agreed to.
+        assert_eq!(stage_of(&gate, &session), ("review".into(), vec![]), "round {round}");
+        assert_ne!(verdict.decision, Decision::Block, "round {round}");
+        assert!(!gate.call(&Call::new("2", "Mail").in_session(&*session)).lets_pass(), "round {round}");
+    }
+}
+
+#[test]
+fn however_calls_results_and_moves_race_completed_is_what_comes_before_the_active_stage() {
+    let (gate, _) = workflow(FROM_LOOKING_TO_WRITING);
+    let stages = ["look", "line", "write"];
+    for round in 0..20 {
+        let session = format!("session {round}");
+        at_once(12, |thread| {
+            for step in 0..10 {
+                let call = |tool: &str| Call::new(format!("{thread}-{step}"), tool).in_session(&*session);
+                match thread {
+                    0 => gate.move_stage(&session, "work", Moved::Set, stages[step % 3], Time(0)).unwrap(),
+                    1 => gate.move_stage(&session, "work", Moved::Reset, stages[step % 3], Time(0)).unwrap(),
+                    2..7 => {
+                        let read = call("Read").with("file_path", "/a");
+                        if gate.call(&read).lets_pass() {
+                            gate.result(&Outcome::success(&read)).unwrap();
+                        }
+                    }
+                    _ => drop(gate.call(&call("Edit"))),
+                }
+                let (active, completed) = stage_of(&gate, &session);
+                let before: Vec<&str> = stages.into_iter().take_while(|stage| *stage != active).collect();
+                assert_eq!(completed, before, "{active}");
+            }
+        });
     }
 }

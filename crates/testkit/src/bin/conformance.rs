@@ -41,6 +41,10 @@ fn play(language: &str, path: &str) -> Result<(String, Option<bool>), String> {
             let report = play_folder(path.as_ref(), *by_name).map_err(unread)?;
             Ok((report.to_string(), report.holds()))
         }
+        Recorded::InTable(compare) => {
+            let report = compare(path.as_ref()).map_err(unread)?;
+            Ok((report.to_string(), report.holds()))
+        }
     }
 }
 
@@ -48,7 +52,8 @@ fn help() -> String {
     format!(
         "Play recorded cases through the gate and count those that agree\n\n\
          conformance LANGUAGE FILE\n\
-         conformance edictum FOLDER\n\n\
+         conformance edictum FOLDER\n\
+         conformance petri FOLDER\n\n\
          Languages: {}\n\
          Exit 0: all agree, 1: some do not, 2: could not tell.\n",
         names()

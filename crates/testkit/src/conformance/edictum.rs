@@ -1,8 +1,10 @@
-//! Recorded cases of rulesets: a ruleset, a call, and the answer; or a ruleset that must be refused.
+//! Recorded cases of rulesets: a ruleset, a call, and the answer; or a ruleset that must be refused. And of workflows.
 //!
 //! The files of a folder are told apart by their names ([`edictum`]). A call goes through a gate that has counted what
-//! the case says was counted; its question is answered, and its result looked at. Missing on purpose: cases of
-//! workflows, which no gate runs yet. They are counted as skipped.
+//! the case says was counted; its question is answered, and its result looked at. Missing on purpose: what a file says
+//! about itself, such as its version.
+
+mod workflows;
 
 use std::collections::BTreeMap;
 
@@ -14,6 +16,7 @@ use lockgate::{
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use self::workflows::WorkflowCase;
 use super::{BadRecording, Conformance, Difference, Report, yaml};
 
 /// What we answer differently on purpose, and why.
@@ -34,7 +37,7 @@ pub fn edictum(file: &str) -> Option<Conformance> {
     } else if is(".rejection.yaml") {
         Some(rejections)
     } else if file.contains(".workflow") && is(".yaml") {
-        Some(workflows)
+        Some(workflow_sessions)
     } else {
         None
     }
@@ -52,10 +55,10 @@ fn rejections(text: &str) -> Result<Report, BadRecording> {
     play_all(text, &file.fixtures, RejectionCase::play)
 }
 
-/// Counts cases of workflows, and plays none.
-fn workflows(text: &str) -> Result<Report, BadRecording> {
-    let file: File<Value> = read(text)?;
-    Ok(Report { skipped: file.fixtures.len(), ..Report::default() })
+/// Plays sessions under workflows and compares how they stand after each step.
+fn workflow_sessions(text: &str) -> Result<Report, BadRecording> {
+    let file: File<WorkflowCase> = read(text)?;
+    play_all(text, &file.fixtures, |case| case.play(&file.workflows))
 }
 
 fn read<C: for<'de> Deserialize<'de>>(text: &str) -> Result<File<C>, BadRecording> {
@@ -80,7 +83,7 @@ fn play_all<C: Case>(
         let id = case.id();
         let line = line_of(text, id);
         report.cases += 1;
-        report.steps += 1;
+        report.steps += case.steps();
         let played = match case.unknown().keys().next() {
             // What a case says and nobody heeds may well be what it is about.
             Some(key) => Err(Differs { expected: "what is known here".into(), got: format!("`{key}`") }),
@@ -129,6 +132,10 @@ trait Case {
     fn id(&self) -> &str;
     /// What the case says and nobody here knows.
     fn unknown(&self) -> &Map<String, Value>;
+    /// How many answers are compared in it.
+    fn steps(&self) -> usize {
+        1
+    }
 }
 
 #[derive(Deserialize)]
@@ -136,6 +143,9 @@ struct File<C> {
     /// Rulesets that cases name.
     #[serde(default)]
     rulesets: BTreeMap<String, Value>,
+    /// Workflows that cases name.
+    #[serde(default)]
+    workflows: BTreeMap<String, Value>,
     fixtures: Vec<C>,
 }
 

@@ -11,7 +11,10 @@ use serde_json::{Map, Value};
 use super::BadRecording;
 
 /// Reads the first document of a file.
-pub(super) fn read(text: &str) -> Result<Value, BadRecording> {
+///
+/// # Errors
+/// When it is no YAML: where and why.
+pub fn read(text: &str) -> Result<Value, BadRecording> {
     let mut reader = Reader { events: Parser::new_from_str(text), anchors: HashMap::new(), line: 1 };
     reader.node()?.ok_or_else(|| reader.bad("there is nothing in this file"))
 }

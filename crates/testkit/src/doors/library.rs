@@ -5,7 +5,11 @@
 
 use std::collections::HashMap;
 
-use lockgate::{About, Call, Gate, Mode, Obstacle, Outcome, Policy, Source, Time, Verdict, gate::ApprovalId};
+use lockgate::{
+    About, Call, Gate, Mode, Obstacle, Outcome, Policy, Source, Time, Verdict,
+    gate::ApprovalId,
+    policy::{Workflow, workflow::Moved},
+};
 use serde_json::{Map, Value, json};
 
 use crate::{Door, Options, PolicyFile};
@@ -92,6 +96,7 @@ impl Open {
                 let untainted = self.gate.untaint(body.session());
                 untainted.map(|()| json!({})).map_err(|error| error.to_string())
             }
+            "stage" => self.move_stage(body, at),
             "status" => self.status(body, at),
             other => Err(format!("no step of a page says `{other}`")),
         }
@@ -162,6 +167,27 @@ impl Open {
         switched.map(|text| json!({ "text": text })).map_err(|error| error.to_string())
     }
 
+    fn move_stage(&self, body: &Body<'_>, at: Time) -> Result<Value, String> {
+        let (how, stage) = match body.text("reset") {
+            Some(stage) => (Moved::Reset, stage),
+            None => (Moved::Set, body.text("set").unwrap_or_default()),
+        };
+        let workflow = body.text("workflow").unwrap_or_default();
+        let moved = self.gate.move_stage(body.session(), workflow, how, stage, at);
+        moved.map(|()| json!({})).map_err(|error| error.to_string())
+    }
+
+    /// Where a session stands in each workflow; in the first stage, before its first call.
+    fn stages(&self, session: &str) -> Result<Vec<Value>, String> {
+        let session = self.gate.session(session).map_err(|error| error.to_string())?;
+        let stage = |workflow: &Workflow| match session.progress(workflow.id) {
+            Some(progress) => progress.active_stage.to_string(),
+            None => workflow.stages.first().map(|stage| stage.id.to_string()).unwrap_or_default(),
+        };
+        let workflows = self.gate.policy().workflows().iter();
+        Ok(workflows.map(|it| json!({"name": it.name, "active_stage": stage(it)})).collect())
+    }
+
     fn status(&self, body: &Body<'_>, at: Time) -> Result<Value, String> {
         let status = self.gate.status(body.session(), at).map_err(|error| error.to_string())?;
         let nets = status.nets.iter().map(|net| {
@@ -169,7 +195,8 @@ impl Open {
                 net.marking.iter().map(|(place, tokens)| (place.clone(), json!(tokens))).collect();
             json!({"name": net.name, "active": net.active, "marking": marking})
         });
-        Ok(json!({"nets": nets.collect::<Vec<_>>(), "text": status.text()}))
+        let workflows = self.stages(body.session())?;
+        Ok(json!({"nets": nets.collect::<Vec<_>>(), "text": status.text(), "workflows": workflows}))
     }
 
     /// A verdict in the protocol's words; its question is kept for the answer.
