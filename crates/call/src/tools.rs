@@ -113,10 +113,11 @@ pub fn reads_one_file(tool: &str) -> bool {
 /// proves nothing.
 #[must_use]
 pub fn may_answer_early(input: &Map<String, Value>) -> bool {
-    let says = |fields: &[&str], means: fn(&Value) -> bool| {
-        fields.iter().any(|field| input.get(*field).is_some_and(means))
-    };
-    says(EARLY_FIELDS, |value| !is_no(value)) || says(WAITING_FIELDS, is_no)
+    // Inputs have few fields, so going through them is cheaper than looking each of ours up.
+    input.iter().any(|(field, value)| {
+        let field = field.as_str();
+        (EARLY_FIELDS.contains(&field) && !is_no(value)) || (WAITING_FIELDS.contains(&field) && is_no(value))
+    })
 }
 
 /// Whether a call with this input may run another program than its commands say: it sets variables, or names a shell
@@ -136,9 +137,11 @@ pub fn may_run_another(input: &Map<String, Value>) -> bool {
         Value::Null | Value::Bool(_) => true,
         Value::Number(_) | Value::Array(_) | Value::Object(_) => false,
     };
-    let values = |fields: &'static [&str]| fields.iter().filter_map(|field| input.get(*field));
-    values(VARIABLE_FIELDS).any(|value| !is_nothing(value))
-        || values(SHELL_FIELDS).any(|value| !is_plain_shell(value))
+    input.iter().any(|(field, value)| {
+        let field = field.as_str();
+        (VARIABLE_FIELDS.contains(&field) && !is_nothing(value))
+            || (SHELL_FIELDS.contains(&field) && !is_plain_shell(value))
+    })
 }
 
 /// The name without `mcp__server__`. Where a server's name ends is told by the first `__`, so that no tool can put

@@ -6,7 +6,7 @@
 
 use std::{fmt, ops::Deref, sync::Arc};
 
-use lockgate_call::{Call, Files};
+use lockgate_call::{Call, Files, may_answer_early, may_run_another};
 use sha2::{Digest, Sha256};
 use smallvec::SmallVec;
 
@@ -358,6 +358,13 @@ impl Policy {
         // Where every file has maps for this tool, nobody is left to see the call as it is.
         if groups.len() < self.maps.len() || groups.is_empty() {
             groups.push((Audience(None), SmallVec::from_iter([itself])));
+        }
+        // What may be answered before it is done, or may run another program than it says, proves nothing.
+        let is_early = may_answer_early(&call.input);
+        for (audience, deeds) in &mut groups {
+            if is_early || (!audience.is_everybody() && may_run_another(&call.input)) {
+                deeds.iter_mut().for_each(|deed| deed.is_confirmed = false);
+            }
         }
         groups
     }
