@@ -9,10 +9,7 @@ use std::{borrow::Cow, sync::Arc};
 use lockgate_call::{Call, Time};
 use lockgate_policy::{
     Decision, RuleId, Workflow,
-    workflow::{
-        Earned, Exec, Outcome as Says, Progress, Sight, Step,
-        progress::{PendingApproval, stamp},
-    },
+    workflow::{Earned, Exec, Outcome as Says, Progress, Sight, Step, progress::PendingApproval},
 };
 use serde_json::Value;
 
@@ -128,7 +125,7 @@ impl<'a> Staged<'a> {
                 tool: tool.clone(),
                 summary: self.summary.clone(),
                 reason: reason.clone(),
-                at: stamp(at),
+                at: at.0,
             }],
             // Something else refuses the call, or asks about it: nothing has happened yet.
             _ => return steps,
@@ -193,7 +190,7 @@ pub(crate) fn refused(session: &Session, asked: &Asked, reason: &str, tool: &Arc
     let blocked = |boundary: &Boundary| {
         let (tool, summary, reason) =
             (tool.clone(), Sight::of(&asked.call, |_| false).summary(), reason.to_owned());
-        (boundary.rule, Step::Blocked { tool, summary, reason, at: stamp(at) })
+        (boundary.rule, Step::Blocked { tool, summary, reason, at: at.0 })
     };
     asked.boundaries.iter().filter(|boundary| boundary.is_of(session)).map(blocked).collect()
 }

@@ -20,10 +20,7 @@ pub(crate) fn run(
     console: &mut Console<'_>,
 ) -> Result<Ending, CommandError> {
     let policy = super::open(&arguments.policy.files)?.policy;
-    let session = match &arguments.session {
-        Some(file) => read_session(file, &policy)?,
-        None => Session::default(),
-    };
+    let session = read_session(arguments.session.as_deref(), &policy)?;
     // Saved sessions keep the ids of calls in flight, so each call needs another.
     let id = format!("call-{}", session.counts().attempts + session.asked().len() as u64 + 1);
     let wrong_call = |error| {
@@ -107,7 +104,9 @@ fn canonical(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-pub(super) fn read_session(file: &Path, policy: &Policy) -> Result<Session, CommandError> {
+/// The session in a file; a fresh one without a file, or where it is not there yet.
+pub(super) fn read_session(file: Option<&Path>, policy: &Policy) -> Result<Session, CommandError> {
+    let Some(file) = file else { return Ok(Session::default()) };
     match fs::read_to_string(file) {
         Ok(text) => Session::from_json(&text, policy)
             .map_err(|error| CommandError::Said(format!("cannot use `{}`: {error}", file.display()))),

@@ -1,7 +1,7 @@
 //! `lockgate status`: where a saved session stands, in words.
 
 use lockgate::{
-    Gate, MemoryStore, Session, Status,
+    Gate, MemoryStore, Status,
     call::visible,
     gate::{Words, WorkflowStatus},
 };
@@ -21,10 +21,7 @@ pub(crate) fn run(
     console: &mut Console<'_>,
 ) -> Result<Ending, CommandError> {
     let policy = super::open(&arguments.policy.files)?.policy;
-    let session = match &arguments.session {
-        Some(file) => read_session(file, &policy)?,
-        None => Session::default(),
-    };
+    let session = read_session(arguments.session.as_deref(), &policy)?;
     let built = Gate::builder(policy).store(MemoryStore::with_session("default", session)).build();
     let gate = built.map_err(CommandError::said)?;
     let status = gate.status("default", now()).map_err(CommandError::said)?;

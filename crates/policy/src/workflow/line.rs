@@ -95,7 +95,7 @@ impl Stage {
     }
 }
 
-/// One line: `delivery: done read > HERE implement > next verify`.
+/// One line: `delivery: ✓ read → ▶ implement → · verify`.
 impl fmt::Display for Line {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let stage = |stage: &StageStand| match stage.is {

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use super::{
     Check, Condition, Exec, Ran, Requirement, Stage, Workflow,
-    progress::{PendingApproval, Progress, Shown, Step, Why, stamp},
+    progress::{PendingApproval, Progress, Shown, Step, Why},
     sight::{Sight, field_text, result_object},
 };
 
@@ -349,7 +349,7 @@ impl Workflow {
         }
         let mut steps = Vec::new();
         if !shown.is_nothing() {
-            steps.push(Step::Recorded { shown, at: stamp(at) });
+            steps.push(Step::Recorded { shown, at: at.0 });
         }
         let is_last = self.stages.last().is_some_and(|last| last.id == progress.active_stage);
         if is_last {

@@ -10,7 +10,6 @@ use std::{
     sync::Arc,
 };
 
-use lockgate_call::Time;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -357,9 +356,4 @@ fn is_false(flag: &bool) -> bool {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
 fn is_zero(number: &u64) -> bool {
     *number == 0
-}
-
-/// A moment as it is kept here.
-pub fn stamp(at: Time) -> u64 {
-    at.0
 }
