@@ -25,11 +25,12 @@
 //! ```
 //!
 //! [`explore`] walks all markings a net can reach, within limits; [`invariants`] finds sums of tokens
-//! that never change.
+//! that never change; [`growth`] finds what can be repeated for ever and leaves more tokens each time.
 //!
 //! A [`system`] is many small rules together: what sessions they allow, and which of them decide.
 //!
-//! A [`Picture`] shows a net as SVG, DOT or Mermaid, a [`Track`] a line of steps; [`from_pnml`] and [`to_pnml`]
+//! A [`Picture`] shows a net as SVG, DOT or Mermaid, a [`Track`] a line of steps, a [`Chart`] states and the
+//! ways between them; [`from_pnml`] and [`to_pnml`]
 //! read and write what other tools for nets read and write.
 //!
 //! Nothing in here knows of tools, policies, sessions, files or clocks.
@@ -40,6 +41,7 @@ mod net;
 mod builder;
 mod rest;
 
+mod growth;
 mod invariant;
 mod space;
 
@@ -49,9 +51,11 @@ mod picture;
 mod pnml;
 
 pub use builder::{NetBuilder, NetError, PLACES_MAX, TRANSITIONS_MAX};
+pub use growth::{GROWTH_STATES_MAX, Growth, growth};
 pub use invariant::{INVARIANT_PAIRS_MAX, INVARIANT_ROWS_MAX, Invariant, Invariants, invariants};
 pub use marking::Marking;
 pub use net::{CannotFire, Firing, Net, PlaceId, TransitionId};
+pub use picture::{CHART_LINES_MAX, Chart, Passage, Spot};
 pub use picture::{Need, Note, Picture, Shape, Station, Style, TRACK_LINES_MAX, Track};
 pub use pnml::{
     PNML_ATTRIBUTES_MAX, PNML_BYTES_MAX, PNML_DEPTH_MAX, PNML_NAMESPACES_MAX, PNML_NODES_MAX, PnmlError,

@@ -2,8 +2,10 @@
 //!
 //! A [`Picture`] says what to show; the same one always gives the same text. Names and captions are
 //! taken as hostile: whatever they contain, they stay labels, and ids are ours (`p0`, `t0`), so two
-//! names can never become one node. A [`Track`] shows a net that is one line of steps by its steps. There is no way to choose colours or sizes.
+//! names can never become one node. A [`Track`] shows a net that is one line of steps by its steps,
+//! a [`Chart`] states and what leads from one to another. There is no way to choose colours or sizes.
 
+mod chart;
 mod dot;
 mod layout;
 mod mermaid;
@@ -12,6 +14,7 @@ mod track;
 
 use std::collections::BTreeMap;
 
+pub use chart::{CHART_LINES_MAX, Chart, Passage, Spot};
 pub use track::{Need, Shape, Station, TRACK_LINES_MAX, Track};
 
 use crate::{

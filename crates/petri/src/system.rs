@@ -27,15 +27,20 @@
 //! of all. The prover starts with the rules that a question cannot do without and takes in another only when
 //! it refuses the session found so far.
 //!
+//! Where few rules have to do with each other, [`System::behaviour`] writes out every state they reach, to be
+//! looked at.
+//!
 //! Nothing in here knows of tools, policies, time or humans: a rule that asks a human is asked about twice,
 //! once left out and once as [`Rule::Block`].
 
 mod answer;
+mod behaviour;
 mod dense;
 mod label;
 mod rule;
 mod state;
 mod structure;
+mod study;
 
 mod estimate;
 mod problem;
@@ -48,8 +53,9 @@ mod pump;
 
 pub use answer::{Answer, Explored, Reason, Run, Trace};
 pub use batch::Difference;
+pub use behaviour::{Behaviour, Move, Standing, TooManyStates};
 pub use label::{Label, LabelSet};
-pub use prover::{Bounds, Prover, STATES_MAX};
+pub use prover::{Bounds, LOSE_STATES_MAX, Prover, STATES_MAX};
 pub use rule::{BadTable, Rule, TABLE_CELLS_MAX, TABLE_STATES_MAX, Table};
 pub use state::State;
 pub use structure::{Component, Cycle, RULES_MAX, RuleId, System, TooManyRules};

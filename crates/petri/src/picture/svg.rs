@@ -44,7 +44,7 @@ const CSS: &str = "\
 .petri-net .box{fill:#f1f5f9;stroke:#64748b;stroke-width:1.6}\
 .petri-net .marked .box{fill:#dbeafe;stroke:#2563eb;stroke-width:2.4}\
 .petri-net .human{fill:#b45309}\
-.track .label{font-size:12px}\
+.track .label,.states .label{font-size:12px}\
 .petri-net .structural .box{fill:#e2e8f0;stroke:none}\
 .petri-net .structural .name{font-style:italic}\
 .petri-net .deferred .box{stroke-dasharray:5 3}\
@@ -155,21 +155,7 @@ impl Picture<'_> {
         let start = edge(route.left, first.y, 1.0);
         let end = edge(route.right, last.y, -1.0);
 
-        let shortened = |arrow: bool| if arrow { ARROW - 1.0 } else { 0.0 };
-        let mut path = format!("M{} {}", Number(start + shortened(arrow_left)), Number(first.y));
-        for (from, to) in &route.curves {
-            let middle = Number((from.x + to.x) / 2.0);
-            let (from, to) = ((Number(from.x), Number(from.y)), (Number(to.x), Number(to.y)));
-            let _ = write!(path, "H{}C{middle} {} {middle} {} {} {}", from.0, from.1, to.1, to.0, to.1);
-        }
-        let _ = write!(path, "H{}", Number(end - shortened(arrow_right)));
-        svg.line(format_args!("<path class=\"line\" d=\"{path}\"/>"));
-        if arrow_left {
-            svg.arrow(start, first.y, 1.0);
-        }
-        if arrow_right {
-            svg.arrow(end, last.y, -1.0);
-        }
+        svg.route(route, (start, end), (arrow_left, arrow_right));
         let weight = match (link.takes, link.puts) {
             (0 | 1, 0 | 1) => return,
             (0, weight) | (weight, 0) => weight.to_string(),
@@ -272,6 +258,28 @@ impl Svg {
     pub(super) fn line(&mut self, content: fmt::Arguments<'_>) {
         // Writing into a string cannot fail.
         let _ = writeln!(self.0, "{content}");
+    }
+
+    /// A line from its left end to its right end, with an arrow at either, both or none.
+    pub(super) fn route(&mut self, route: &Route, (start, end): (f64, f64), arrows: (bool, bool)) {
+        let (Some((first, _)), Some((_, last))) = (route.curves.first(), route.curves.last()) else {
+            return;
+        };
+        let shortened = |arrow: bool| if arrow { ARROW - 1.0 } else { 0.0 };
+        let mut path = format!("M{} {}", Number(start + shortened(arrows.0)), Number(first.y));
+        for (from, to) in &route.curves {
+            let middle = Number((from.x + to.x) / 2.0);
+            let (from, to) = ((Number(from.x), Number(from.y)), (Number(to.x), Number(to.y)));
+            let _ = write!(path, "H{}C{middle} {} {middle} {} {} {}", from.0, from.1, to.1, to.0, to.1);
+        }
+        let _ = write!(path, "H{}", Number(end - shortened(arrows.1)));
+        self.line(format_args!("<path class=\"line\" d=\"{path}\"/>"));
+        if arrows.0 {
+            self.arrow(start, first.y, 1.0);
+        }
+        if arrows.1 {
+            self.arrow(end, last.y, -1.0);
+        }
     }
 
     /// What shows when the pointer rests on the group it stands in.

@@ -127,6 +127,15 @@ impl Trace {
         Self::new(runs, false)
     }
 
+    /// The same with other labels; none if one of them has no other. Nothing is proved of it.
+    pub fn translated(&self, to: impl Fn(Label) -> Option<Label>) -> Option<Self> {
+        let run = |run: &Run| {
+            let labels = run.labels.iter().map(|label| to(*label)).collect::<Option<_>>()?;
+            Some(Run { labels, times: run.times })
+        };
+        Some(Self { runs: self.runs.iter().map(run).collect::<Option<_>>()?, shortest: false })
+    }
+
     /// The parts in order.
     pub fn runs(&self) -> &[Run] {
         &self.runs

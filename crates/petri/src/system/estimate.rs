@@ -8,7 +8,7 @@
 
 use super::{
     dense::At,
-    problem::{LocalCell, LocalMonitor, Place, Problem},
+    problem::{LocalCell, LocalMonitor, Problem},
     rule::Kind,
 };
 
@@ -150,6 +150,19 @@ impl Estimator {
                     _ => self.choices.push(*index),
                 }
             }
+            self.spread_by_tables(problem, label, state)?;
+        }
+        Ok(())
+    }
+
+    /// What tables want before a label that they refuse now.
+    fn spread_by_tables(&mut self, problem: &Problem, label: usize, state: &[u64]) -> Result<(), Never> {
+        for (cell, table, letter, value) in problem.tables_of(label, state) {
+            table.study().distance(letter, value).ok_or(Never)?;
+            for before in table.study().before(letter, value) {
+                // Whatever is in no session of the problem leads nowhere.
+                self.raise(cell.label_of(before).ok_or(Never)?, 1);
+            }
         }
         Ok(())
     }
@@ -175,22 +188,29 @@ impl Estimator {
             while let Some((label, next)) = self.path.last_mut() {
                 let (label, place) = (*label, *next);
                 *next += 1;
-                let Some(index) = problem.ops.get(label).and_then(|op| op.cells.get(place)) else {
-                    self.colours.put(label, Colour::Black);
-                    self.path.pop();
-                    continue;
+                let cells = problem.ops.get(label).map(|op| op.cells.as_slice()).unwrap_or_default();
+                let earner = match cells.get(place).and_then(|index| problem.cells.get(*index)) {
+                    Some(cell) => match cell.gains.as_slice() {
+                        [earner] if problem.value(cell, state) == 0 => *earner,
+                        _ => continue,
+                    },
+                    None => {
+                        match problem.before_by_tables(label, state).nth(place.saturating_sub(cells.len())) {
+                            Some(before) => before,
+                            None => {
+                                self.colours.put(label, Colour::Black);
+                                self.path.pop();
+                                continue;
+                            }
+                        }
+                    }
                 };
-                let Some(cell) = problem.cells.get(*index) else { continue };
-                let [earner] = cell.gains.as_slice() else { continue };
-                if problem.value(cell, state) > 0 {
-                    continue;
-                }
-                match self.colours.at(*earner) {
+                match self.colours.at(earner) {
                     Colour::Grey => return Err(Never),
                     Colour::Black => {}
                     Colour::White => {
-                        self.colours.put(*earner, Colour::Grey);
-                        self.path.push((*earner, 0));
+                        self.colours.put(earner, Colour::Grey);
+                        self.path.push((earner, 0));
                     }
                 }
             }
@@ -214,6 +234,13 @@ impl Estimator {
             }
             (self.some_of, self.choices) = (some_of, choices);
         }
+        if problem.has_tables() {
+            for (label, _) in self.calls.iter().enumerate().filter(|(_, calls)| **calls > 0) {
+                for (_, table, letter, value) in problem.tables_of(label, state) {
+                    total = total.max(table.study().distance(letter, value).map_or(0, |before| before + 1));
+                }
+            }
+        }
         let distance = problem.monitor.as_ref().and_then(|monitor| {
             monitor.distances.at(usize::try_from(problem.monitor_value(state)).unwrap_or(usize::MAX))
         });
@@ -229,12 +256,5 @@ impl Estimator {
         labels.iter().for_each(|label| self.used.put(*label, true));
         let demanded = labels.iter().map(|label| self.calls.at(*label)).fold(0, u64::saturating_add);
         times.saturating_sub(demanded)
-    }
-}
-
-impl Place {
-    /// Whether nothing may be assumed about which value is better.
-    pub(super) fn is_table(&self) -> bool {
-        matches!(self, Self::Table { .. })
     }
 }

@@ -9,7 +9,7 @@
 use std::hash::BuildHasher;
 
 use foldhash::fast::FixedState;
-use hashbrown::HashTable;
+use hashbrown::{HashMap, HashTable};
 
 use super::{
     answer::{Answer, Explored, Reason, Run, Trace},
@@ -17,7 +17,7 @@ use super::{
     label::{Label, LabelSet},
     problem::{Fired, Goal, LocalCell, Place, Problem, Rules, SOFT_COUNT, Scratch, Setting},
     prover::Prover,
-    rule::Cell,
+    rule::{Cell, Kind},
     search::{Found, search},
     state::{Session, State},
     structure::RuleId,
@@ -29,8 +29,14 @@ const CONE_CELLS_MAX: usize = 2_048;
 /// Most states of one search for a way that is still open.
 const WAY_STATES_MAX: usize = 5_000;
 
-/// Most states of the walk over a cone.
-const WALK_STATES_MAX: usize = 20_000;
+/// Most states known to be fine that another one is compared with before a way is looked for.
+const KNOWN_TRIED_MAX: usize = 256;
+
+/// So many labels to try in each state cost as much as a state.
+const LABELS_PER_STATE: usize = 256;
+
+/// Most states of the first look at each part of a system that may get stuck.
+const STUCK_STATES_MAX: usize = 250;
 
 /// Counters with more than this are not walked down one by one at first.
 const COUNTED_MAX: u64 = 16;
@@ -51,37 +57,102 @@ impl Prover<'_> {
         self.can_lose_in(labels, &mut Scratch::default())
     }
 
-    /// Is there a session after which every label of the system is refused?
-    pub fn can_get_stuck(&self) -> Answer {
-        let is_refused = |position: usize| {
-            self.system.touches(position).iter().any(|touch| {
-                let table = self.system.cells.get(touch.rule).is_some_and(Cell::is_table);
-                touch.role.needs() || table
-            })
-        };
-        if !(0..self.system.labels().len()).all(is_refused) {
+    /// Is there a session after which each of these labels is refused, at that moment? If they are all labels of
+    /// the system, nothing can follow; if not, others may open them again.
+    pub fn can_get_stuck(&self, labels: &LabelSet) -> Answer {
+        let watched: Vec<usize> = self.system.positions(labels).collect();
+        let is_guarded = |label: &usize| self.guards(*label).next().is_some();
+        if watched.len() < labels.len() || !watched.iter().all(is_guarded) {
             return Answer::No(Reason::default());
         }
-        let mut scratch = Scratch::default();
-        let mut labels = Vec::new();
-        let mut undecided = None;
-        for component in self.system.components() {
-            let rules: Vec<usize> = component.rules.iter().map(|rule| rule.0).collect();
-            let forward = Problem::of_all_labels(self.setting(None), &rules, u64::MAX, &mut scratch);
-            let moves: Vec<usize> = (0..forward.labels.len()).collect();
-            let mut walk = Walk::new(&forward, moves, self.bounds.states_max.min(WALK_STATES_MAX));
-            let start = forward.encode(|cell| self.system.cells.get(cell.rule).map_or(0, Cell::start), 0);
-            match walk.first(&start, |_, is_stuck| if is_stuck { Verdict::Lost } else { Verdict::Fine }) {
-                Walked::Lost(way) => labels.extend(
-                    self.names_of(&way.iter().map(|label| forward.labels.at(*label)).collect::<Vec<_>>()),
-                ),
-                Walked::All => return Answer::No(Reason { rules: component.rules }),
-                Walked::NoRoom(states) => undecided = Some(Explored { states, rules: rules.len() }),
+        let mut parts = if watched.len() == 1 { vec![watched] } else { self.by_component(&watched) };
+        parts.retain(|part| !part.is_empty());
+        parts.sort_by_key(Vec::len);
+        let (mut scratch, mut left) = (Scratch::default(), self.bounds.lose_states_max);
+        let (mut session, mut explored) = (Vec::new(), Explored::default());
+        // One part that never gets stuck is enough: all are looked at a little before some are looked at closely.
+        for states_max in [STUCK_STATES_MAX, usize::MAX] {
+            for part in std::mem::take(&mut parts) {
+                let (walked, rules) = self.refuse_all(&part, states_max, &mut left, &mut scratch);
+                match walked {
+                    Walked::Lost(way) => session.extend(way),
+                    Walked::All => {
+                        return Answer::No(Reason { rules: rules.into_iter().map(RuleId).collect() });
+                    }
+                    Walked::NoRoom(states) => {
+                        explored = Explored { states, rules: rules.len() };
+                        parts.push(part);
+                    }
+                }
             }
         }
-        match undecided {
-            Some(explored) => Answer::Undecided(explored),
-            None => self.checked(labels),
+        if parts.is_empty() { self.checked(self.names_of(&session)) } else { Answer::Undecided(explored) }
+    }
+
+    /// Labels in groups that have nothing to do with each other.
+    fn by_component(&self, labels: &[usize]) -> Vec<Vec<usize>> {
+        let components = self.system.components().into_iter().map(|component| {
+            let positions = component.labels.iter().filter_map(|label| self.system.position(*label));
+            positions.filter(|label| labels.binary_search(label).is_ok()).collect()
+        });
+        components.collect()
+    }
+
+    /// The rules that refuse a label at some time.
+    fn guards(&self, label: usize) -> impl Iterator<Item = usize> + '_ {
+        let name = self.system.labels().get(label).copied().unwrap_or_default();
+        let touches = self.system.touches(label).iter();
+        let guards =
+            touches.filter(move |touch| match self.system.cells.get(touch.rule).map(|cell| &cell.kind) {
+                Some(Kind::Table(table)) => table.letter(name).is_some_and(|letter| letter.is_refused),
+                _ => touch.role.needs(),
+            });
+        guards.map(|touch| touch.rule)
+    }
+
+    /// Walks to the nearest state in which all these labels are refused: over the rules that guard them, and
+    /// whatever other rule refuses what was found.
+    fn refuse_all(
+        &self,
+        watched: &[usize],
+        states_max: usize,
+        left: &mut usize,
+        scratch: &mut Scratch,
+    ) -> (Walked, Vec<usize>) {
+        let mut rules: Vec<usize> = watched.iter().flat_map(|label| self.guards(*label)).collect();
+        loop {
+            rules.sort_unstable();
+            rules.dedup();
+            if rules.len() > CONE_CELLS_MAX {
+                return (Walked::NoRoom(0), rules);
+            }
+            let forward = Problem::of_all_labels(self.setting(None), &rules, u64::MAX, scratch);
+            let watched: Vec<usize> =
+                watched.iter().filter_map(|label| forward.labels.binary_search(label).ok()).collect();
+            let mut walk = Walk::new(&forward, forward.distinct(), states_max.min(*left));
+            let start = forward.encode(|cell| self.start(cell), 0);
+            let mut next = Vec::new();
+            let walked = walk.first(&start, |state| {
+                let is_refused = |label: &usize| forward.fire(*label, state, &mut next) == Fired::Refused;
+                if watched.iter().all(is_refused) { Verdict::Lost } else { Verdict::Fine }
+            });
+            *left = left.saturating_sub(walk.cost());
+            let Walked::Lost(way) = walked else { return (walked, rules) };
+            let way: Vec<usize> = way.iter().map(|label| forward.labels.at(*label)).collect();
+            let Err(refusing) = Session::new(self.system, None).walk(&self.names_of(&way)) else {
+                return (Walked::Lost(way), rules);
+            };
+            let known = rules.len();
+            rules.extend(
+                refusing
+                    .into_iter()
+                    .map(|rule| rule.0)
+                    .filter(|rule| !rules.contains(rule))
+                    .collect::<Vec<_>>(),
+            );
+            if rules.len() == known {
+                return (Walked::NoRoom(0), rules);
+            }
         }
     }
 
@@ -96,16 +167,18 @@ impl Prover<'_> {
         if cone.cells.len() > CONE_CELLS_MAX {
             return explored(0);
         }
-        let mut reach = Reach { cone: &cone, known: Vec::new(), scratch };
+        let left = self.bounds.lose_states_max;
+        let mut reach =
+            Reach { cone: &cone, known: Vec::new(), known_by_tables: HashMap::default(), left, scratch };
         let start = cone.encode(|cell| self.start(cell), 0);
         match reach.verdict(&start) {
             Verdict::Lost => return Answer::Yes(Trace::shortest(Vec::new())),
             Verdict::Unknown => return explored(WAY_STATES_MAX),
             Verdict::Fine => {}
         }
-        let has_tables = cone.cells.iter().any(|cell| cell.place.is_table());
-        let worst = cone.encode(|cell| self.worst(cell, &goals), 0);
-        if !has_tables && matches!(reach.verdict(&worst), Verdict::Fine) {
+        let has_worst = cone.cells.iter().all(|cell| self.worst(cell, &goals).is_some());
+        let worst = cone.encode(|cell| self.worst(cell, &goals).unwrap_or_default(), 0);
+        if has_worst && matches!(reach.verdict(&worst), Verdict::Fine) {
             return Answer::No(reason());
         }
         let is_large =
@@ -140,7 +213,7 @@ impl Prover<'_> {
             _ if detail != Detail::Coarse => false,
             Place::Bit { .. } => self.system.cells.get(cell.rule).is_some_and(|cell| !cell.gains.is_empty()),
             Place::Counter { full, .. } => full > COUNTED_MAX,
-            Place::Table { .. } => false,
+            Place::Table { .. } => self.worst(cell, goals).is_some(),
         };
         let counted_max = if detail == Detail::Soft { COUNTED_MAX } else { u64::MAX };
         let mut rules: Vec<usize> =
@@ -153,7 +226,7 @@ impl Prover<'_> {
             let value_in_cone = |cell: &LocalCell, state: &[u64]| {
                 let place = forward.cells.binary_search_by_key(&cell.rule, |other| other.rule).ok();
                 let Some(own) = place.and_then(|place| forward.cells.get(place)) else {
-                    return self.worst(cell, goals);
+                    return self.worst(cell, goals).unwrap_or_default();
                 };
                 match forward.value(own, state) {
                     0 if is_soft(own) => 0,
@@ -168,11 +241,16 @@ impl Prover<'_> {
                 0,
             );
             // From where a counter was used up, what is lost at all is mostly lost soon.
-            let walk_max = if *from == State::default() { WALK_STATES_MAX } else { DRAINED_STATES_MAX };
-            let states_max = self.bounds.states_max.min(walk_max);
-            let mut walk = Walk::new(&forward, forward.distinct(), states_max);
-            let judge = |state: &[u64], _| reach.verdict(&cone.encode(|cell| value_in_cone(cell, state), 0));
-            let way = match walk.first(&start, judge) {
+            let walk_max = match detail {
+                _ if *from != State::default() => DRAINED_STATES_MAX,
+                Detail::Coarse => reach.left / 2,
+                Detail::Soft | Detail::Exact => reach.left,
+            };
+            let mut walk = Walk::new(&forward, forward.distinct(), walk_max.min(reach.left));
+            let judge = |state: &[u64]| reach.verdict(&cone.encode(|cell| value_in_cone(cell, state), 0));
+            let walked = walk.first(&start, judge);
+            reach.left = reach.left.saturating_sub(walk.cost());
+            let way = match walked {
                 Walked::Lost(way) => way,
                 other => return other,
             };
@@ -248,12 +326,15 @@ impl Prover<'_> {
         self.system.cells.get(cell.rule).map_or(0, Cell::start)
     }
 
-    /// The lowest a cell can ever be before a goal happens.
-    fn worst(&self, cell: &LocalCell, goals: &[usize]) -> u64 {
-        let Some(own) = self.system.cells.get(cell.rule) else { return 0 };
+    /// The worst that a cell can ever be before a goal happens; none if nothing is worse than all else.
+    fn worst(&self, cell: &LocalCell, goals: &[usize]) -> Option<u64> {
+        if let Place::Table { table, .. } = &cell.place {
+            return table.study().worst();
+        }
+        let own = self.system.cells.get(cell.rule)?;
         let mut losing = self.system.positions(&own.loses);
         let is_lost = losing.any(|label| !goals.contains(&label) && !self.waiting.is_dead(label));
-        if is_lost { 0 } else { own.start() }
+        Some(if is_lost { 0 } else { own.start() })
     }
 
     /// A session that was walked under all rules; anything else is no answer.
@@ -288,27 +369,44 @@ struct Reach<'a, 's> {
     cone: &'a Problem,
     /// States from which it can; and so it can from all that are at least as good.
     known: Vec<Vec<u64>>,
+    /// The same by the states of tables: those are mostly answered by their own.
+    known_by_tables: HashMap<Vec<u64>, Vec<Vec<u64>>, FixedState>,
+    /// How many more states may be looked at.
+    left: usize,
     scratch: &'s mut Scratch,
 }
 
 impl Reach<'_, '_> {
     fn verdict(&mut self, state: &[u64]) -> Verdict {
-        if let Some(place) = self.known.iter().position(|known| self.cone.dominates(state, known)) {
-            // What answered last will answer next.
-            if place > 0 {
-                self.known.swap(place, place / 2);
-            }
+        let tables = self.cone.words_of_tables(state);
+        let alike = self.known_by_tables.get_mut(tables).into_iter();
+        if alike.chain([&mut self.known]).any(|known| is_answered(self.cone, known, state)) {
             return Verdict::Fine;
         }
-        match search(self.cone, state, &mut self.scratch.estimator, WAY_STATES_MAX).0 {
+        let states_max = self.left.min(WAY_STATES_MAX);
+        let (found, states) = search(self.cone, state, &mut self.scratch.estimator, states_max);
+        self.left = self.left.saturating_sub(states);
+        match found {
             Found::Way(way, _) => {
-                self.known.push(self.cone.weakest(&way, state));
+                let weakest = self.cone.weakest(&way, state);
+                if self.cone.has_tables() {
+                    let tables = self.cone.words_of_tables(state).to_vec();
+                    self.known_by_tables.entry(tables).or_default().push(weakest.clone());
+                }
+                self.known.push(weakest);
                 Verdict::Fine
             }
             Found::None => Verdict::Lost,
             Found::NoRoom => Verdict::Unknown,
         }
     }
+}
+
+/// Whether one of the known states is no better than another one.
+fn is_answered(cone: &Problem, known: &mut [Vec<u64>], state: &[u64]) -> bool {
+    let place = known.iter().take(KNOWN_TRIED_MAX).position(|known| cone.dominates(state, known));
+    // What answered last will answer next.
+    place.inspect(|place| known.swap(*place, place / 2)).is_some()
 }
 
 /// A walk over all states of a problem, nearest first.
@@ -333,27 +431,37 @@ enum Walked {
 impl<'a> Walk<'a> {
     fn new(problem: &'a Problem, moves: Vec<usize>, states_max: usize) -> Self {
         let (words, from, index) = (Vec::new(), Vec::new(), HashTable::new());
+        let states_max = states_max / Self::state_cost(&moves);
         Self { problem, moves, states_max, words, from, index }
     }
 
-    /// The nearest state that a judge calls lost. The judge sees each state, and whether nothing moves there.
-    fn first(&mut self, start: &[u64], mut judge: impl FnMut(&[u64], bool) -> Verdict) -> Walked {
-        self.keep(start, (0, 0));
+    fn state_cost(moves: &[usize]) -> usize {
+        1 + moves.len() / LABELS_PER_STATE
+    }
+
+    /// How much of what may be looked at it has looked at.
+    fn cost(&self) -> usize {
+        self.from.len().saturating_mul(Self::state_cost(&self.moves))
+    }
+
+    /// The nearest state that a judge calls lost.
+    fn first(&mut self, start: &[u64], mut judge: impl FnMut(&[u64]) -> Verdict) -> Walked {
+        if !self.keep(start, (0, 0)) {
+            return Walked::NoRoom(0);
+        }
         let (mut place, mut state, mut next) = (0, Vec::new(), Vec::new());
         while place < self.from.len() {
             state.clear();
             state.extend_from_slice(self.state(place));
-            let mut is_stuck = true;
             let moves = std::mem::take(&mut self.moves);
             let mut has_room = true;
             for label in &moves {
                 if self.problem.fire(*label, &state, &mut next) != Fired::Refused {
-                    is_stuck = false;
                     has_room &= self.keep(&next, (place, *label));
                 }
             }
             self.moves = moves;
-            match judge(&state, is_stuck) {
+            match judge(&state) {
                 Verdict::Fine if has_room => {}
                 Verdict::Lost => return Walked::Lost(self.way(place)),
                 Verdict::Fine | Verdict::Unknown => return Walked::NoRoom(self.from.len()),

@@ -124,6 +124,8 @@ pub(super) struct Problem {
     /// The labels that may end the session.
     pub(super) goals: List,
     pub(super) monitor: Option<LocalMonitor>,
+    /// The tables by their words.
+    studied: Vec<Table>,
 }
 
 pub(super) struct LocalCell {
@@ -136,6 +138,15 @@ pub(super) struct LocalCell {
     pub(super) gains: List,
     /// Make it lower without needing it.
     pub(super) harms: List,
+    /// Of a table: the label of each letter, if it is in the problem.
+    letters: Vec<Option<usize>>,
+}
+
+impl LocalCell {
+    /// The label that a letter of its table is, if it is in the problem.
+    pub(super) fn label_of(&self, letter: usize) -> Option<usize> {
+        self.letters.get(letter).copied().flatten()
+    }
 }
 
 pub(super) enum Place {
@@ -163,7 +174,7 @@ pub(super) struct Op {
     soft_spend: SmallVec<[usize; 2]>,
     soft_refill: SmallVec<[usize; 2]>,
     /// The cell of a table and the letter.
-    tables: SmallVec<[(usize, usize); 1]>,
+    pub(super) tables: SmallVec<[(usize, usize); 1]>,
     is_goal: bool,
     monitor: Role,
     letter: Option<usize>,
@@ -263,6 +274,40 @@ impl Problem {
             Place::Bit { word, mask } => u64::from(state.at(word) & mask != 0),
             Place::Counter { word, .. } | Place::Table { word, .. } => state.at(word),
         }
+    }
+
+    pub(super) fn has_tables(&self) -> bool {
+        !self.studied.is_empty()
+    }
+
+    /// Where the tables stand.
+    pub(super) fn words_of_tables<'s>(&self, state: &'s [u64]) -> &'s [u64] {
+        state.get(self.counters..self.tables).unwrap_or_default()
+    }
+
+    /// The tables that know a label, each with its letter and where it stands.
+    pub(super) fn tables_of<'p>(
+        &'p self,
+        label: usize,
+        state: &'p [u64],
+    ) -> impl Iterator<Item = (&'p LocalCell, &'p Table, usize, u64)> {
+        let tables = self.ops.get(label).into_iter().flat_map(|op| &op.tables);
+        tables.filter_map(|(index, letter)| {
+            let cell = self.cells.get(*index)?;
+            let Place::Table { word, table } = &cell.place else { return None };
+            Some((cell, table, *letter, state.at(*word)))
+        })
+    }
+
+    /// The labels that must happen before a label because of tables that refuse it now.
+    pub(super) fn before_by_tables<'p>(
+        &'p self,
+        label: usize,
+        state: &'p [u64],
+    ) -> impl Iterator<Item = usize> + 'p {
+        self.tables_of(label, state).flat_map(|(cell, table, letter, value)| {
+            table.study().before(letter, value).filter_map(|letter| cell.label_of(letter))
+        })
     }
 
     /// The monitor's value, upside down.
@@ -365,7 +410,7 @@ impl Problem {
         let mut monitor = pairs().skip(self.tables);
         pairs().take(self.bits).all(|(one, other)| other & !one == 0)
             && pairs().take(self.counters).skip(self.bits).all(|(one, other)| one >= other)
-            && tables.into_iter().all(|(one, other)| one == other)
+            && tables.zip(&self.studied).all(|((one, other), table)| table.study().is_at_least(*one, *other))
             && monitor.all(|(one, other)| {
                 let same = self.monitor.as_ref().is_some_and(|monitor| is_table(&monitor.kind));
                 if same { one == other } else { one >= other }
@@ -512,7 +557,13 @@ impl<'a> Gathering<'a> {
         let goals = ops.iter().enumerate().filter(|(_, op)| op.is_goal).map(|(label, _)| label).collect();
         let width = tables + usize::from(monitor.is_some());
         let (labels, cells) = (self.labels, local_cells);
-        let mut problem = Problem { labels, cells, ops, bits, counters, tables, width, goals, monitor };
+        let table = |cell: &LocalCell| match &cell.place {
+            Place::Table { table, .. } => Some(table.clone()),
+            Place::Bit { .. } | Place::Counter { .. } => None,
+        };
+        let studied = cells.iter().filter_map(table).collect();
+        let mut problem =
+            Problem { labels, cells, ops, bits, counters, tables, width, goals, monitor, studied };
         problem.find_commits();
         problem
     }
@@ -572,15 +623,22 @@ impl<'a> Gathering<'a> {
                 Place::Counter { word, full: *full }
             }
             Kind::Table(table) => {
-                for (letter, label) in cell.alphabet().iter().enumerate() {
+                for (letter, label) in table.alphabet().iter().enumerate() {
                     each_op(ops, &locals(&label.into()), |op| op.tables.push((index, letter)));
                 }
                 Place::Table { word: layout.next_table(), table: table.clone() }
             }
         };
+        let letters = match &cell.kind {
+            Kind::Table(table) => {
+                let local = |label| self.scratch.labels.get(system.position(label)?);
+                table.alphabet().iter().map(local).collect()
+            }
+            Kind::Bit { .. } | Kind::Counter { .. } => Vec::new(),
+        };
         let harms = loses.iter().copied().filter(|label| !needs.contains(label)).collect();
         let (spends, asks) = needs.into_iter().partition::<List, _>(|label| loses.contains(label));
-        LocalCell { rule, place, spends, asks, gains, harms }
+        LocalCell { rule, place, spends, asks, gains, harms, letters }
     }
 }
 

@@ -13,17 +13,24 @@ use super::{
     dense::At,
     label::{Label, LabelSet},
     problem::{Goal, Monitor, Problem, Rules, Scratch, Setting},
-    rule::{Kind, Rule},
+    rule::{Kind, Rule, Table},
     search::{Found, search},
     state::{Session, State},
-    structure::{RuleId, System, Waiting},
+    structure::{RuleId, System, Touch, Waiting},
 };
 
 /// How many states a search keeps unless told otherwise.
 pub const STATES_MAX: usize = 200_000;
 
+/// How many states a question about what can be lost looks at unless told otherwise.
+pub const LOSE_STATES_MAX: usize = 20_000;
+
 /// Most rules that a question starts with; more are taken in when they are met.
 const FIRST_RULES_MAX: usize = 512;
+
+/// Most states of a search for what a further rule refuses where tables take part: few states of a table
+/// outdo others, so what is not found soon is mostly not found at all.
+const VIOLATION_WITH_TABLES_STATES_MAX: usize = 20_000;
 
 /// Most rules of a reason that are tried to be left out of it one by one.
 const REASON_TRIED_MAX: usize = 32;
@@ -39,6 +46,9 @@ const BETTER_TRIED_MAX: usize = 8;
 pub struct Bounds {
     /// Most states of one search.
     pub states_max: usize,
+    /// Most states of all that one question about what can be lost looks at, or whether a system gets stuck.
+    /// Those questions look at every state there is, where the others look for one.
+    pub lose_states_max: usize,
     /// How many questions are worked on at once; the answers do not depend on it.
     pub threads: usize,
 }
@@ -46,7 +56,7 @@ pub struct Bounds {
 impl Default for Bounds {
     fn default() -> Self {
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        Self { states_max: STATES_MAX, threads }
+        Self { states_max: STATES_MAX, lose_states_max: LOSE_STATES_MAX, threads }
     }
 }
 
@@ -101,9 +111,20 @@ impl<'a> Prover<'a> {
         self.can_call_in(labels, &mut Scratch::default())
     }
 
+    /// Can a session that stands here go on to one of these labels?
+    pub fn can_call_from(&self, from: &State, labels: &LabelSet) -> Answer {
+        self.can_call_after(from, labels, &mut Scratch::default())
+    }
+
     /// Is there a session that a further rule refuses at its last label?
     pub fn can_violate(&self, rule: &Rule) -> Answer {
         self.can_violate_in(rule, &mut Scratch::default())
+    }
+
+    /// Is there a session of all other rules that a further rule refuses at its last label, which stands in the place of
+    /// one of the system?
+    pub fn can_violate_instead(&self, rule: &Rule, of: RuleId) -> Answer {
+        self.violation(self.setting(Some(of.0)), rule, &mut Scratch::default())
     }
 
     /// Is there a session that only this rule of the system refuses, at its last label? If not, the rule is
@@ -113,6 +134,10 @@ impl<'a> Prover<'a> {
     }
 
     pub(super) fn can_call_in(&self, labels: &LabelSet, scratch: &mut Scratch) -> Answer {
+        self.can_call_after(&State::default(), labels, scratch)
+    }
+
+    fn can_call_after(&self, from: &State, labels: &LabelSet, scratch: &mut Scratch) -> Answer {
         if let Some(free) = labels.iter().find(|label| self.system.position(*label).is_none()) {
             return Answer::Yes(Trace::shortest(vec![free]));
         }
@@ -121,8 +146,7 @@ impl<'a> Prover<'a> {
         if goals.is_empty() {
             return self.no_because_dead(&dead);
         }
-        let from = State::default();
-        let question = self.question(self.setting(None), Goal::Call(&goals), &from);
+        let question = self.question(self.setting(None), Goal::Call(&goals), from);
         let outcome = self.ask(&question, scratch);
         self.answer(outcome, &question, &dead, scratch)
     }
@@ -211,7 +235,10 @@ impl<'a> Prover<'a> {
         loop {
             let problem = Problem::new(question.setting, &question.goal, Rules::These(&rules), scratch);
             let start = question.encode(&problem);
-            let (found, states) = search(&problem, &start, &mut scratch.estimator, question.states_max);
+            let is_hard = question.watcher().is_some() && problem.has_tables();
+            let states_max = if is_hard { VIOLATION_WITH_TABLES_STATES_MAX } else { usize::MAX };
+            let states_max = question.states_max.min(states_max);
+            let (found, states) = search(&problem, &start, &mut scratch.estimator, states_max);
             let explored = Explored { states, rules: problem.cells.len() };
             let (way, is_shortest) = match found {
                 Found::Way(way, is_shortest) => (way, is_shortest),
@@ -300,12 +327,20 @@ impl Question<'_> {
             for touch in system.touches(label) {
                 let Some(cell) = system.cells.get(touch.rule) else { continue };
                 let value = self.from.value(system, touch.rule);
-                let is_obstacle = value == 0 || self.counts && touch.role.loses();
-                if !touch.role.needs()
-                    || !is_obstacle
-                    || Some(touch.rule) == self.setting.without
-                    || cells.get(touch.rule).is_some()
-                {
+                let is_obstacle = match &cell.kind {
+                    Kind::Table(_) => {
+                        let label = system.labels().get(label);
+                        label.is_some_and(|label| cell.step(value, *label).is_none())
+                    }
+                    _ => touch.role.needs() && (value == 0 || self.counts && touch.role.loses()),
+                };
+                if !is_obstacle || Some(touch.rule) == self.setting.without {
+                    continue;
+                }
+                if let Kind::Table(table) = &cell.kind {
+                    open.extend(self.before_by_table(table, label, value));
+                }
+                if cells.get(touch.rule).is_some() {
                     continue;
                 }
                 cells.set(touch.rule, 0);
@@ -317,6 +352,15 @@ impl Question<'_> {
             }
         }
         rules
+    }
+
+    /// The labels that a table wants before a label that it refuses.
+    fn before_by_table(&self, table: &Table, label: usize, state: u64) -> Vec<usize> {
+        let name = self.setting.system.labels().get(label).copied().unwrap_or_default();
+        let letter = table.alphabet().position(name).unwrap_or(usize::MAX);
+        let before =
+            table.study().before(letter, state).filter_map(|letter| table.alphabet().iter().nth(letter));
+        before.filter_map(|label| self.setting.system.position(label)).collect()
     }
 
     /// The one label that stands in for all of these, if there is one.
@@ -347,7 +391,7 @@ impl Question<'_> {
 }
 
 /// For each label one that every rule treats at least as well: the first of those that ask and spend the
-/// same. A label that a table knows stands for itself.
+/// same, and that tables refuse in the same states.
 fn better_labels(system: &System) -> Vec<usize> {
     let mut better: Vec<usize> = (0..system.labels().len()).collect();
     let mut alike: HashMap<Vec<(usize, bool, bool)>, Vec<usize>, foldhash::fast::RandomState> =
@@ -355,10 +399,8 @@ fn better_labels(system: &System) -> Vec<usize> {
     for label in 0..system.labels().len() {
         let touches = system.touches(label);
         let is_table = |rule: usize| system.cells.get(rule).is_some_and(super::rule::Cell::is_table);
-        if touches.iter().any(|touch| is_table(touch.rule)) {
-            continue;
-        }
-        let strict = touches.iter().filter(|touch| touch.role.needs() || touch.role.loses());
+        let is_strict = |touch: &&Touch| touch.role.needs() || touch.role.loses() || is_table(touch.rule);
+        let strict = touches.iter().filter(is_strict);
         let key: Vec<_> = strict.map(|touch| (touch.rule, touch.role.needs(), touch.role.loses())).collect();
         if !key.is_empty() {
             alike.entry(key).or_default().push(label);
@@ -385,5 +427,9 @@ fn is_at_least(system: &System, one: usize, other: usize) -> bool {
         place.ok().and_then(|place| touches.get(place)).map(|touch| touch.role).unwrap_or_default()
     };
     let rules = system.touches(one).iter().chain(system.touches(other)).map(|touch| touch.rule);
-    rules.into_iter().all(|rule| role(one, rule).is_at_least(role(other, rule)))
+    let name = |label: usize| system.labels().get(label).copied().unwrap_or_default();
+    rules.into_iter().all(|rule| match system.cells.get(rule).map(|cell| &cell.kind) {
+        Some(Kind::Table(table)) => one == other || table.is_at_least(name(one), name(other)),
+        _ => role(one, rule).is_at_least(role(other, rule)),
+    })
 }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use super::{
     dense::At,
     label::{Label, LabelSet},
+    study::{Letter, Moves, REFUSED, Study},
 };
 
 /// Most states of one table.
@@ -71,28 +72,29 @@ pub enum Rule {
 }
 
 /// A small deterministic automaton, written out.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug)]
 pub struct Table {
     states: u32,
     start: u32,
     alphabet: LabelSet,
     /// For each state the next one by each label of the alphabet; [`REFUSED`] where there is none.
     next: Arc<[u32]>,
-    letters: Arc<[Letter]>,
+    study: Arc<Study>,
 }
 
-/// What is known of a label of a table once and for all.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Letter {
-    /// Whether some state refuses it.
-    pub(super) is_refused: bool,
-    /// Whether it ever leads to another state.
-    pub(super) changes: bool,
-    /// Whether it passes in some state that can be reached if nothing else refuses.
-    pub(super) passes: bool,
+impl PartialEq for Table {
+    fn eq(&self, other: &Self) -> bool {
+        self.written() == other.written()
+    }
 }
 
-const REFUSED: u32 = u32::MAX;
+impl Eq for Table {}
+
+impl std::hash::Hash for Table {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.written().hash(state);
+    }
+}
 
 /// Why a table was not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -138,28 +140,42 @@ impl Table {
             }
             next.put(place, known(to)?);
         }
-        let letters = vec![Letter::default(); alphabet.len()].into();
-        let table = Self { states, start, alphabet, next: next.into(), letters };
-        Ok(Self { letters: table.look_at_letters(), ..table })
+        let study = Study::new(Moves {
+            n_states: states as usize,
+            n_letters: alphabet.len(),
+            start: start as usize,
+            next: &next,
+        });
+        Ok(Self { states, start, alphabet, next: next.into(), study: study.into() })
     }
 
-    fn look_at_letters(&self) -> Arc<[Letter]> {
-        let mut letters = vec![Letter::default(); self.alphabet.len()];
-        let is_reachable = self.reachable();
-        for state in 0..self.states() {
-            for (number, letter) in letters.iter_mut().enumerate() {
-                let next = self.next(state, number);
-                letter.is_refused |= next.is_none();
-                letter.changes |= next.is_some_and(|next| next != state);
-                letter.passes |= next.is_some() && is_reachable.at(state as usize);
-            }
-        }
-        letters.into()
+    /// What makes it the table it is: all else follows.
+    fn written(&self) -> (u32, u32, &LabelSet, &[u32]) {
+        (self.states, self.start, &self.alphabet, &self.next)
+    }
+
+    pub(super) fn study(&self) -> &Study {
+        &self.study
+    }
+
+    pub(super) fn alphabet(&self) -> &LabelSet {
+        &self.alphabet
     }
 
     /// What is known of a label; nothing of one outside the alphabet.
     pub(super) fn letter(&self, label: Label) -> Option<Letter> {
-        self.alphabet.position(label).and_then(|place| self.letters.get(place)).copied()
+        self.study.letter(self.alphabet.position(label)?)
+    }
+
+    /// Whether one label is refused where another one is and never leads to a worse state.
+    pub(super) fn is_at_least(&self, one: Label, other: Label) -> bool {
+        let Some((one, other)) = self.alphabet.position(one).zip(self.alphabet.position(other)) else {
+            return false;
+        };
+        self.study.reachable().all(|state| match (self.next(state, one), self.next(state, other)) {
+            (Some(one), Some(other)) => self.study.is_at_least(one, other),
+            (one, other) => one.is_none() && other.is_none(),
+        })
     }
 
     pub(super) fn start(&self) -> u64 {
@@ -174,22 +190,6 @@ impl Table {
     pub(super) fn next(&self, state: u64, letter: usize) -> Option<u64> {
         let place = usize::try_from(state).ok()?.checked_mul(self.alphabet.len())?.checked_add(letter)?;
         self.next.get(place).filter(|next| **next != REFUSED).map(|next| u64::from(*next))
-    }
-
-    /// For each state whether it is reached if nothing but the table itself refuses.
-    fn reachable(&self) -> Vec<bool> {
-        let mut found = vec![false; self.states as usize];
-        let mut open = vec![self.start()];
-        found.put(self.start as usize, true);
-        while let Some(state) = open.pop() {
-            for next in (0..self.alphabet.len()).filter_map(|letter| self.next(state, letter)) {
-                if !found.at(next as usize) {
-                    found.put(next as usize, true);
-                    open.push(next);
-                }
-            }
-        }
-        found
     }
 
     /// For each state, how many labels it takes at least until one is refused; none if that never happens.

@@ -32,6 +32,13 @@ impl State {
         state
     }
 
+    /// Takes back what a rule remembers: it stands as at the start.
+    pub fn forget(&mut self, system: &System, rule: RuleId) {
+        if let Some(cell) = system.cells.get(rule.0) {
+            self.set(system, rule.0, cell.start());
+        }
+    }
+
     fn place(&self, rule: usize) -> Result<usize, usize> {
         self.0.binary_search_by_key(&rule, |(rule, _)| *rule as usize)
     }

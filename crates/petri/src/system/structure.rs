@@ -9,7 +9,7 @@ use hashbrown::HashMap;
 use super::{
     dense::At,
     label::{Label, LabelSet},
-    rule::{Cell, Kind, Role, Rule},
+    rule::{Cell, Kind, Role, Rule, Table},
 };
 
 /// Most rules of one system.
@@ -169,12 +169,79 @@ pub(super) struct Waiting<'a> {
     system: &'a System,
     /// For each label how many of its rules wait for something that is not known to be callable.
     unmet: Vec<u32>,
+    /// Of each rule that is a table: how far labels that are not dead lead.
+    tables: HashMap<usize, Led<'a>, foldhash::fast::FixedState>,
+}
+
+/// How far some labels lead in a table.
+struct Led<'a> {
+    table: &'a Table,
+    is_reached: Vec<bool>,
+    /// For each letter whether it passes in a state that is reached.
+    passes: Vec<bool>,
+    /// For each letter whether it is one that leads.
+    leads: Vec<bool>,
+}
+
+impl<'a> Led<'a> {
+    fn new(table: &'a Table) -> Self {
+        let letters = || vec![false; table.alphabet().len()];
+        let is_reached = vec![false; usize::try_from(table.states()).unwrap_or_default()];
+        let mut led = Self { table, is_reached, passes: letters(), leads: letters() };
+        led.reach(table.start());
+        led
+    }
+
+    fn reached(&self) -> impl Iterator<Item = u64> + '_ {
+        (0_u64..).zip(&self.is_reached).filter(|(_, is_reached)| **is_reached).map(|(state, _)| state)
+    }
+
+    fn reach(&mut self, state: u64) {
+        let mut open = vec![state];
+        while let Some(state) = open.pop() {
+            if self.is_reached.at(state as usize) {
+                continue;
+            }
+            self.is_reached.put(state as usize, true);
+            for letter in 0..self.passes.len() {
+                if let Some(next) = self.table.next(state, letter) {
+                    self.passes.put(letter, true);
+                    open.extend(self.leads.at(letter).then_some(next));
+                }
+            }
+        }
+    }
+
+    /// Lets a further label lead; gives the letters that pass only now.
+    fn lead(&mut self, label: Label) -> Vec<usize> {
+        let Some(letter) = self.table.alphabet().position(label) else { return Vec::new() };
+        self.leads.put(letter, true);
+        let before = self.passes.clone();
+        let nexts: Vec<u64> = self.reached().filter_map(|state| self.table.next(state, letter)).collect();
+        nexts.into_iter().for_each(|next| self.reach(next));
+        (0..before.len()).filter(|letter| self.passes.at(*letter) && !before.at(*letter)).collect()
+    }
+
+    /// The labels that would lead further.
+    fn further(&self) -> impl Iterator<Item = Label> + '_ {
+        let leads_further = |letter: usize| {
+            let mut nexts = self.reached().filter_map(|state| self.table.next(state, letter));
+            nexts.any(|next| !self.is_reached.at(next as usize))
+        };
+        let letters = self.table.alphabet().iter().enumerate();
+        letters.filter(move |(letter, _)| leads_further(*letter)).map(|(_, label)| label)
+    }
+
+    fn lets_pass(&self, label: Label) -> bool {
+        self.table.alphabet().position(label).is_none_or(|letter| self.passes.at(letter))
+    }
 }
 
 impl<'a> Waiting<'a> {
     pub(super) fn new(system: &'a System) -> Self {
         let mut unmet: Vec<u32> = vec![0; system.labels.len()];
         let mut is_met = vec![false; system.cells.len()];
+        let mut tables: HashMap<_, _, _> = HashMap::default();
         for (rule, cell) in system.cells.iter().enumerate() {
             match &cell.kind {
                 Kind::Bit { start: false } => {
@@ -183,32 +250,45 @@ impl<'a> Waiting<'a> {
                     }
                 }
                 Kind::Table(table) => {
-                    for label in cell.alphabet().iter() {
-                        let is_refused = table.letter(label).is_some_and(|letter| !letter.passes);
+                    let led = Led::new(table);
+                    for (letter, label) in table.alphabet().iter().enumerate() {
                         let label = system.position(label).unwrap_or(usize::MAX);
-                        unmet.change(label, |count| count + u32::from(is_refused));
+                        unmet.change(label, |count| count + u32::from(!led.passes.at(letter)));
                     }
+                    tables.insert(rule, led);
                 }
                 Kind::Bit { start: true } | Kind::Counter { .. } => is_met.put(rule, true),
             }
         }
         let mut open: Vec<usize> = (0..unmet.len()).filter(|label| unmet.at(*label) == 0).collect();
+        let meet = |needing: usize, unmet: &mut Vec<u32>, open: &mut Vec<usize>| {
+            unmet.change(needing, |count| count.saturating_sub(1));
+            if unmet.at(needing) == 0 {
+                open.push(needing);
+            }
+        };
         while let Some(label) = open.pop() {
             for touch in system.touches(label) {
+                if let Some(led) = tables.get_mut(&touch.rule) {
+                    let name = system.labels.get(label).copied().unwrap_or_default();
+                    for letter in led.lead(name) {
+                        let passing = led.table.alphabet().iter().nth(letter);
+                        let passing = passing.and_then(|label| system.position(label));
+                        passing.into_iter().for_each(|label| meet(label, &mut unmet, &mut open));
+                    }
+                    continue;
+                }
                 if !touch.role.gains() || is_met.at(touch.rule) {
                     continue;
                 }
                 is_met.put(touch.rule, true);
                 let needs = system.cells.get(touch.rule).map(|cell| &cell.needs);
                 for needing in needs.into_iter().flat_map(|needs| system.positions(needs)) {
-                    unmet.change(needing, |count| count - 1);
-                    if unmet.at(needing) == 0 {
-                        open.push(needing);
-                    }
+                    meet(needing, &mut unmet, &mut open);
                 }
             }
         }
-        Self { system, unmet }
+        Self { system, unmet, tables }
     }
 
     pub(super) fn is_dead(&self, position: usize) -> bool {
@@ -236,36 +316,33 @@ impl<'a> Waiting<'a> {
     /// A rule that a dead label will never satisfy, and the dead labels that would satisfy it; one that
     /// waits for as little as possible.
     fn obstacle(&self, label: usize) -> Option<(RuleId, Vec<usize>)> {
-        let blocks = self.system.touches(label).iter().filter_map(|touch| {
-            let cell = self.system.cells.get(touch.rule)?;
-            let gains = || self.system.positions(&cell.gains);
-            let blocks = match &cell.kind {
-                Kind::Bit { start: false } => touch.role.needs() && gains().all(|gain| self.is_dead(gain)),
-                Kind::Bit { start: true } | Kind::Counter { .. } => false,
-                Kind::Table(table) => {
-                    let name = self.system.labels.get(label).copied()?;
-                    table.letter(name).is_some_and(|letter| !letter.passes)
+        self.obstacles(label).min_by_key(|(_, nexts)| nexts.len())
+    }
+
+    fn obstacles(&self, label: usize) -> impl Iterator<Item = (RuleId, Vec<usize>)> + '_ {
+        let system = self.system;
+        let touches = if self.is_dead(label) { system.touches(label) } else { &[] };
+        touches.iter().filter_map(move |touch| {
+            let cell = system.cells.get(touch.rule)?;
+            let nexts: Vec<usize> = match &cell.kind {
+                Kind::Bit { start: false } if touch.role.needs() => system.positions(&cell.gains).collect(),
+                Kind::Bit { .. } | Kind::Counter { .. } => return None,
+                Kind::Table(_) => {
+                    let led = self.tables.get(&touch.rule)?;
+                    let name = system.labels.get(label).copied()?;
+                    if led.lets_pass(name) {
+                        return None;
+                    }
+                    led.further().filter_map(|label| system.position(label)).collect()
                 }
             };
-            blocks.then(|| (RuleId(touch.rule), gains().collect::<Vec<_>>()))
-        });
-        blocks.min_by_key(|(_, nexts)| nexts.len())
+            nexts.iter().all(|next| self.is_dead(*next)).then_some((RuleId(touch.rule), nexts))
+        })
     }
 
     /// The dead labels that a dead label waits for, each with the rule that makes it wait.
     fn waits_for(&self, label: usize) -> impl Iterator<Item = (usize, RuleId)> + '_ {
-        let system = self.system;
-        let touches = if self.is_dead(label) { system.touches(label) } else { &[] };
-        let unset = move |touch: &&Touch| {
-            let cell = system.cells.get(touch.rule);
-            let cell = cell.filter(|cell| matches!(cell.kind, Kind::Bit { start: false }));
-            touch.role.needs()
-                && cell.is_some_and(|cell| system.positions(&cell.gains).all(|gain| self.is_dead(gain)))
-        };
-        touches.iter().filter(unset).flat_map(move |touch| {
-            let gains = system.cells.get(touch.rule).map(|cell| system.positions(&cell.gains));
-            gains.into_iter().flatten().map(|gain| (gain, RuleId(touch.rule)))
-        })
+        self.obstacles(label).flat_map(|(rule, nexts)| nexts.into_iter().map(move |next| (next, rule)))
     }
 
     fn shortest_way_round(&self, knot: &[usize]) -> Option<Cycle> {

@@ -7,6 +7,7 @@
 
 mod nets;
 
+mod charts;
 mod firing;
 mod laws;
 mod pictures;

@@ -78,6 +78,9 @@ pub(crate) struct Brute<'a> {
 
 type State = Vec<u64>;
 
+/// From which state to which by what.
+pub(crate) type Moves = BTreeSet<(usize, usize, Label)>;
+
 impl<'a> Brute<'a> {
     pub(crate) fn new(rules: impl IntoIterator<Item = &'a Plain>, labels: &[Label]) -> Self {
         Self { rules: rules.into_iter().collect(), labels: labels.to_vec() }
@@ -111,6 +114,21 @@ impl<'a> Brute<'a> {
             }
         }
         Some(order)
+    }
+
+    /// How many states there are, nearest first, and every label that leads from one to another.
+    pub(crate) fn moves(&self) -> Option<(usize, Moves)> {
+        let states = self.reachable(&[])?;
+        let place: HashMap<&State, usize> =
+            states.iter().enumerate().map(|(at, (state, _))| (state, at)).collect();
+        let mut moves = BTreeSet::new();
+        for (from, (state, _)) in states.iter().enumerate() {
+            for label in &self.labels {
+                let to = self.step(state, *label).map(|after| place[&after]);
+                moves.extend(to.filter(|to| *to != from).map(|to| (from, to, *label)));
+            }
+        }
+        Some((states.len(), moves))
     }
 
     /// The length of the shortest session that ends with each callable label.
@@ -170,9 +188,9 @@ impl<'a> Brute<'a> {
         Some(states.iter().zip(&is_fine).find(|(_, fine)| !**fine).map(|((_, distance), _)| *distance))
     }
 
-    /// The length of the shortest session after which every label is refused.
-    pub(crate) fn stuck(&self) -> Option<Option<usize>> {
-        let is_stuck = |state: &State| self.labels.iter().all(|label| self.step(state, *label).is_none());
+    /// The length of the shortest session after which each of some labels is refused.
+    pub(crate) fn refuses_all(&self, labels: &[Label]) -> Option<Option<usize>> {
+        let is_stuck = |state: &State| labels.iter().all(|label| self.step(state, *label).is_none());
         Some(self.reachable(&[])?.iter().find(|(state, _)| is_stuck(state)).map(|(_, distance)| *distance))
     }
 
@@ -195,20 +213,32 @@ impl<'a> Brute<'a> {
                 Plain::Rule(Rule::Limit { spend, count: 0 } | Rule::LimitPer { spend, count: 0, .. }) => {
                     refused.extend(spend.iter());
                 }
-                Plain::Rule(_) => {}
-                Plain::Table(table) => {
-                    let alone = Brute { rules: vec![rule], labels: table.alphabet.clone() };
-                    let callable = alone.callable().unwrap();
-                    refused.extend(table.alphabet.iter().filter(|label| !callable.contains_key(label)));
-                }
+                Plain::Rule(_) | Plain::Table(_) => {}
             }
         }
+        let tables = || {
+            self.rules.iter().filter_map(|rule| match rule {
+                Plain::Table(table) => Some((*rule, table)),
+                Plain::Rule(_) => None,
+            })
+        };
+        // The states of a table that labels lead to which are not dead.
+        let reached = |rule: &'a Plain, dead: &BTreeSet<Label>| {
+            let labels = self.labels.iter().copied().filter(|label| !dead.contains(label)).collect();
+            let states = Brute { rules: vec![rule], labels }.reachable(&[]).unwrap();
+            states.into_iter().map(|(state, _)| state[0]).collect::<BTreeSet<u64>>()
+        };
+        let passes = |rule: &'a Plain, label: Label, dead: &BTreeSet<Label>| {
+            reached(rule, dead).iter().any(|state| rule.step(*state, label).is_some())
+        };
         let mut dead: BTreeSet<Label> = self.labels.iter().copied().collect();
         while let Some(alive) = dead.iter().copied().find(|label| {
             let is_met = |(then, before): &(Vec<Label>, Vec<Label>)| {
                 !then.contains(label) || before.iter().any(|before| !dead.contains(before))
             };
-            !refused.contains(label) && wants.iter().all(is_met)
+            !refused.contains(label)
+                && wants.iter().all(is_met)
+                && tables().all(|(rule, _)| passes(rule, *label, &dead))
         }) {
             dead.remove(&alive);
         }
@@ -218,6 +248,19 @@ impl<'a> Brute<'a> {
         {
             for then in then {
                 waits.extend(before.iter().map(|before| (*then, *before)));
+            }
+        }
+        for (rule, table) in tables() {
+            let reached = reached(rule, &dead);
+            let leads_further = |label: &Label| {
+                reached
+                    .iter()
+                    .any(|state| rule.step(*state, *label).is_some_and(|next| !reached.contains(&next)))
+            };
+            for then in table.alphabet.iter().filter(|label| !passes(rule, **label, &dead)) {
+                waits.extend(
+                    table.alphabet.iter().copied().filter(leads_further).map(|before| (*then, before)),
+                );
             }
         }
         loop {

@@ -122,12 +122,14 @@ proptest! {
     #[test]
     fn a_system_gets_stuck_by_a_shortest_session_or_not_at_all(world in worlds()) {
         let system = System::new(world.rules()).unwrap();
-        let known = Brute { labels: system.labels().to_vec(), ..plain(&world, None) };
-        let Some(shortest) = known.stuck() else { return Ok(()) };
-        check("stuck", &Prover::new(&system).can_get_stuck(), shortest, |trace| {
-            let state = system.replay(trace).unwrap();
-            assert!(system.labels().iter().all(|label| system.step(&state, *label).is_err()));
-        });
+        let brute = plain(&world, None);
+        for labels in [system.labels(), &world.labels[..1], &world.labels[1..4], &world.labels] {
+            let Some(shortest) = brute.refuses_all(labels) else { return Ok(()) };
+            check("stuck", &Prover::new(&system).can_get_stuck(&labels.iter().copied().collect()), shortest, |trace| {
+                let state = system.replay(trace).unwrap();
+                assert!(labels.iter().all(|label| system.step(&state, *label).is_err()));
+            });
+        }
     }
 
     #[test]

@@ -9,5 +9,6 @@
 mod brute;
 mod worlds;
 
+mod behaviours;
 mod laws;
 mod stories;

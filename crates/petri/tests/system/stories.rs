@@ -1,14 +1,14 @@
 //! What the prover says, told in small systems.
 
 use lockgate_petri::system::{
-    Answer, BadTable, Bounds, Label, LabelSet, Prover, RULES_MAX, Rule, RuleId, State, System,
-    TABLE_CELLS_MAX, TABLE_STATES_MAX, Table,
+    Answer, BadTable, Bounds, LOSE_STATES_MAX, Label, LabelSet, Prover, RULES_MAX, Rule, RuleId, State,
+    System, TABLE_CELLS_MAX, TABLE_STATES_MAX, Table,
 };
 
 const MILLION: u64 = 1_000_000;
 
 /// Reads rules as one would say them. A label is a letter; a capital letter is its failure.
-fn system(text: &str) -> System {
+pub(crate) fn system(text: &str) -> System {
     System::new(text.split(';').map(rule).collect()).unwrap()
 }
 
@@ -168,8 +168,53 @@ fn a_system_gets_stuck_when_every_label_is_refused() {
         ("require a before b; block a", ""),
     ] {
         let system = system(rules);
-        assert_eq!(told(&Prover::new(&system).can_get_stuck()), answer, "{rules}");
+        let all = system.labels().iter().copied().collect();
+        assert_eq!(told(&Prover::new(&system).can_get_stuck(&all)), answer, "{rules}");
     }
+}
+
+#[test]
+fn labels_are_all_refused_at_some_moment_or_never() {
+    for (rules, labels, answer) in [
+        ("require a before b", "b", ""),
+        ("limit a to 2; after c never b; require c before d", "ab", "a a c"),
+        ("limit a to 2 per b", "a", "a a"),
+        ("limit a to 2 per b", "az", "no: "),
+        ("limit a to 1; require b before c; after a never b; after d never c", "abc", "a"),
+    ] {
+        let system = system(rules);
+        assert_eq!(told(&Prover::new(&system).can_get_stuck(&set(labels))), answer, "{rules}: {labels}");
+    }
+}
+
+#[test]
+fn what_can_be_lost_is_not_decided_without_room() {
+    let system = system("require t before s; limit t to 2; s needs t since e");
+    let told_within = |lose_states_max| {
+        let prover = Prover::with_bounds(&system, Bounds { lose_states_max, ..Bounds::default() });
+        (told(&prover.can_lose(&set("s"))), told(&prover.can_get_stuck(&set("s"))))
+    };
+    assert_eq!(told_within(0), ("undecided".into(), "undecided".into()));
+    let enough = (0..LOSE_STATES_MAX).find(|states| told_within(*states).0 != "undecided").unwrap();
+    assert_eq!(told_within(enough), ("t t e".into(), String::new()));
+}
+
+#[test]
+fn a_table_says_what_a_label_waits_for() {
+    // First a, then b, then a again.
+    let [a, b] = [Label(u32::from('a')), Label(u32::from('b'))];
+    let turns = Rule::Table(Table::new(2, 0, [a, b].into(), [(0, a, 1), (1, b, 0)]).unwrap());
+    for (rules, label, answer) in [
+        ("require b before c", "c", "a b c"),
+        ("block a", "b", "no: 1 2"),
+        ("require b before a", "b", "no: 1 2"),
+    ] {
+        let rules: Vec<Rule> = rules.split(';').map(rule).chain([turns.clone()]).collect();
+        let system = System::new(rules.clone()).unwrap();
+        assert_eq!(told(&Prover::new(&system).can_call(&set(label))), answer, "{rules:?}: {label}");
+    }
+    let circle = System::new(vec![rule("require b before a"), turns]).unwrap().cycles();
+    assert_eq!(circle.iter().map(|cycle| cycle.labels.clone()).collect::<Vec<_>>(), [vec![a, b]]);
 }
 
 #[test]
@@ -235,7 +280,7 @@ fn a_label_on_both_sides_of_a_rule_spends_and_does_not_earn() {
 #[test]
 fn a_search_without_room_says_that_nothing_is_decided() {
     let system = system("require a before b; require b before c");
-    let prover = |states_max| Prover::with_bounds(&system, Bounds { states_max, threads: 1 });
+    let prover = |states_max| Prover::with_bounds(&system, Bounds { states_max, ..Bounds::default() });
     assert_eq!(told(&prover(2).can_call(&set("c"))), "undecided");
     assert_eq!(told(&prover(3).can_call(&set("c"))), "a b c");
 }

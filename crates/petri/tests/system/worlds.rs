@@ -1,6 +1,6 @@
 //! Small random systems of every form of rule.
 
-use std::ops::RangeInclusive;
+use std::{collections::BTreeMap, ops::RangeInclusive};
 
 use lockgate_petri::system::{Label, LabelSet, Rule};
 use proptest::{collection::vec, prelude::*};
@@ -34,6 +34,8 @@ enum Style {
 enum Forms {
     All,
     WithoutTables,
+    /// Tables among the others, and larger ones.
+    Tables,
     /// Those that can be earned again and again, and clearers: where shortcuts go wrong.
     Earned,
 }
@@ -49,7 +51,12 @@ pub(crate) fn worlds_of_large_limits() -> impl Strategy<Value = World> {
 
 fn worlds_of(rules: RangeInclusive<usize>, counts: RangeInclusive<u64>) -> impl Strategy<Value = World> {
     let style = prop_oneof![Just(Style::Single), Just(Style::Sets), Just(Style::Deeds)];
-    let forms = prop_oneof![2 => Just(Forms::All), 3 => Just(Forms::WithoutTables), 2 => Just(Forms::Earned)];
+    let forms = prop_oneof![
+        2 => Just(Forms::All),
+        3 => Just(Forms::WithoutTables),
+        3 => Just(Forms::Tables),
+        2 => Just(Forms::Earned)
+    ];
     (style, forms, 4_u32..=8, rules).prop_flat_map(move |(style, forms, labels, rules)| {
         let labels = if matches!(style, Style::Deeds) { labels / 2 * 2 } else { labels };
         (
@@ -82,8 +89,10 @@ fn plain(style: Style, forms: Forms, labels: u32, counts: RangeInclusive<u64>) -
     let [blocks, limits, pers, nevers, tables] = match forms {
         Forms::All => [1, 2, 2, 2, 3],
         Forms::WithoutTables => [1, 2, 2, 2, 0],
+        Forms::Tables => [1, 2, 2, 2, 8],
         Forms::Earned => [0, 0, 3, 1, 0],
     };
+    let states_max = if matches!(forms, Forms::Tables) { 6 } else { 3 };
     let rule = prop_oneof![
         6 => require,
         3 => since,
@@ -92,7 +101,8 @@ fn plain(style: Style, forms: Forms, labels: u32, counts: RangeInclusive<u64>) -
         pers => limit_per,
         nevers => never,
     ];
-    prop_oneof![16 => rule.prop_map(Plain::Rule), tables => table(labels).prop_map(Plain::Table)].boxed()
+    prop_oneof![16 => rule.prop_map(Plain::Rule), tables => table(labels, states_max).prop_map(Plain::Table)]
+        .boxed()
 }
 
 fn set(style: Style, labels: u32, with_failures: bool) -> BoxedStrategy<LabelSet> {
@@ -110,15 +120,28 @@ fn set(style: Style, labels: u32, with_failures: bool) -> BoxedStrategy<LabelSet
     }
 }
 
-fn table(labels: u32) -> impl Strategy<Value = PlainTable> {
-    (1_u32..=3, vec(0..labels, 1..=3)).prop_flat_map(|(states, alphabet)| {
+/// Random moves. Where it has a twin, the first label is refused where the last is, and often does the same.
+fn table(labels: u32, states_max: u32) -> impl Strategy<Value = PlainTable> {
+    let size = (1..=states_max, vec(0..labels, 1..=4), prop::bool::weighted(0.4));
+    size.prop_flat_map(|(states, alphabet, has_twin)| {
         let alphabet: Vec<Label> = alphabet.into_iter().map(Label).collect();
         let pairs: Vec<(u32, Label)> =
             (0..states).flat_map(|state| alphabet.iter().map(move |label| (state, *label))).collect();
         let next = prop_oneof![1 => Just(None), 2 => (0..states).prop_map(Some)];
-        vec(next, pairs.len()).prop_map(move |nexts| {
+        let differs = vec(prop::bool::weighted(0.2), states as usize);
+        (vec(next, pairs.len()), differs).prop_map(move |(nexts, differs)| {
             let moves = pairs.iter().zip(nexts).filter_map(|(pair, next)| Some((*pair, next?)));
-            PlainTable { states, alphabet: alphabet.clone(), moves: moves.collect() }
+            let mut moves: BTreeMap<(u32, Label), u32> = moves.collect();
+            let (first, last) = (alphabet[0], alphabet[alphabet.len() - 1]);
+            for state in (0..states).filter(|_| has_twin) {
+                match moves.get(&(state, last)).copied() {
+                    Some(next) => {
+                        moves.insert((state, first), if differs[state as usize] { state } else { next });
+                    }
+                    None => drop(moves.remove(&(state, first))),
+                }
+            }
+            PlainTable { states, alphabet: alphabet.clone(), moves }
         })
     })
 }
