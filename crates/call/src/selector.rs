@@ -112,6 +112,19 @@ impl Selector {
         })
     }
 
+    /// Puts a value where it points, with whatever is missing on the way: a wildcard becomes one item. Whether the
+    /// value stands there then; it does not where something else is in the way or a position is past
+    /// `PUT_ITEMS_MAX`.
+    pub fn put(&self, object: &mut Map<String, Value>, value: Value) -> bool {
+        let mut root = Value::Object(std::mem::take(object));
+        let place = self.steps.iter().try_fold(&mut root, |at, step| child(at, step));
+        let is_put = place.map(|place| *place = value).is_some();
+        if let Value::Object(whole) = root {
+            *object = whole;
+        }
+        is_put
+    }
+
     /// What stands there in an object, such as the input of a call.
     #[must_use]
     pub fn select<'a>(&self, object: &'a Map<String, Value>) -> Selected<'a> {
@@ -250,4 +263,33 @@ impl fmt::Display for Selector {
         }
         Ok(())
     }
+}
+
+/// The longest list that [`Selector::put`] makes up.
+const PUT_ITEMS_MAX: usize = 64;
+
+/// What stands one step further, made up where nothing does.
+fn child<'a>(at: &'a mut Value, step: &Step) -> Option<&'a mut Value> {
+    let index = match step {
+        Step::Key(_) | Step::Values => {
+            let key = if let Step::Key(key) = step { key.as_str() } else { "any" };
+            if at.is_null() {
+                *at = Value::Object(Map::new());
+            }
+            return Some(at.as_object_mut()?.entry(key).or_insert(Value::Null));
+        }
+        Step::Index(index) => *index,
+        Step::Items => 0,
+    };
+    if index >= PUT_ITEMS_MAX {
+        return None;
+    }
+    if at.is_null() {
+        *at = Value::Array(Vec::new());
+    }
+    let items = at.as_array_mut()?;
+    while items.len() <= index {
+        items.push(Value::Null);
+    }
+    items.get_mut(index)
 }

@@ -105,3 +105,27 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn what_is_put_is_found_again() {
+    let rows = [
+        ("a", "{}", true),
+        ("a.b.c", "{}", true),
+        ("a[2].b", "{}", true),
+        ("a[*].b", "{}", true),
+        ("*.b", "{}", true),
+        ("a.b", r#"{"a": {"c": 1}}"#, true),
+        ("a.b", r#"{"a": "text"}"#, false),
+        ("a[63]", "{}", true),
+        ("a[64]", "{}", false),
+    ];
+    for (text, before, is_put) in rows {
+        let way = Selector::parse(text).unwrap();
+        let mut object: serde_json::Map<String, Value> = serde_json::from_str(before).unwrap();
+        let kept: Vec<String> = object.keys().cloned().collect();
+        assert_eq!(way.put(&mut object, Value::from("here")), is_put, "{text}");
+        assert!(kept.iter().all(|key| object.contains_key(key)), "{text}");
+        let found = way.select(&object) == Selected::Found(vec![&Value::from("here")]);
+        assert_eq!(found, is_put, "{text}: {object:?}");
+    }
+}
