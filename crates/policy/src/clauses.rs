@@ -23,7 +23,7 @@ use crate::{
     ruleset::draft::{Expr, Operator, RulesetSelector, Template},
     surroundings::Surroundings,
     tool_index::{Certainty, LazySet, ToolIndex},
-    when_then::draft::{Test, Tools},
+    when_then::draft::{Test, ToolName, Tools},
     window::{Change, Mark, Marks, WindowId},
 };
 
@@ -293,6 +293,43 @@ impl Clauses {
 
     pub(crate) fn output(&self, index: usize) -> Option<&OutputRule> {
         self.outputs.get(index)
+    }
+
+    /// How each clause names its tools, by its number; a trap and the default name none.
+    pub(crate) fn ways(&self) -> Vec<Vec<Option<ToolName>>> {
+        let mut ways = vec![Vec::new(); self.clauses.len()];
+        for (way, bucket) in self.by_tool.ways() {
+            for index in bucket.all() {
+                ways.get_mut(index).into_iter().for_each(|ways: &mut Vec<_>| ways.push(way.clone()));
+            }
+        }
+        // By name, because the index has no order of its own.
+        for ways in &mut ways {
+            ways.sort_by_cached_key(|way| way.as_ref().map(ToString::to_string));
+        }
+        ways
+    }
+
+    /// The tools whose calls count for a window, and which of their calls do. None is every tool.
+    pub(crate) fn watched(&self, window: WindowId) -> Vec<(Option<ToolName>, Counting)> {
+        let mut found: Vec<(Option<ToolName>, Counting)> = Vec::new();
+        for (way, watchers) in self.watchers.ways() {
+            let of_window = watchers.iter().filter(|watcher| watcher.window == window);
+            found.extend(of_window.map(|watcher| (way.clone(), watcher.counts)));
+        }
+        // By name, because the index has no order of its own.
+        found.sort_by_cached_key(|(way, _)| way.as_ref().map(ToString::to_string));
+        found
+    }
+
+    /// Traps: the tool's name in lower case, and the place of the clause.
+    pub(crate) fn traps(&self) -> impl Iterator<Item = (&str, usize)> {
+        self.honeypots.iter().map(|(tool, index)| (tool.as_str(), *index))
+    }
+
+    /// A trap's clause, by the tool's name.
+    pub(crate) fn trap(&self, tool: &str) -> Option<&Clause> {
+        self.clauses.get(self.honeypot(tool)?)
     }
 
     /// What is decided where no clause applies.

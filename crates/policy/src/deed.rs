@@ -45,7 +45,7 @@ impl Deed {
         Some(Self { name, certain: true, is_confirmed: true, id: Some(id), tool: None })
     }
 
-    fn named(name: &str, names: &Names) -> Self {
+    pub(crate) fn named(name: &str, names: &Names) -> Self {
         let known = names.find(name).and_then(|id| Self::certain(id, names));
         known.unwrap_or_else(|| Self {
             name: Arc::from(name),
@@ -130,6 +130,19 @@ impl FileMaps {
     /// Whether the file says that this field of a tool holds a script.
     pub(crate) fn declares_script(&self, tool: NameId, field: &str) -> bool {
         self.tools.get(&tool).is_some_and(|maps| maps.declared.contains(field))
+    }
+
+    /// The maps for a tool, in the order they are asked.
+    pub(crate) fn of_tool(&self, tool: NameId) -> impl Iterator<Item = (&Takes, &Arc<str>)> {
+        let maps = self.tools.get(&tool).into_iter().flat_map(|maps| maps.plain.iter().chain(&maps.scripts));
+        maps.map(|map| (&map.takes, &map.deed.name))
+    }
+
+    /// Whether some map looks into scripts of a tool, or may be unsure about a field.
+    pub(crate) fn reads_scripts(&self, tool: NameId) -> bool {
+        let may_doubt =
+            |map: &ToolMap| matches!(&map.takes, Takes::Field { pattern, .. } if !pattern.is_linear());
+        self.tools.get(&tool).is_some_and(|maps| !maps.scripts.is_empty() || maps.plain.iter().any(may_doubt))
     }
 
     /// The tools these maps rename.
@@ -275,6 +288,14 @@ fn take_opaque(maps: &[&ToolMap], itself: &Deed, deeds: &mut Deeds) {
 }
 
 impl Takes {
+    /// The same for two that take the same.
+    pub(crate) fn key(&self) -> String {
+        match self {
+            Self::Field { field, pattern } => format!("{field} {}", pattern.key()),
+            Self::Running { program, words } => format!("running {program} {words:?}"),
+        }
+    }
+
     fn looks_at(&self, script: &str) -> bool {
         match self {
             Self::Field { field, .. } => field == script,

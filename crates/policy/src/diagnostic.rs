@@ -8,6 +8,85 @@ use std::fmt;
 
 use crate::source::{Source, Span};
 
+/// The codes of all findings about what a policy means: every warning and note there is, and what is proved wrong. Each
+/// has a page in `docs/findings` or a row in the page of its language. Other codes are mistakes that keep a policy from
+/// loading.
+pub const FINDINGS: [&str; 73] = [
+    "broken-claim",
+    "broken-example",
+    "circular",
+    "claims-not-used",
+    "closed-stage",
+    "compares-text",
+    "contradiction",
+    "dead-evidence",
+    "dead-stage",
+    "dead-tool",
+    "dead-transition",
+    "disabled-guard",
+    "disabled-rule",
+    "doubtful-folder",
+    "duplicate-rule",
+    "duplicate-script",
+    "empty-text",
+    "endless-stage",
+    "evadable",
+    "every-tool",
+    "exhausted",
+    "glob-as-name",
+    "hidden-map",
+    "hidden-tool",
+    "idle-acceptance",
+    "idle-allow",
+    "idle-approval",
+    "idle-condition",
+    "idle-placeholder",
+    "idle-sandbox",
+    "idle-strategy",
+    "idle-test",
+    "idle-timeout",
+    "idle-tools",
+    "impossible-pattern",
+    "inherits-off",
+    "literal-name",
+    "locked-and-idle",
+    "looks-like-keyword",
+    "looks-like-path",
+    "looks-like-regex",
+    "misspelt",
+    "mode-weakened",
+    "never-holds",
+    "no-first-call",
+    "not-from-start",
+    "not-linear",
+    "not-used",
+    "odd-tool-name",
+    "open-timeout",
+    "other-default",
+    "read-as-glob",
+    "read-as-regex",
+    "redact-without-pattern",
+    "redundant",
+    "rule-overridden",
+    "says-nothing",
+    "self-limit",
+    "self-requirement",
+    "shadowed",
+    "shared-limit",
+    "stage-trap",
+    "stuck",
+    "tools-not-used",
+    "trap",
+    "two-readings",
+    "unbounded",
+    "undecided",
+    "unreachable-approval",
+    "unreachable-limit",
+    "unused-map",
+    "unused-script",
+    "usual-script",
+];
+
 /// How much a diagnostic matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
@@ -55,6 +134,8 @@ impl Diagnostic {
     }
 
     fn new(severity: Severity, code: &'static str, source: &Source, span: Span, message: String) -> Self {
+        #[cfg(test)]
+        assert!(severity == Severity::Error || FINDINGS.contains(&code), "`{code}` is missing in `FINDINGS`");
         Self { code, severity, message, source: source.clone(), span, label: String::new(), remedy: None }
     }
 
@@ -95,7 +176,7 @@ pub(crate) fn harmless(text: &str) -> String {
 
 /// The candidate that `word` is most likely a slip of: other case, or at most two letters away and not more
 /// than a third of them.
-pub(crate) fn closest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn closest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = word.to_lowercase();
     candidates
         .into_iter()

@@ -6,6 +6,7 @@
 use std::num::NonZeroU64;
 
 use crate::{
+    claim::{Claim, Example},
     condition::Condition,
     pattern::Pattern,
     ruleset::draft::Ruleset,
@@ -41,6 +42,10 @@ pub struct Draft {
     pub ruleset: Option<Ruleset>,
     /// What it says as a workflow.
     pub workflow: Option<DraftWorkflow>,
+    /// What it states about all sessions.
+    pub claims: Vec<Claim>,
+    /// Sessions it gives as examples.
+    pub examples: Vec<Example>,
 }
 
 /// One rule as written.
@@ -205,6 +210,8 @@ impl Draft {
             when_then: WhenThen::default(),
             ruleset: None,
             workflow: None,
+            claims: Vec::new(),
+            examples: Vec::new(),
         }
     }
 

@@ -304,7 +304,7 @@ fn context<'a>(call: &'a Call, key: &str) -> Option<&'a Value> {
 }
 
 impl ContextTest {
-    fn truth(&self, value: Option<&Value>) -> Truth {
+    pub(crate) fn truth(&self, value: Option<&Value>) -> Truth {
         let is = |expected: &str| value.is_some_and(|value| python_text(value) == expected);
         match self {
             Self::Is(texts) => texts.iter().any(|text| is(text)).into(),
@@ -316,7 +316,7 @@ impl ContextTest {
 }
 
 impl Schedule {
-    fn truth(&self, now: Time, local: &TimeZone) -> Truth {
+    pub(crate) fn truth(&self, now: Time, local: &TimeZone) -> Truth {
         let Ok(timestamp) = i64::try_from(now.0).map(Timestamp::from_millisecond) else {
             return Truth::Doubt;
         };

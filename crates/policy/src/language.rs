@@ -14,6 +14,19 @@ use crate::{
     when_then, workflow,
 };
 
+/// Whether a file is read as YAML, whatever its language.
+pub(crate) fn is_yaml(source: &Source) -> bool {
+    let has_head = || ["kind", "apiVersion"].iter().any(|word| source.text().contains(word));
+    has_yaml_name(source)
+        || (has_head()
+            && (net_file::is_net(source) || workflow::is_workflow(source) || ruleset::is_ruleset(source)))
+}
+
+fn has_yaml_name(source: &Source) -> bool {
+    let extension = source.name().rsplit_once('.').map_or("", |(_, extension)| extension);
+    ["yaml", "yml", "json"].contains(&extension)
+}
+
 /// Parses a file in whatever language it is written.
 pub(crate) fn parse(source: &Source, custom: &CustomNames) -> (Draft, Vec<Diagnostic>) {
     // Looking for the word first spares long files of one-line rules a second reading.
@@ -28,8 +41,7 @@ pub(crate) fn parse(source: &Source, custom: &CustomNames) -> (Draft, Vec<Diagno
     if has_head && ruleset::is_ruleset(source) {
         return ruleset::parse_with(source, custom);
     }
-    let extension = source.name().rsplit_once('.').map_or("", |(_, extension)| extension);
-    if ["yaml", "yml", "json"].contains(&extension) {
+    if has_yaml_name(source) {
         if when_then::is_when_then(source) {
             return when_then::parse(source);
         }

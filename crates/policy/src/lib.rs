@@ -3,7 +3,9 @@
 //! A front end turns a [`Source`] into a [`Draft`] and never fails: it collects [`Diagnostic`]s instead.
 //! [`Policy::compile`] joins drafts into the one thing the gate and the prover read.
 
+mod accept;
 mod characters;
+mod claim;
 pub mod clause;
 mod clauses;
 mod condition;
@@ -22,6 +24,7 @@ mod net;
 mod net_file;
 mod pattern;
 mod policy;
+pub mod proof;
 mod python;
 mod python_text;
 mod render;
@@ -38,18 +41,20 @@ mod word_edges;
 pub mod workflow;
 mod yaml;
 
+pub use accept::{Accepted, accept};
+pub use claim::{CLAIMS_MAX, Claim, Claimed, EXAMPLES_MAX, Example, ExampleStep, STEPS_MAX};
 pub use clause::{Applying, Clause, Memory, View};
 pub use clauses::{Counted, Heard, LooksFor, Masking, OnHit, OutputRule};
 pub use condition::{Condition, Test};
 pub use decision::{Decision, Truth};
 pub use deed::{Deed, Deeds};
-pub use diagnostic::{Diagnostic, Severity};
+pub use diagnostic::{Diagnostic, FINDINGS, Severity, closest};
 pub use draft::{
     Check, Draft, DraftNet, DraftRule, DraftTransition, LIMIT_MAX, Map, Mode, Scope, ScriptField, Statement,
     Takes,
 };
 pub use includes::included_name;
-pub use lint::lint;
+pub use lint::{check_names, lint};
 pub use names::Watch;
 pub use net::{Guard, GuardNet};
 pub use pattern::{Match, Pattern, PatternError};

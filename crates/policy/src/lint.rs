@@ -4,6 +4,9 @@
 //! parsed without an error: what a broken line would have said is not there to be counted. It reads names
 //! and statements alone; what only shows when rules act together is the prover's to find.
 
+mod shadowed;
+mod tools;
+
 use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashSet};
 use lockgate_call::is_script_field;
@@ -13,9 +16,12 @@ use crate::{
     diagnostic::{Diagnostic, closest},
     draft::{Draft, DraftRule, Map, Mode, Scope, ScriptField, Statement, Takes},
     ruleset,
-    source::Span,
+    source::{Source, Span},
     workflow,
 };
+
+pub(crate) use shadowed::shadowed;
+pub use tools::check_names;
 
 /// How many different names of a file are compared with each other; a file with more goes without
 /// proposals for its names, because the work grows with the square.
@@ -121,6 +127,13 @@ impl<'d> File<'d> {
             for name in names_of(&rule.statement) {
                 file.count(name, rule.span, true);
             }
+        }
+        // What is stated about a name is a use of it like any other: a slip there proves something else.
+        for claim in &draft.claims {
+            claim.says.names().into_iter().for_each(|name| file.count(name, claim.span, true));
+        }
+        for example in &draft.examples {
+            example.steps.iter().for_each(|step| file.count(&step.call, example.span, true));
         }
         for map in &draft.maps {
             file.count(&map.tool, map.span, false);
@@ -517,6 +530,18 @@ fn parts(name: &str) -> Vec<String> {
 /// Enough of a text to tell whether it is `session`.
 fn shortened(text: &str) -> &str {
     text.get(..text.floor_char_boundary(NAME_COMPARED_BYTES_MAX)).unwrap_or(text)
+}
+
+/// Where a word stands by itself in a part of a file, if it does.
+fn span_of_word(source: &Source, part: Span, word: &str) -> Option<Span> {
+    let text = source.slice(part);
+    let is_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || "_-".contains(c));
+    let (at, _) = text.match_indices(word).find(|(at, _)| {
+        let before = text.get(..*at).and_then(|before| before.chars().next_back());
+        let after = text.get(at + word.len()..).and_then(|after| after.chars().next());
+        !word.is_empty() && !is_word(before) && !is_word(after)
+    })?;
+    Some(Span::new(part.start + at, part.start + at + word.len()))
 }
 
 fn times(count: usize) -> String {

@@ -68,6 +68,11 @@ impl GuardNet {
         &self.start
     }
 
+    /// What lets each transition fire.
+    pub(crate) fn guards(&self) -> impl Iterator<Item = &Guard> {
+        self.guards.iter()
+    }
+
     /// What lets a transition fire.
     pub fn guard(&self, transition: TransitionId) -> &Guard {
         // Invariant: `guards` has one entry for each transition of `net`.

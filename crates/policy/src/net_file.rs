@@ -15,6 +15,7 @@ use crate::{
         without_folder,
     },
     pattern::Pattern,
+    rules::read_listed,
     source::{Source, Span},
     yaml::{self, Fields, Node, Reader, Value, did_you_mean},
 };
@@ -24,7 +25,7 @@ const ARC_WEIGHT_MAX: u64 = 1_000;
 /// How many mistakes of a file get a guess at the name that was meant: guessing looks at every place.
 const GUESSES_MAX: usize = 20;
 
-const NET_KEYS: [&str; 13] = [
+const NET_KEYS: [&str; 15] = [
     "kind",
     "name",
     "mode",
@@ -35,6 +36,8 @@ const NET_KEYS: [&str; 13] = [
     "terminal_places",
     "maps",
     "scripts",
+    "claims",
+    "examples",
     "initialMarking",
     "freeTools",
     "terminalPlaces",
@@ -72,6 +75,7 @@ pub(crate) fn parse(source: &Source) -> (Draft, Vec<Diagnostic>) {
         draft.rules.push(DraftRule { statement, span: root.span, mode });
         draft.maps = file.maps(&fields);
         draft.scripts = file.scripts(&fields);
+        read_listed(&fields, &mut file.reader, &mut draft);
     }
     // The keys are asked for in our order, the author reads the file in theirs.
     let mut diagnostics = file.reader.diagnostics;

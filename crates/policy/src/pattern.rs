@@ -53,7 +53,7 @@ pub(crate) const CHARACTER_STATES_MAX: usize = 8;
 const IMPOSSIBLE_BYTES_MAX: usize = 1 << 18;
 
 /// A bare word, a text, a glob, or a regular expression of JavaScript or Python.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Pattern {
     text: String,
     language: Language,
@@ -204,6 +204,53 @@ impl Pattern {
         Self { text: text.into(), language: Language::Literal, engine }
     }
 
+    /// A text that matches from its start, as short as is easily found; none where that takes more than a look.
+    pub(crate) fn sample(&self) -> Option<String> {
+        let text = match self.language {
+            Language::Word | Language::Literal => self.text.clone(),
+            Language::Glob | Language::JavaScript(_) | Language::Python(_) => {
+                let mut text = String::new();
+                write_sample(&regex_syntax::parse(self.linear_source()?).ok()?, &mut text)?;
+                text
+            }
+        };
+        (self.find(&text) == Match::At(0)).then_some(text)
+    }
+
+    /// Texts that it matches, each in another of the ways it has, the plainest first; fewer than there are, and none
+    /// where that takes more than a look. What may stand around a match stands around some of them.
+    pub(crate) fn samples(&self) -> Vec<String> {
+        let texts = match self.language {
+            Language::Word | Language::Literal => vec![self.text.clone()],
+            Language::Glob | Language::JavaScript(_) | Language::Python(_) => {
+                let parsed = self.linear_source().and_then(|source| regex_syntax::parse(source).ok());
+                parsed.and_then(|hir| variants(&hir)).unwrap_or_default()
+            }
+        };
+        let around = texts.first().into_iter().flat_map(|text| {
+            [
+                format!("{text}x"),
+                format!("x{text}"),
+                format!("x {text} x"),
+                text.to_uppercase(),
+                format!("x\n{text}"),
+            ]
+        });
+        let mut found: Vec<String> = Vec::new();
+        for text in texts.iter().cloned().chain(around) {
+            if matches!(self.find(&text), Match::At(_)) && !found.contains(&text) {
+                found.push(text);
+            }
+        }
+        found
+    }
+
+    /// A short text that this one matches and the other one does not, where both are of the linear kind and small.
+    pub(crate) fn sample_without(&self, other: &Self) -> Option<String> {
+        let text = only_first(self.linear_source()?, other.linear_source()?)?;
+        (self.find(&text) != Match::No && other.find(&text) == Match::No).then_some(text)
+    }
+
     /// What it is told apart by: the same text means one thing as a glob and another as an expression.
     pub(crate) fn key(&self) -> String {
         format!("{:?} {}", self.language, self.text)
@@ -269,6 +316,13 @@ impl PartialEq for Pattern {
 
 impl Eq for Pattern {}
 
+/// What it says; that some engine was built meanwhile makes no other pattern of it.
+impl fmt::Debug for Pattern {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "Pattern({})", self.key())
+    }
+}
+
 impl fmt::Display for Pattern {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.language {
@@ -276,6 +330,114 @@ impl fmt::Display for Pattern {
             _ => out.write_str(&self.text),
         }
     }
+}
+
+/// The longest text that is made up for a pattern, in bytes.
+const SAMPLE_BYTES_MAX: usize = 4 * 1024;
+
+/// Adds a short text that an expression matches. What stands around it is not looked at.
+fn write_sample(hir: &Hir, text: &mut String) -> Option<()> {
+    match hir.kind() {
+        HirKind::Empty | HirKind::Look(_) => {}
+        HirKind::Literal(literal) => text.push_str(std::str::from_utf8(&literal.0).ok()?),
+        HirKind::Class(Class::Unicode(class)) => {
+            let readable = |ranges: &regex_syntax::hir::ClassUnicodeRange| {
+                [('a', 'z'), ('0', '9'), ('A', 'Z'), ('!', '~')]
+                    .iter()
+                    .map(|(from, to)| ((*from).max(ranges.start()), (*to).min(ranges.end())))
+                    .find_map(|(from, to)| (from <= to).then_some(from))
+            };
+            let any = class.ranges().iter().find_map(readable);
+            text.push(
+                any.or_else(|| class.ranges().first().map(regex_syntax::hir::ClassUnicodeRange::start))?,
+            );
+        }
+        HirKind::Class(Class::Bytes(class)) => text.push(char::from(class.ranges().first()?.start())),
+        HirKind::Repetition(repetition) => {
+            for _ in 0..repetition.min {
+                write_sample(&repetition.sub, text)?;
+                if text.len() > SAMPLE_BYTES_MAX {
+                    return None;
+                }
+            }
+        }
+        HirKind::Capture(capture) => write_sample(&capture.sub, text)?,
+        HirKind::Concat(parts) => parts.iter().try_for_each(|part| write_sample(part, text))?,
+        HirKind::Alternation(parts) => {
+            let before = text.len();
+            parts.iter().find_map(|part| {
+                text.truncate(before);
+                write_sample(part, text)
+            })?;
+        }
+    }
+    (text.len() <= SAMPLE_BYTES_MAX).then_some(())
+}
+
+/// The most texts that are made up for one expression.
+const VARIANTS_MAX: usize = 24;
+
+/// The most ranges of one class that a character is taken from.
+const RANGES_TRIED_MAX: usize = 4;
+
+/// Texts that an expression matches: for each choice it leaves one in which that choice falls otherwise than in the
+/// first text. What stands around them is not looked at.
+fn variants(hir: &Hir) -> Option<Vec<String>> {
+    let mut found = match hir.kind() {
+        HirKind::Empty | HirKind::Look(_) => vec![String::new()],
+        HirKind::Literal(literal) => vec![std::str::from_utf8(&literal.0).ok()?.to_owned()],
+        HirKind::Class(_) => {
+            let mut first = String::new();
+            write_sample(hir, &mut first)?;
+            let mut texts = vec![first];
+            if let HirKind::Class(Class::Unicode(class)) = hir.kind() {
+                let ends = class.ranges().iter().take(RANGES_TRIED_MAX).flat_map(|it| [it.start(), it.end()]);
+                texts.extend(ends.filter(|c| (' '..='~').contains(c)).map(String::from));
+            }
+            texts
+        }
+        HirKind::Repetition(repetition) => {
+            let texts = variants(&repetition.sub)?;
+            let most = repetition.max.unwrap_or(u32::MAX);
+            let counts = [repetition.min, repetition.min.saturating_add(1).min(most)];
+            let times = |count: u32, text: &String| {
+                let count = usize::try_from(count).ok()?;
+                (text.len().saturating_mul(count) <= SAMPLE_BYTES_MAX).then(|| text.repeat(count))
+            };
+            let all = counts.iter().flat_map(|count| texts.iter().map(move |text| times(*count, text)));
+            all.flatten().collect()
+        }
+        HirKind::Capture(capture) => variants(&capture.sub)?,
+        HirKind::Concat(parts) => {
+            let parts = parts.iter().map(variants).collect::<Option<Vec<_>>>()?;
+            one_at_a_time(&parts)?
+        }
+        HirKind::Alternation(parts) => {
+            // Turn by turn, so that every branch is among the first.
+            let branches: Vec<Vec<String>> = parts.iter().filter_map(variants).collect();
+            let longest = branches.iter().map(Vec::len).max().unwrap_or_default();
+            let turns = (0..longest).flat_map(|turn| branches.iter().filter_map(move |it| it.get(turn)));
+            turns.cloned().collect()
+        }
+    };
+    let mut seen = BTreeSet::new();
+    found.retain(|text| text.len() <= SAMPLE_BYTES_MAX && seen.insert(text.clone()));
+    found.truncate(VARIANTS_MAX);
+    (!found.is_empty()).then_some(found)
+}
+
+/// The first text of every part, and all in which one part is another of its texts.
+fn one_at_a_time(parts: &[Vec<String>]) -> Option<Vec<String>> {
+    let plain = parts.iter().map(|texts| texts.first().map(String::as_str)).collect::<Option<Vec<_>>>()?;
+    let mut found = vec![plain.concat()];
+    for (place, texts) in parts.iter().enumerate() {
+        for text in texts.iter().skip(1) {
+            let mut words = plain.clone();
+            words.get_mut(place).into_iter().for_each(|word| *word = text.as_str());
+            found.push(words.concat());
+        }
+    }
+    Some(found)
 }
 
 fn find_word(word: &str, text: &str) -> Option<usize> {
@@ -421,17 +583,7 @@ fn ends_well(part: &Hir) -> bool {
 
 /// Whether an automaton for the expression, too small to be slow, has no way into a matching state.
 fn accepts_nothing(expression: &str) -> bool {
-    let built = dense::Builder::new()
-        .configure(
-            dense::Config::new()
-                .start_kind(StartKind::Unanchored)
-                .accelerate(false)
-                .dfa_size_limit(Some(IMPOSSIBLE_BYTES_MAX))
-                .determinize_size_limit(Some(IMPOSSIBLE_BYTES_MAX)),
-        )
-        .thompson(thompson::Config::new().nfa_size_limit(Some(IMPOSSIBLE_BYTES_MAX)))
-        .build(expression);
-    let Ok(automaton) = built else { return false };
+    let Some(automaton) = built(expression, dense::Config::new()) else { return false };
     let Ok(start) = automaton.start_state_forward(&Input::new("")) else {
         return false;
     };
@@ -447,9 +599,128 @@ fn accepts_nothing(expression: &str) -> bool {
     true
 }
 
+/// The most pairs of states that are looked at for a text that tells two expressions apart.
+const PAIRS_MAX: usize = 50_000;
+
+/// A short text that only the first of two expressions matches.
+fn only_first(one: &str, other: &str) -> Option<String> {
+    let (one, other) = (automaton(one)?, automaton(other)?);
+    let start = |of: &dense::DFA<Vec<u32>>| of.start_state_forward(&Input::new("")).ok();
+    let begin = (start(&one)?, start(&other)?);
+    let matched = |of: &dense::DFA<Vec<u32>>, at| of.is_match_state(of.next_eoi_state(at));
+    // Each pair of states with the pair before it and the byte between them, in the order they were found.
+    let mut found = vec![(begin, 0, 0_u8)];
+    let mut seen = BTreeSet::from([begin]);
+    let mut next = 0;
+    while let Some(&(at, ..)) = found.get(next) {
+        if matched(&one, at.0) && !matched(&other, at.1) {
+            // What stops within a character is no text; a longer one may be.
+            if let Some(text) = spelled(&found, next) {
+                return Some(text);
+            }
+        }
+        for byte in readable_first() {
+            let pair = (one.next_state(at.0, byte), other.next_state(at.1, byte));
+            let goes_on =
+                !one.is_dead_state(pair.0) && !one.is_quit_state(pair.0) && !other.is_quit_state(pair.1);
+            if goes_on && found.len() < PAIRS_MAX && seen.insert(pair) {
+                found.push((pair, next, byte));
+            }
+        }
+        next += 1;
+    }
+    None
+}
+
+/// All bytes a text may have, those that are easily read first.
+fn readable_first() -> impl Iterator<Item = u8> {
+    let is_other = |byte: &u8| !byte.is_ascii_alphanumeric() && *byte != b' ';
+    (b'a'..=b'z').chain(b'0'..=b'9').chain(b'A'..=b'Z').chain([b' ']).chain((1..=u8::MAX).filter(is_other))
+}
+
+/// The text on the way to a pair.
+fn spelled<T>(found: &[(T, usize, u8)], mut at: usize) -> Option<String> {
+    let mut bytes = Vec::new();
+    while at > 0 {
+        let (_, before, byte) = found.get(at)?;
+        bytes.push(*byte);
+        at = *before;
+    }
+    bytes.reverse();
+    String::from_utf8(bytes).ok()
+}
+
+/// An automaton that is in a matching state at the end of a text exactly if the expression matches somewhere in it;
+/// none if it would be too large.
+fn automaton(expression: &str) -> Option<dense::DFA<Vec<u32>>> {
+    // Whatever follows a match does not undo it. What must follow or not follow it is part of the expression.
+    built(&format!("(?s:(?:{expression}).*)"), dense::Config::new().unicode_word_boundary(true))
+}
+
+fn built(expression: &str, config: dense::Config) -> Option<dense::DFA<Vec<u32>>> {
+    dense::Builder::new()
+        .configure(
+            config
+                .start_kind(StartKind::Unanchored)
+                .accelerate(false)
+                .dfa_size_limit(Some(IMPOSSIBLE_BYTES_MAX))
+                .determinize_size_limit(Some(IMPOSSIBLE_BYTES_MAX)),
+        )
+        .thompson(thompson::Config::new().nfa_size_limit(Some(IMPOSSIBLE_BYTES_MAX)))
+        .build(expression)
+        .ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn samples_are_matched_and_show_each_choice() {
+        let rows = [
+            ("rm|del", "rm, del, rmx, xrm, x rm x, x\nrm"),
+            ("^rm$", "rm, rm\n"),
+            (r"^ab?\Z", "a, ab"),
+            ("[ab]z", "az, bz, azx, xaz, x az x, x\naz"),
+            ("(?i)a", "A, a, Ax, xA, x A x, x\nA"),
+        ];
+        for (text, expected) in rows {
+            let pattern = Pattern::python(text).unwrap();
+            let samples = pattern.samples();
+            assert!(samples.iter().all(|sample| pattern.find(sample) != Match::No), "{text}");
+            assert_eq!(samples.join(", "), expected, "{text}");
+        }
+        let words: Vec<String> = (0..=VARIANTS_MAX).map(|number| format!("w{number}")).collect();
+        let made = |count: usize| {
+            variants(
+                &regex_syntax::parse(&words.iter().take(count).cloned().collect::<Vec<_>>().join("|"))
+                    .unwrap(),
+            )
+            .unwrap()
+            .len()
+        };
+        assert_eq!(made(VARIANTS_MAX + 1), VARIANTS_MAX);
+        assert!(made(3) < VARIANTS_MAX);
+    }
+
+    #[test]
+    fn a_text_tells_two_expressions_apart_if_there_is_one() {
+        let rows = [
+            ("a+b", "a*b", None),
+            ("a*b", "a+b", Some("b")),
+            ("^ok", "^okay", Some("ok")),
+            (r"rm\s+-rf", r"rm\s-rf", Some("rm  -rf")),
+            (r"\brm\b", "rm", None),
+            ("rm", r"\brm\b", Some("arm")),
+            ("[a-g]z", "[a-f]z", Some("gz")),
+            ("(?i)rm", "rm", Some("rM")),
+            ("a", "a", None),
+        ];
+        for (one, other, expected) in rows {
+            let pattern = |text: &str| Pattern::python(text).unwrap();
+            assert_eq!(pattern(one).sample_without(&pattern(other)).as_deref(), expected, "{one} {other}");
+        }
+    }
 
     #[test]
     fn a_bare_word_has_edges_only_beside_its_word_characters() {

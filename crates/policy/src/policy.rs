@@ -11,18 +11,23 @@ use sha2::{Digest, Sha256};
 use smallvec::SmallVec;
 
 use crate::{
+    claim::{Claim, Example},
     clause::{Applying, Clause, Memory, View},
-    clauses::{Clauses, Counted, Heard, LooksFor, Masking, OutputRule},
+    clauses::{Clauses, Counted, Counting, Heard, LooksFor, Masking, OutputRule},
     decision::Decision,
     deed::{Deed, Deeds, FileMaps, Scripts},
     diagnostic::{Diagnostic, Severity},
-    draft::{Draft, DraftRule, Mode, Scope, Statement},
+    draft::{Draft, DraftRule, Mode, Scope, Statement, Takes},
     hash::HashMap,
-    names::{FileId, Names, Watch},
+    names::{FileId, Known, NameId, Names, Watch},
     net::{self, GuardNet},
     ruleset::{self, CustomNames},
     source::{Place, Source, Span},
-    when_then::{self, draft::Tools},
+    when_then::{
+        self,
+        draft::{ToolName, Tools},
+    },
+    window::WindowId,
     workflow::{self, Workflow},
 };
 
@@ -38,6 +43,12 @@ pub struct Policy {
     names: Names,
     /// The maps of each file.
     maps: Vec<FileMaps>,
+    /// The files themselves.
+    sources: Vec<Source>,
+    claims: Vec<Claim>,
+    /// The file of each claim.
+    claim_files: Vec<FileId>,
+    examples: Vec<Example>,
 }
 
 /// In which table a rule is kept.
@@ -167,6 +178,10 @@ impl Policy {
             workflows: Vec::new(),
             names: Names::default(),
             maps: Vec::with_capacity(drafts.len()),
+            sources: drafts.iter().map(|draft| draft.source.clone()).collect(),
+            claims: Vec::new(),
+            claim_files: Vec::new(),
+            examples: Vec::new(),
         };
         let mut mistakes = Vec::new();
         let mut keys = Keys::default();
@@ -180,6 +195,10 @@ impl Policy {
             if let Some(workflow) = draft.workflow.take() {
                 workflow::lower(workflow, &draft.source, &mut policy, &mut keys);
             }
+            let file = FileId(u32::try_from(policy.maps.len()).unwrap_or(u32::MAX));
+            policy.claim_files.extend(draft.claims.iter().map(|_| file));
+            policy.claims.append(&mut draft.claims);
+            policy.examples.append(&mut draft.examples);
             policy.add_file(draft, &mut keys, &mut mistakes);
         }
         policy.clauses.finish();
@@ -238,6 +257,16 @@ impl Policy {
             Kept::Workflow(index) => self.workflows.get(*index),
             Kept::Net(_) | Kept::Clause(_) | Kept::Output(_) => None,
         }
+    }
+
+    /// What its authors state about all sessions, in file order.
+    pub fn claims(&self) -> &[Claim] {
+        &self.claims
+    }
+
+    /// Sessions its authors give as examples, in file order.
+    pub fn examples(&self) -> &[Example] {
+        &self.examples
     }
 
     /// The clauses, in file order.
@@ -371,20 +400,103 @@ impl Policy {
 
     /// The rules that know a deed, as far as they belong to its audience.
     pub fn watches<'a>(&'a self, audience: Audience, deed: &'a Deed) -> impl Iterator<Item = &'a Watch> {
+        self.watches_of(audience, deed.id, deed.tool)
+    }
+
+    pub(crate) fn watches_of(
+        &self,
+        audience: Audience,
+        id: Option<NameId>,
+        tool_id: Option<NameId>,
+    ) -> impl Iterator<Item = &Watch> {
         // Everybody sees the tool itself, so its maps tell whose rules do not.
-        let tool = deed.tool.or(deed.id).filter(|_| audience.0.is_none());
+        let tool = tool_id.or(id).filter(|_| audience.0.is_none());
         let renamed_in = tool.and_then(|tool| self.names.get(tool)).map(|known| known.renamed_in.as_slice());
         let is_meant = move |watch: &&Watch| match audience.0 {
             Some(file) => watch.file == file,
             None => !renamed_in.unwrap_or_default().contains(&watch.file),
         };
         // A rule that names some action of a tool sees its calls by action alone.
-        let plain = self.names.watches(deed.tool).iter().filter(|watch| !watch.names_actions);
-        self.names.watches(deed.id).iter().chain(plain).filter(is_meant)
+        let plain = self.names.watches(tool_id).iter().filter(|watch| !watch.names_actions);
+        self.names.watches(id).iter().chain(plain).filter(is_meant)
     }
 
-    /// A rule that blocks a tool whatever the call and the session.
-    pub(crate) fn blocker(&self, tool: &str) -> Option<&Rule> {
+    /// Everything the policy has to do with each name that it knows.
+    pub(crate) fn known_names(&self) -> impl Iterator<Item = &Known> {
+        self.names.iter()
+    }
+
+    /// The files whose maps rename calls of a tool.
+    pub(crate) fn renamed_in(&self, tool: &str) -> &[FileId] {
+        let known = self.names.find(tool).and_then(|tool| self.names.get(tool));
+        known.map(|known| known.renamed_in.as_slice()).unwrap_or_default()
+    }
+
+    /// The maps of a file for a tool, in the order they are asked.
+    pub(crate) fn maps_of(&self, file: FileId, tool: &str) -> Vec<(&Takes, &Arc<str>)> {
+        let maps = self.maps.get(file.0 as usize).zip(self.names.find(tool));
+        maps.map(|(maps, tool)| maps.of_tool(tool).collect()).unwrap_or_default()
+    }
+
+    /// Whether some map of a file looks into scripts of a tool.
+    pub(crate) fn reads_scripts(&self, file: FileId, tool: &str) -> bool {
+        let maps = self.maps.get(file.0 as usize).zip(self.names.find(tool));
+        maps.is_some_and(|(maps, tool)| maps.reads_scripts(tool))
+    }
+
+    /// What a call of a tool with this action is to rules without maps.
+    pub(crate) fn own_deed(&self, tool: &str, action: Option<&str>) -> Deed {
+        let call = Call::new("", tool);
+        let call = action.map_or_else(|| call.clone(), |action| call.clone().with("action", action));
+        Deed::of_tool(&call, self.names.find(tool), &self.names)
+    }
+
+    /// What a map that gives this name makes of a call.
+    pub(crate) fn mapped_deed(&self, name: &str) -> Deed {
+        Deed::named(name, &self.names)
+    }
+
+    /// What a call amounts to, as the rules of one file see it.
+    pub(crate) fn deeds_seen_in(&self, file: FileId, call: &Call) -> Deeds {
+        let mut groups = self.deeds(call);
+        let own = groups.iter().position(|(audience, _)| audience.file() == Some(file));
+        let all = groups.iter().position(|(audience, _)| audience.is_everybody());
+        own.or(all).map(|place| groups.swap_remove(place).1).unwrap_or_default()
+    }
+
+    /// The number of a file.
+    pub(crate) fn file_of(&self, source: &Source) -> Option<FileId> {
+        let place = self.sources.iter().position(|it| it == source)?;
+        u32::try_from(place).ok().map(FileId)
+    }
+
+    /// What its authors state about all sessions, and in which file.
+    pub(crate) fn claims_by_file(&self) -> impl Iterator<Item = (FileId, &Claim)> {
+        self.claims.iter().zip(&self.claim_files).map(|(claim, file)| (*file, claim))
+    }
+
+    /// How each clause names its tools, by its place among [`Policy::clauses`].
+    pub(crate) fn ways_of_clauses(&self) -> Vec<Vec<Option<ToolName>>> {
+        self.clauses.ways()
+    }
+
+    /// The tools whose calls count for a window, and which of their calls do.
+    pub(crate) fn watched(&self, window: WindowId) -> Vec<(Option<ToolName>, Counting)> {
+        self.clauses.watched(window)
+    }
+
+    /// The tool of a trap in lower case, by its place among [`Policy::clauses`].
+    pub(crate) fn traps(&self) -> impl Iterator<Item = (&str, usize)> {
+        self.clauses.traps()
+    }
+
+    /// A trap by the name of the tool.
+    pub(crate) fn trap(&self, tool: &str) -> Option<&Clause> {
+        self.clauses.trap(tool)
+    }
+
+    /// A one-line rule that blocks a tool whatever the call and the session.
+    pub(crate) fn net_blocker(&self, tool: &str) -> Option<&NetRule> {
         let known = self.names.find(tool).and_then(|id| self.names.get(id));
         // A rule does not see the calls that a map of its own file gives another name.
         let plain = known
@@ -392,7 +504,12 @@ impl Policy {
             .flat_map(|known| known.watches.iter().filter(|watch| !known.renamed_in.contains(&watch.file)));
         let blocks =
             |net: &&NetRule| matches!(net.statement, Statement::Block { .. }) && net.mode == Mode::Enforce;
-        if let Some(net) = plain.filter_map(|watch| self.net(watch.rule)).find(blocks) {
+        plain.filter_map(|watch| self.net(watch.rule)).find(blocks)
+    }
+
+    /// A rule that blocks a tool whatever the call and the session.
+    pub(crate) fn blocker(&self, tool: &str) -> Option<&Rule> {
+        if let Some(net) = self.net_blocker(tool) {
             return Some(net);
         }
         let acts = |clause: &&Clause| {
@@ -583,6 +700,19 @@ impl Rule {
 }
 
 impl Audience {
+    pub(crate) fn of(file: FileId) -> Self {
+        Self(Some(file))
+    }
+
+    pub(crate) fn everybody() -> Self {
+        Self(None)
+    }
+
+    /// The file, if the rules of one are meant.
+    pub(crate) fn file(self) -> Option<FileId> {
+        self.0
+    }
+
     /// Whether this is everybody whose file has no map for the tool.
     pub fn is_everybody(self) -> bool {
         self.0.is_none()

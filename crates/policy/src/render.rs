@@ -69,7 +69,7 @@ mod tests {
             Diagnostic::error("unknown-keyword", &source, Span::new(10, 14), "unknown keyword 'blok'");
         let both = [
             unknown.label("did you mean `block`?").remedy("write `block 字`"),
-            Diagnostic::note("end", &source, Span::new(21, 21), "the line ends here"),
+            Diagnostic::note("not-used", &source, Span::new(21, 21), "the line ends here"),
         ];
         insta::assert_snapshot!(render(&both, false), @"
         error[unknown-keyword]: unknown keyword 'blok'
@@ -80,7 +80,7 @@ mod tests {
           |
           = try: write `block 字`
 
-        note[end]: the line ends here
+        note[not-used]: the line ends here
          --> ci.rules:2:10
           |
         2 |     blok 字 é

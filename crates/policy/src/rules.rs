@@ -10,6 +10,8 @@
 //! block shutdown
 //! observe block email                    # only record what the rule would have done
 //! mode observe                           # the same for every rule of this file
+//! claim never delete before backup       # proved over all sessions, or refuted with the shortest one
+//! example: backup ok, delete -> allow    # one session, played when the policy is verified
 //! ```
 //!
 //! [`parse`] never fails and never stops at a mistake: each line is read on its own, and every mistake
@@ -17,6 +19,8 @@
 //! included; there are no quotes, wildcards or line continuations. What is legal but odd is told by
 //! [`lint`](crate::lint()), not here.
 
+mod claims;
+mod listed;
 mod words;
 
 use std::num::NonZeroU64;
@@ -27,6 +31,7 @@ use crate::{
     pattern::Pattern,
     source::{Source, Span},
 };
+pub(crate) use listed::read_listed;
 use words::{PatternText, Word, lines, words_of};
 
 /// How many mistakes one file may have before the rest of it is left unread: a file of another language
@@ -58,7 +63,7 @@ const OBSERVE: &str = "observe <rule>";
 const MODE: &str = "mode <observe|enforce>";
 
 /// The words a line may start with, and the shape of the statement each of them starts.
-const KEYWORDS: [(&str, &str); 7] = [
+const KEYWORDS: [(&str, &str); 9] = [
     ("map", MAP),
     ("script", SCRIPT),
     ("require", SEQUENCE),
@@ -66,6 +71,8 @@ const KEYWORDS: [(&str, &str); 7] = [
     ("block", BLOCK),
     ("observe", OBSERVE),
     ("mode", MODE),
+    ("claim", "claim <tool> possible"),
+    ("example:", "example: <tool> -> <verdict>"),
 ];
 
 /// What people write who know another rule language, and what we call it.
@@ -96,6 +103,8 @@ impl<'t> Parser<'t> {
             [first, ..] if first.text == "map" => self.map(words),
             [first, ..] if first.text == "script" => self.script(words),
             [first, ..] if first.text == "mode" => self.mode(words),
+            [first, ..] if first.text == "claim" => self.claim(words),
+            [first, ..] if first.text.starts_with("example:") => self.example(words),
             [first, rest @ ..] if first.text == "observe" => self.observe(*first, rest),
             _ => self.rule(words, span_of(words), Mode::Enforce),
         }
@@ -167,7 +176,8 @@ impl<'t> Parser<'t> {
         };
         let span = Span::new(prefix.start, last.span().end);
         match rule.first() {
-            Some(word) if ["map", "script", "mode", "observe"].contains(&word.text) => self.report(
+            Some(word) if ["map", "script", "mode", "observe", "claim", "example:"].contains(&word.text) => {
+                self.report(
                 self.error(
                     "observe-without-rule",
                     word.span(),
@@ -175,7 +185,8 @@ impl<'t> Parser<'t> {
                 )
                 .label("not a rule")
                 .remedy("write `observe` before `require`, `limit` or `block` only, or `mode observe` for the whole file"),
-            ),
+                );
+            }
             _ => self.rule(rule, span, Mode::Observe),
         }
     }
@@ -478,11 +489,16 @@ impl<'t> Parser<'t> {
         let meant = synonym.or_else(|| closest(text, KEYWORDS.map(|(keyword, _)| keyword)));
         let meant = meant.and_then(|meant| KEYWORDS.into_iter().find(|(keyword, _)| *keyword == meant));
         let remedy = match meant {
+            // Neither has one shape, and both have a parser that tells what is wrong with the rest.
+            Some((keyword @ ("claim" | "example:"), _)) if !rest.is_empty() => {
+                let said: Vec<&str> = [keyword].into_iter().chain(texts(rest)).collect();
+                format!("write `{}`", said.join(" "))
+            }
             Some((keyword, shape)) => {
                 format!("write `{}`", completed([keyword].into_iter().chain(texts(rest)), shape))
             }
             None if text == "allow" => "leave the line out: what no rule names passes".into(),
-            None => "start the line with `require`, `limit`, `block`, `map`, `script`, `observe` or `mode`, or with `#` for a comment".into(),
+            None => "start the line with `require`, `limit`, `block`, `map`, `script`, `observe`, `mode`, `claim` or `example:`, or with `#` for a comment".into(),
         };
         self.report(
             self.error(
@@ -586,6 +602,11 @@ impl<'t> Parser<'t> {
     }
 }
 
+/// Where the comment of a line starts.
+pub(crate) fn comment_start(line: &str) -> Option<usize> {
+    words::comment_start(line)
+}
+
 /// From the first to the last of these words.
 fn span_of(words: &[Word<'_>]) -> Span {
     let start = words.first().map_or(0, |word| word.start);
@@ -667,5 +688,7 @@ fn probable_count(text: &str) -> Option<u64> {
     }
 }
 
+#[cfg(test)]
+mod claim_tests;
 #[cfg(test)]
 mod tests;

@@ -14,6 +14,7 @@ use crate::{
     diagnostic::Diagnostic,
     draft::{Draft, LIMIT_MAX, Mode},
     hash::HashMap,
+    rules::read_listed,
     source::{Source, Span},
     yaml::{self, Dialect, Fields, MISTAKES_MAX, Node, Reader, Value},
 };
@@ -91,7 +92,7 @@ pub fn parse_with(source: &Source, custom: &CustomNames) -> (Draft, Vec<Diagnost
     };
     if let Some(root) = &root {
         file.warn_of_other_readings(root);
-        draft.ruleset = file.ruleset(root);
+        draft.ruleset = file.ruleset(root, &mut draft);
     }
     let mut diagnostics = file.reader.diagnostics;
     diagnostics.extend(file.warnings);
@@ -111,7 +112,7 @@ struct File<'s> {
 }
 
 impl File<'_> {
-    fn ruleset(&mut self, root: &Node) -> Option<Ruleset> {
+    fn ruleset(&mut self, root: &Node, draft: &mut Draft) -> Option<Ruleset> {
         let fields = self.table(root, &keys::RULESET)?;
         if let Some(node) = fields.get("apiVersion") {
             self.reader.choice(node, "`apiVersion`", &["edictum/v1"]);
@@ -128,6 +129,7 @@ impl File<'_> {
             .get("extends")
             .and_then(|node| self.reader.text(node, "`extends`").map(|parent| (parent, node.span)));
         let rules = self.rules(&fields);
+        read_listed(&fields, &mut self.reader, draft);
         Some(Ruleset {
             name: name.unwrap_or_default(),
             description,

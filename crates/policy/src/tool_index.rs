@@ -111,6 +111,14 @@ impl<T: Default> ToolIndex<T> {
         named.map(|kept| (Certainty::Certain, kept)).chain(in_set).chain(alone)
     }
 
+    /// Everything kept, with how its tools are named; none is every tool.
+    pub(crate) fn ways(&self) -> impl Iterator<Item = (Option<ToolName>, &T)> {
+        let named = self.named.iter().map(|(name, kept)| (Some(ToolName::Exact(name.clone())), kept));
+        let matching =
+            self.matching.iter().map(|(pattern, kept)| (Some(ToolName::Matching(pattern.clone())), kept));
+        named.chain(matching).chain(std::iter::once((None, &self.every)))
+    }
+
     /// Everything kept, for whatever tool.
     pub(crate) fn all_mut(&mut self) -> impl Iterator<Item = &mut T> {
         let matching = self.matching.iter_mut().map(|(_, kept)| kept);

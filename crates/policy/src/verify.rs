@@ -1,14 +1,16 @@
 //! What each rule's net can do by itself.
 //!
 //! [`verify`] counts the states of every net and reports what the author of a hand-written net or a workflow should
-//! know. It looks at one net at a time; a workflow also hears which tools are blocked whatever the call. What all
-//! rules together can let happen is a different question.
+//! know. It looks at one net at a time; a workflow also hears which tools are blocked whatever the call, and rules that
+//! look are compared with each other as they are written. What all rules together can let happen is a different
+//! question.
 
-use lockgate_petri::{Limits, StateSpace, explore};
+use lockgate_petri::{Growth, Limits, Net, StateSpace, TransitionId, explore, growth};
 
 use crate::{
     diagnostic::{Diagnostic, Severity},
     draft::{Scope, Statement},
+    lint::shadowed,
     net::GuardNet,
     policy::{NetRule, Policy, RuleId},
     workflow,
@@ -16,6 +18,9 @@ use crate::{
 
 /// How many states of one hand-written net are looked at.
 const STATES_MAX: usize = 100_000;
+
+/// How many transitions of a sequence are named in a finding.
+const TRANSITIONS_NAMED_MAX: usize = 12;
 
 /// What a rule's net can do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,6 +45,7 @@ pub fn verify(policy: &Policy) -> (Vec<NetReport>, Vec<Diagnostic>) {
         findings.extend(further);
     }
     reports.sort_by_key(|report| report.rule);
+    findings.extend(shadowed(policy));
     (reports, findings)
 }
 
@@ -87,8 +93,14 @@ fn findings_of(rule: &NetRule, space: &StateSpace<'_>) -> Vec<Diagnostic> {
     };
     let mut findings = Vec::new();
     if !space.is_complete() {
-        let message =
-            format!("net `{}` has more than {STATES_MAX} states and may grow without bound", rule.name);
+        let message = match growth(net) {
+            Some(growth) => {
+                format!("net `{}` grows without bound: {}", rule.name, growth_text(net, &growth))
+            }
+            None => {
+                format!("net `{}` has more than {STATES_MAX} states and may grow without bound", rule.name)
+            }
+        };
         findings.push(finding(
             "unbounded",
             Severity::Warning,
@@ -118,4 +130,78 @@ fn findings_of(rule: &NetRule, space: &StateSpace<'_>) -> Vec<Diagnostic> {
         ));
     }
     findings
+}
+
+/// What can be repeated for ever, in words.
+fn growth_text(net: &Net, growth: &Growth) -> String {
+    let names = |transitions: &[TransitionId]| {
+        let named = transitions.iter().take(TRANSITIONS_NAMED_MAX);
+        let mut names: Vec<String> =
+            named.map(|transition| format!("`{}`", net.transition_name(*transition))).collect();
+        if transitions.len() > TRANSITIONS_NAMED_MAX {
+            names.push("…".to_owned());
+        }
+        names.join(", ")
+    };
+    let after = match growth.way.as_slice() {
+        [] => String::new(),
+        way => format!("after {}, ", names(way)),
+    };
+    let places: Vec<String> =
+        growth.places.iter().map(|place| format!("`{}`", net.place_name(*place))).collect();
+    let more = places.join(", ");
+    format!(
+        "{after}{} can be repeated for ever, and leaves more in {more} each time",
+        names(&growth.repeated)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Source;
+
+    fn unbounded(net: &str) -> Vec<String> {
+        let text = format!("{{kind: Net, name: n, {net}}}");
+        let (policy, findings) = Policy::read(&[Source::new("n.yaml", text.as_str())]);
+        let policy = policy.unwrap_or_else(|| panic!("{findings:?}"));
+        let told = verify(&policy).1.into_iter().filter(|finding| finding.code == "unbounded");
+        told.map(|finding| finding.message).collect()
+    }
+
+    #[test]
+    fn a_net_that_grows_is_told_with_what_can_be_repeated() {
+        let rows = [
+            (
+                "places: {a: 1, b: 0}, transitions: [{name: t, inputs: [a], outputs: [a, b], tools: [x]}]",
+                vec![
+                    "net `n` grows without bound: `t` can be repeated for ever, and leaves more in `b` each time",
+                ],
+            ),
+            (
+                "places: {a: 1, b: 0, c: 0}, transitions: [{name: go, inputs: [a], outputs: [b], tools: [x]}, \
+                 {name: out, inputs: [b], outputs: [a, c], tools: [y]}]",
+                vec![
+                    "net `n` grows without bound: `go`, `out` can be repeated for ever, and leaves more in `c` each time",
+                ],
+            ),
+            (
+                "places: {a: 1, b: 0, c: 0}, transitions: [{name: go, inputs: [a], outputs: [b], tools: [x]}, \
+                 {name: more, inputs: [b], outputs: [b, c], tools: [y]}]",
+                vec![
+                    "net `n` grows without bound: after `go`, `more` can be repeated for ever, and leaves more in `c` each time",
+                ],
+            ),
+            ("places: {a: 5, b: 0}, transitions: [{name: t, inputs: [a], outputs: [b], tools: [x]}]", vec![]),
+            // More states than are looked at, and yet bounded.
+            (
+                "places: {a: 400, b: 400, c: 0}, transitions: [{name: t, inputs: [a], outputs: [c], tools: [x]}, \
+                 {name: u, inputs: [b], tools: [y]}]",
+                vec!["net `n` has more than 100000 states and may grow without bound"],
+            ),
+        ];
+        for (net, expected) in rows {
+            assert_eq!(unbounded(net), expected, "{net}");
+        }
+    }
 }

@@ -13,6 +13,7 @@ use crate::{
     decision::Decision,
     diagnostic::{Diagnostic, closest},
     draft::{Draft, Mode},
+    rules::read_listed,
     source::{Source, Span},
     yaml::{self, Dialect, Fields, Node, Reader, Value},
 };
@@ -39,7 +40,7 @@ pub(crate) use resolve::resolve;
 /// Files of this language repeat themselves by anchors.
 const DIALECT: Dialect = Dialect { anchors: true };
 /// Any of these at the top makes a file one of when/then rules.
-const TELLING_KEYS: [&str; 10] = [
+const TELLING_KEYS: [&str; 12] = [
     "shield_name",
     "rules",
     "default_verdict",
@@ -50,8 +51,10 @@ const TELLING_KEYS: [&str; 10] = [
     "rate_limits",
     "include",
     "pii_patterns",
+    "claims",
+    "examples",
 ];
-const FILE_KEYS: [&str; 15] = [
+const FILE_KEYS: [&str; 17] = [
     "shield_name",
     "version",
     "default_verdict",
@@ -67,6 +70,8 @@ const FILE_KEYS: [&str; 15] = [
     "mode",
     "mask",
     "approval_strategy",
+    "claims",
+    "examples",
 ];
 
 /// Whether a file has when/then rules: its outermost mapping has no `kind`, and a key that only such files have.
@@ -103,6 +108,7 @@ pub(crate) fn parse(source: &Source) -> (Draft, Vec<Diagnostic>) {
         && let Some(fields) = file.file_fields(root)
     {
         draft.when_then = file.when_then(&fields);
+        read_listed(&fields, &mut file.reader, &mut draft);
     }
     // The keys are asked for in our order, the author reads the file in theirs.
     let mut diagnostics = file.reader.diagnostics;

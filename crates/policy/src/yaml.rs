@@ -142,6 +142,38 @@ pub(crate) fn top_level_keys(source: &Source) -> (Vec<String>, bool) {
     (keys, true)
 }
 
+/// Where comments start, in order. Of a text that breaks off, only those before that place are told.
+pub(crate) fn comment_starts(source: &Source) -> Vec<usize> {
+    let scalars = events(source).map_while(Result::ok).filter_map(|(event, at)| match event {
+        Event::Scalar(..) => Some(span(&at)),
+        _ => None,
+    });
+    let text = source.text();
+    let mut starts: Vec<usize> = Vec::new();
+    // Invariant: nothing but scalars can hold a `#` with white space before it, and they come in file order.
+    let mut from = 0;
+    for scalar in scalars {
+        starts.extend(comments_between(text, from, scalar.start));
+        from = from.max(scalar.end);
+    }
+    starts.extend(comments_between(text, from, text.len()));
+    starts
+}
+
+/// Where comments start in a part of a file that has no scalars.
+fn comments_between(text: &str, from: usize, to: usize) -> impl Iterator<Item = usize> {
+    let part = text.get(from..to).unwrap_or_default();
+    let mut line_end = 0;
+    part.match_indices('#').filter_map(move |(at, _)| {
+        let before = text.get(..from + at)?.chars().next_back();
+        let is_start = at >= line_end && before.is_none_or(|before| " \t\n\r\u{feff}".contains(before));
+        if is_start {
+            line_end = part.get(at..)?.find('\n').map_or(part.len(), |length| at + length);
+        }
+        is_start.then_some(from + at)
+    })
+}
+
 fn events(source: &Source) -> Parser<'_, granit_parser::StrInput<'_>> {
     let options = granit_parser::options! {
         emit_comments: false,
@@ -1111,7 +1143,7 @@ mod tests {
         let source = Source::new("x", "a");
         let mut reader = Reader::new(&source);
         for _ in 0..=MISTAKES_MAX {
-            reader.warning("odd", Span::new(0, 1), "odd", "look");
+            reader.warning("two-readings", Span::new(0, 1), "two-readings", "look");
         }
         reader.error("wrong", Span::new(0, 1), "wrong", "look again");
         let (warnings, others): (Vec<_>, Vec<_>) =

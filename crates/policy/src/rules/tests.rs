@@ -233,7 +233,7 @@ fn a_misspelt_keyword_is_named_with_its_neighbour() {
     5 | frobnicate
       | ^^^^^^^^^^ no statement starts like this
       |
-      = try: start the line with `require`, `limit`, `block`, `map`, `script`, `observe` or `mode`, or with `#` for a comment
+      = try: start the line with `require`, `limit`, `block`, `map`, `script`, `observe`, `mode`, `claim` or `example:`, or with `#` for a comment
     ");
 }
 

@@ -34,6 +34,15 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = (&str, usize)> {
 
 /// The words of a line up to its comment.
 pub(super) fn words_of(line: &str, line_start: usize) -> Words<'_> {
+    words_and_comment(line, line_start).0
+}
+
+/// Where the comment of a line starts.
+pub(super) fn comment_start(line: &str) -> Option<usize> {
+    words_and_comment(line, 0).1
+}
+
+fn words_and_comment(line: &str, line_start: usize) -> (Words<'_>, Option<usize>) {
     let mut words = Words::new();
     let mut start = line_start;
     for chunk in line.split_inclusive(is_space) {
@@ -45,8 +54,22 @@ pub(super) fn words_of(line: &str, line_start: usize) -> Words<'_> {
         if !kept.is_empty() {
             words.push(Word { text: kept, start });
         }
-        if comment.is_some() {
-            break;
+        if let Some(at) = comment {
+            return (words, Some(start + at));
+        }
+        start += chunk.len();
+    }
+    (words, None)
+}
+
+/// The words of a text that has no comments, counted from its start.
+pub(super) fn plain_words(text: &str) -> Words<'_> {
+    let mut words = Words::new();
+    let mut start = 0;
+    for chunk in text.split_inclusive(is_space) {
+        let text = chunk.trim_end_matches(is_space);
+        if !text.is_empty() {
+            words.push(Word { text, start });
         }
         start += chunk.len();
     }

@@ -33,7 +33,10 @@ pub fn compose(drafts: &mut [Draft]) -> Vec<Diagnostic> {
     let mut told = Told::default();
     let joined = join(drafts, &mut told);
     let is_sound = told.0.iter().all(|diagnostic| diagnostic.severity < Severity::Error);
-    if let Some(mut joined) = joined.filter(|_| is_sound).map(Some) {
+    if let Some((joined, candidates)) = joined.filter(|_| is_sound) {
+        let mut joined = Some(joined);
+        let is_candidate = |draft: &&mut Draft| candidates.contains(&draft.source);
+        drafts.iter_mut().filter(is_candidate).for_each(|draft| leave_out_claims(draft, &mut told));
         for ruleset in drafts.iter_mut().filter_map(|draft| draft.ruleset.as_mut()) {
             match joined.take() {
                 Some(joined) => *ruleset = joined,
@@ -59,7 +62,8 @@ fn are_unlike<'n>(mut names: impl Iterator<Item = &'n str>) -> bool {
     names.all(|name| seen.insert(name))
 }
 
-fn join(drafts: &[Draft], told: &mut Told) -> Option<Ruleset> {
+/// All rulesets as one, and the files whose rules are only candidates.
+fn join(drafts: &[Draft], told: &mut Told) -> Option<(Ruleset, Vec<Source>)> {
     let files: Vec<File<'_>> = drafts
         .iter()
         .filter_map(|draft| Some(File { source: &draft.source, ruleset: draft.ruleset.as_ref()? }))
@@ -79,6 +83,10 @@ fn join(drafts: &[Draft], told: &mut Told) -> Option<Ruleset> {
     for file in files.iter().filter(|file| !is_reached(file)) {
         line(file, &files, told)?;
     }
+    // The first ruleset is in force whatever it says of itself.
+    let heads = lines.iter().skip(1).filter_map(|line| line.first());
+    let candidates = heads.filter(|file| file.ruleset.observe_alongside).map(|file| file.source.clone());
+    let candidates = candidates.collect();
     let mut layers = lines.iter().filter_map(|line| stacked(line, told)).collect::<Vec<_>>().into_iter();
     let mut joined = layers.next()?;
     for layer in layers {
@@ -87,7 +95,20 @@ fn join(drafts: &[Draft], told: &mut Told) -> Option<Ruleset> {
             false => add(&mut joined, layer, told),
         }
     }
-    Some(joined)
+    Some((joined, candidates))
+}
+
+/// Takes what a file of candidates states out: it speaks of rules that only observe, so it would be broken.
+fn leave_out_claims(draft: &mut Draft, told: &mut Told) {
+    let claims = draft.claims.drain(..).map(|claim| claim.span);
+    let first = claims.chain(draft.examples.drain(..).map(|example| example.span)).min_by_key(|it| it.start);
+    if let Some(span) = first {
+        told.tell(Severity::Note, || {
+            let message = "what this file claims is not proved, because it only observes alongside";
+            Diagnostic::note("claims-not-used", &draft.source, span, message)
+                .remedy("state it in a file that is enforced")
+        });
+    }
 }
 
 /// A ruleset and the file it stands in.

@@ -195,6 +195,15 @@ pub(super) fn typed(text: String) -> Value {
 }
 
 impl Operator {
+    /// What it says about one value; null stands for none.
+    pub(crate) fn truth(&self, value: &Value) -> Truth {
+        if value.is_null() {
+            self.holds_of(&Looked::Missing)
+        } else {
+            self.holds_of(&Looked::Values(vec![value]))
+        }
+    }
+
     fn holds_of(&self, looked: &Looked<'_>) -> Truth {
         if let (Self::Exists(wanted), false) = (self, *looked == Looked::Unclear) {
             return (is_there(looked) == *wanted).into();

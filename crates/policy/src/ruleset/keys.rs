@@ -94,6 +94,8 @@ pub(super) static RULESET: Table = Table {
         optional("tools", Shape::TableByTool(&TOOL)),
         optional("observability", Shape::Table(&OBSERVABILITY)),
         optional("rules", Shape::Rules),
+        optional("claims", Shape::Texts { may_be_empty: true }),
+        optional("examples", Shape::Texts { may_be_empty: true }),
     ],
     bonds: &[Bond::AtLeastOne(&["rules", "extends"])],
 };

@@ -5,7 +5,7 @@
 use lockgate_call::path;
 
 use super::draft::{
-    Action, Boundaries, DraftRulesetRule, Leaf, Limits, Observability, Operator, RuleKind, Ruleset,
+    Action, Boundaries, DraftRulesetRule, Expr, Leaf, Limits, Observability, Operator, RuleKind, Ruleset,
     RulesetSelector, TimeoutAction,
 };
 use crate::{
@@ -24,7 +24,8 @@ pub(crate) fn lint(draft: &Draft) -> Vec<Diagnostic> {
         linter.rule(rule);
         match &rule.kind {
             RuleKind::Pre { when } | RuleKind::Post { when } => {
-                when.leaves().iter().for_each(|leaf| linter.leaf(rule, leaf));
+                when.leaves().iter().for_each(|leaf| linter.leaf(leaf));
+                linter.evadable(rule, when);
                 if rule.action == Action::Redact && when.output_patterns().is_empty() {
                     linter.nothing_to_redact(rule);
                 }
@@ -100,17 +101,8 @@ impl Linter<'_> {
         }
     }
 
-    fn leaf(&mut self, rule: &DraftRulesetRule, leaf: &Leaf<'_>) {
-        let may_be_missing =
-            !matches!(leaf.selector, RulesetSelector::Environment | RulesetSelector::ToolName);
+    fn leaf(&mut self, leaf: &Leaf<'_>) {
         match leaf.operator {
-            Operator::NotEquals(_) | Operator::NotIn(_)
-                if may_be_missing && !leaf.is_negated && !guards_absence(rule, leaf) =>
-            {
-                let message = format!("`{}` is slipped past by leaving the field out", rule.id);
-                let remedy = "add a test for it: `any: [{FIELD: {exists: false}}, {FIELD: {…}}]`";
-                self.warning("missing-field-passes", leaf.span, message, remedy);
-            }
             Operator::Equals(value) | Operator::NotEquals(value) if value.is_null() => {
                 let message = "a field that is null counts as missing, so this test never holds".to_owned();
                 self.warning("idle-test", leaf.span, message, "write `exists: false`");
@@ -147,8 +139,28 @@ impl Linter<'_> {
                     "`{pattern}` needs an engine that may give up; a text it gives up on counts as a match"
                 );
                 let remedy = "write it without look-around and back-references if you can";
-                self.note("slow-pattern", leaf.span, message, remedy);
+                self.note("not-linear", leaf.span, message, remedy);
             }
+        }
+    }
+
+    /// A test that a call gets around: it says what a value must not be like, and no value is like nothing. Told once
+    /// a rule.
+    fn evadable(&mut self, rule: &DraftRulesetRule, when: &Expr) {
+        if rule.mode == Some(Mode::Observe) || rule.action == Action::Warn {
+            return;
+        }
+        let leaves = when.leaves();
+        let is_evadable = |leaf: &&Leaf<'_>| {
+            !matches!(leaf.selector, RulesetSelector::Environment | RulesetSelector::ToolName)
+                && matches!(leaf.operator, Operator::NotEquals(_) | Operator::NotIn(_))
+                && !leaf.is_negated
+                && !guards_absence(&leaves, leaf)
+        };
+        if let Some(leaf) = leaves.iter().find(is_evadable) {
+            let message = format!("a call without the field gets around `{}`", rule.id);
+            let remedy = "add a test for it: `any: [{FIELD: {exists: false}}, {FIELD: {…}}]`";
+            self.note("evadable", leaf.span, message, remedy);
         }
     }
 
@@ -172,14 +184,14 @@ impl Linter<'_> {
             }
             if limits.max_tool_calls.is_some_and(|all| all < *limit) {
                 let message = format!("the limit of `{tool}` is out of reach: `max_tool_calls` is lower");
-                self.warning("idle-limit", rule.id_span, message, "lower the one, or raise the other");
+                self.warning("unreachable-limit", rule.id_span, message, "lower the one, or raise the other");
             }
         }
         if let (Some(calls), Some(attempts)) = (limits.max_tool_calls, limits.max_attempts)
             && attempts < calls
         {
             let message = "`max_tool_calls` is out of reach: `max_attempts` is lower".to_owned();
-            self.warning("idle-limit", rule.id_span, message, "lower the one, or raise the other");
+            self.warning("unreachable-limit", rule.id_span, message, "lower the one, or raise the other");
         }
         if rule.message.text().contains('{') && rule.message.text().contains('}') {
             let message = format!("the message of `{}` is shown as it is written", rule.id);
@@ -208,8 +220,7 @@ impl Linter<'_> {
 }
 
 /// Whether the rule asks somewhere whether the field is there.
-fn guards_absence(rule: &DraftRulesetRule, leaf: &Leaf<'_>) -> bool {
-    let leaves = rule.when().map(super::draft::Expr::leaves).unwrap_or_default();
+fn guards_absence(leaves: &[Leaf<'_>], leaf: &Leaf<'_>) -> bool {
     leaves
         .iter()
         .any(|other| matches!(other.operator, Operator::Exists(_)) && other.selector == leaf.selector)

@@ -1138,16 +1138,16 @@ rules:
     insta::assert_snapshot!(told(&crate::lint(&draft)), @"
     5:9 glob-as-name `mcp_*` in `tools` is an exact name, not a glob | name each tool
     7:10 idle-timeout `a` blocks at once, so nobody is waited for | leave `timeout` out, or ask a human
-    7:40 missing-field-passes `a` is slipped past by leaving the field out | add a test for it: `any: [{FIELD: {exists: false}}, {FIELD: {…}}]`
+    7:40 evadable a call without the field gets around `a` | add a test for it: `any: [{FIELD: {exists: false}}, {FIELD: {…}}]`
     8:10 odd-tool-name the tool `{x,y}` is taken letter by letter | globs have `*`, `?` and `[…]`, and spaces count: write one rule for each tool
     8:10 open-timeout `b` lets the call run when nobody answers | write `timeout_action: block` unless that is meant
     10:10 redact-without-pattern `d` has no regular expression over the result, so all of it is masked | say what to mask with `output.text: {matches: …}`, or write `action: block`
     11:40 idle-test `env.A` gives `5` as a number or truth value, never as a text | write the value without quotes
     12:40 idle-test a field that is null counts as missing, so this test never holds | write `exists: false`
-    13:40 slow-pattern `(?=a)b` needs an engine that may give up; a text it gives up on counts as a match | write it without look-around and back-references if you can
+    13:40 not-linear `(?=a)b` needs an engine that may give up; a text it gives up on counts as a match | write it without look-around and back-references if you can
     14:10 shared-limit the tools of `a*` share one limit of 9 calls | name each tool to give it a limit of its own
-    14:10 idle-limit the limit of `a*` is out of reach: `max_tool_calls` is lower | lower the one, or raise the other
-    14:10 idle-limit `max_tool_calls` is out of reach: `max_attempts` is lower | lower the one, or raise the other
+    14:10 unreachable-limit the limit of `a*` is out of reach: `max_tool_calls` is lower | lower the one, or raise the other
+    14:10 unreachable-limit `max_tool_calls` is out of reach: `max_attempts` is lower | lower the one, or raise the other
     14:10 idle-placeholder the message of `h` is shown as it is written | session rules have no placeholders: write it out
     15:10 doubtful-folder the folder `src` depends on where the agent runs | write it out, from `/`
     16:10 locked-and-idle `j` is locked and disabled: it never acts | leave one of the two out
@@ -1351,5 +1351,27 @@ proptest::proptest! {
             rule.message.expand(&facts);
             rule.when().map(|when| when.truth(&facts));
         }
+    }
+}
+
+#[test]
+fn a_rule_that_a_missing_field_gets_around_is_told_once() {
+    let rows = [
+        ("args.x: {not_in: [1]}", 1),
+        ("all: [{args.x: {not_in: [1]}}, {args.y: {not_equals: 1}}]", 1),
+        ("principal.role: {not_in: [admin]}", 1),
+        ("args.x: {in: [1]}", 0),
+        ("not: {args.x: {in: [1]}}", 0),
+        ("any: [{args.x: {exists: false}}, {args.x: {not_in: [1]}}]", 0),
+        // Always there.
+        ("environment: {not_in: [staging]}", 0),
+        // It asks for another field.
+        ("any: [{args.y: {exists: false}}, {args.x: {not_in: [1]}}]", 1),
+    ];
+    for (when, expected) in rows {
+        let (draft, _) = read(&one_rule(&format!("id: a, type: pre, tool: x, when: {{{when}}}, {THEN}")));
+        let found = crate::lint(&draft);
+        let count = found.iter().filter(|finding| finding.code == "evadable").count();
+        assert_eq!(count, expected, "{when}");
     }
 }

@@ -11,7 +11,13 @@ use super::{
     draft::{DraftClause, Test, ToolName, Tools},
     names::{Reading, reading},
 };
-use crate::{decision::Decision, diagnostic::Diagnostic, draft::Draft, pattern::Pattern, source::Span};
+use crate::{
+    decision::Decision,
+    diagnostic::Diagnostic,
+    draft::{Draft, Mode},
+    pattern::{Match, Pattern},
+    source::Span,
+};
 
 /// Everything worth telling about a file of when/then rules, in file order.
 pub(crate) fn lint(draft: &Draft) -> Vec<Diagnostic> {
@@ -155,32 +161,31 @@ impl Linter<'_> {
             for test in tests {
                 self.test(rule, span, key, test);
             }
-            self.slips(rule, key, tests, span);
         }
+        self.evadable(rule);
     }
 
-    /// A test that a call passes by: it says what a field must not be like, and no field is like nothing.
-    fn slips(&mut self, rule: &DraftClause, key: &str, tests: &[Test], span: Span) {
-        let operator = tests.iter().find_map(|test| match test {
-            Test::NotContains(_) => Some("not_contains"),
-            Test::NotRegex(_) => Some("not_regex"),
-            Test::NotIn(_) => Some("not_in"),
-            _ => None,
-        });
-        let Some(operator) = operator.filter(|_| rule.then != Some(Decision::Allow)) else { return };
-        let is_missing = |other: &DraftClause| {
-            let mut args = other.args.iter().filter(|(other_key, _)| other_key == key);
-            args.any(|(_, tests)| matches!(tests.as_slice(), [Test::Exists(false)]))
-        };
-        // Each rule asks all others, but only rules with such a test ask.
-        if self.draft.when_then.rules.iter().any(is_missing) {
+    /// A test that a call gets around: it says what a field must not be like, and no field is like nothing. Told once
+    /// a rule.
+    fn evadable(&mut self, rule: &DraftClause) {
+        if rule.then == Some(Decision::Allow) || rule.mode == Some(Mode::Observe) {
             return;
         }
-        self.warning(
-            "slips-by",
-            span,
-            format!("a call without `{key}` slips by `{operator}`"),
-            "only looks at a value that is there",
+        let evadable = rule.args.iter().find_map(|(key, tests)| {
+            let operator = tests.iter().find_map(negation)?;
+            // Who says that it is there knows that it may be missing.
+            let is_known = tests.iter().any(|test| matches!(test, Test::Exists(_)));
+            // Each rule asks all others, but only rules with such a test ask.
+            let mut others = self.draft.when_then.rules.iter();
+            let is_guarded = is_known || others.any(|other| guards(other, rule, key));
+            (!is_guarded).then_some((key, operator))
+        });
+        let Some((key, operator)) = evadable else { return };
+        self.note(
+            "evadable",
+            self.place(rule.span, key, rule.id_span),
+            format!("a call without `{key}` gets around `{}`", rule.id),
+            &format!("`{operator}` only looks at a value that is there"),
             format!("add a rule for the same tool with `{key}: {{exists: false}}`"),
         );
     }
@@ -261,7 +266,10 @@ impl Linter<'_> {
             || !file.outputs.is_empty()
             || file.sanitizer.is_some()
             || !file.rate_limits.is_empty()
-            || !file.patterns.is_empty();
+            || !file.patterns.is_empty()
+            // A file may well be there only to say what the others are for.
+            || !self.draft.claims.is_empty()
+            || !self.draft.examples.is_empty();
         if !says {
             let end = self.draft.source.text().find('\n').unwrap_or(self.draft.source.text().len());
             self.warning(
@@ -273,6 +281,49 @@ impl Linter<'_> {
             );
         }
     }
+}
+
+/// The name of a test that says what a value must not be like.
+fn negation(test: &Test) -> Option<&'static str> {
+    match test {
+        Test::NotContains(_) => Some("not_contains"),
+        Test::NotRegex(_) => Some("not_regex"),
+        Test::NotIn(_) => Some("not_in"),
+        _ => None,
+    }
+}
+
+/// Whether one rule catches the calls of another's tools in which a field is missing, and is as strict.
+fn guards(guard: &DraftClause, rule: &DraftClause, key: &str) -> bool {
+    let is_missing = |(field, tests): &(String, Vec<Test>)| {
+        field == key && matches!(tests.as_slice(), [Test::Exists(false)])
+    };
+    let asks_nothing_else = guard.args.len() == 1
+        && guard.session.is_empty()
+        && guard.sender.is_empty()
+        && guard.context.is_empty()
+        && guard.time_of_day.is_none()
+        && guard.day_of_week.is_none()
+        && guard.chain.is_none();
+    guard.args.iter().any(is_missing)
+        && asks_nothing_else
+        && guard.then >= rule.then
+        && guard.mode != Some(Mode::Observe)
+        && takes_all(guard.tools.as_ref(), rule.tools.as_ref())
+}
+
+/// Whether tools are named in a way that takes all of others.
+fn takes_all(tools: Option<&Tools>, others: Option<&Tools>) -> bool {
+    let (Some(Tools::Any(names)), Some(Tools::Any(others))) = (tools, others) else {
+        return !matches!(tools, Some(Tools::Any(_)));
+    };
+    let takes = |name: &ToolName, other: &ToolName| match (name, other) {
+        (ToolName::Exact(name), ToolName::Exact(other)) => name == other,
+        (ToolName::Matching(pattern), ToolName::Exact(other)) => matches!(pattern.find(other), Match::At(_)),
+        (ToolName::Matching(pattern), ToolName::Matching(other)) => pattern == other,
+        (ToolName::Exact(_), ToolName::Matching(_)) => false,
+    };
+    others.iter().all(|other| names.iter().any(|name| takes(name, other)))
 }
 
 /// Whether a counter that stands at zero would pass.

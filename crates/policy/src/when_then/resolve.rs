@@ -302,8 +302,8 @@ fn missing_then(draft: &Draft, rule: &DraftClause) -> Diagnostic {
 }
 
 fn idle_allow(draft: &Draft, rule: &DraftClause) -> Diagnostic {
-    let message = format!("`{}` allows what is allowed anyway", rule.id);
-    Diagnostic::warning("idle-allow", &draft.source, rule.id_span, message).label("changes nothing").remedy(
+    let message = format!("`{}` changes nothing: what no rule restricts is allowed anyway", rule.id);
+    Diagnostic::warning("idle-allow", &draft.source, rule.id_span, message).label("opens nothing").remedy(
         "write `default_verdict: block`, or leave the rule out: it makes no exception to stricter ones",
     )
 }

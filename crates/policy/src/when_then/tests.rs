@@ -975,11 +975,11 @@ rules:
 taint_chain: {outgoing_tools: [a]}
 ";
     insta::assert_snapshot!(render(&findings(text), false), @r#"
-    warning[idle-allow]: `idle` allows what is allowed anyway
+    warning[idle-allow]: `idle` changes nothing: what no rule restricts is allowed anyway
      --> policy.yaml:5:10
       |
     5 |   - {id: idle, when: {tool: a}, then: allow}
-      |          ^^^^ changes nothing
+      |          ^^^^ opens nothing
       |
       = try: write `default_verdict: block`, or leave the rule out: it makes no exception to stricter ones
 
@@ -1029,11 +1029,11 @@ taint_chain: {outgoing_tools: [a]}
       |
       = try: write `then: approve`, or leave it out
 
-    warning[slips-by]: a call without `url` slips by `not_regex`
+    note[evadable]: a call without `url` gets around `slip`
      --> policy.yaml:6:36
       |
     6 |   - {id: slip, when: {args_match: {url: {not_regex: '^https'}}}, then: block}
-      |                                    ^^^ only looks at a value that is there
+      |                                    ^^^ `not_regex` only looks at a value that is there
       |
       = try: add a rule for the same tool with `url: {exists: false}`
 
@@ -1134,3 +1134,50 @@ proptest::proptest! {
 
 /// Texts that are often nearly a file of rules.
 const PIECES: &str = r"(rules|default_verdict|honeypots|output_rules|sanitizer|rate_limits|include): ([a-z\[\]{}:,!*é' -]{0,20}\n)|.{0,40}|rules:\n(  - \{(id: [a-c]{1,2}, |extends: [a-c], |then: (block|allow|approve|x), |enabled: (no|x), |when: \{(tool: ('[a*.\[(|\\é]{0,4}'|\[a\]), |args: \{(a: ['a({1*]{0,3}, |b: \{(eq|regex|in|gt|not_in|exists): [a1'\[\]]{0,4}\}, ){0,2}\}, |session: \{(total_calls|taints|role|tool_count\.a): (1|\{lt: 1\}|'!a'|\[a\])\}, |sender: ('a\*'|\[b\]|\{x: y\}), |context: \{(time_of_day|day_of_week|env): ('!?[0-2]?[0-9]:00-1:30'|Mon-Fri|\[Sat\]|'!')\}, |chain: \[\{tool: a, within_seconds: [0-9]{1,3}\}\], ){0,3}\}, ){0,5}\}\n){0,4}";
+
+#[test]
+fn a_rule_that_a_missing_field_gets_around_is_told_once_and_only_where_nothing_catches_it() {
+    let is_told = |rules: &str| {
+        let rules: String = rules.lines().map(|rule| format!("  - {{{}}}\n", rule.trim())).collect();
+        let found = findings(&format!("rules:\n{rules}"));
+        found.iter().filter(|finding| finding.code == "evadable").count()
+    };
+    let rule = "id: r, then: block, when: {tool: x, args_match: {a: {not_in: [b]}}}";
+    let guarded = |guard: &str| format!("{rule}\n{guard}");
+    let rows = [
+        (rule.to_owned(), 1),
+        (
+            "id: r, then: approve, when: {tool: x, args_match: {a: {not_regex: b}, c: {not_contains: d}}}"
+                .to_owned(),
+            1,
+        ),
+        // What a field must be like, what is allowed, and what only observes.
+        (
+            "id: r, then: block, when: {tool: x, args_match: {a: {regex: b}, c: {gt: 3}, d: {in: [e]}}}"
+                .to_owned(),
+            0,
+        ),
+        ("id: r, then: allow, when: {tool: x, args_match: {a: {not_in: [b]}}}".to_owned(), 0),
+        ("id: r, then: block, mode: observe, when: {tool: x, args_match: {a: {not_in: [b]}}}".to_owned(), 0),
+        ("id: r, then: block, when: {tool: x, args_match: {a: {not_in: [b], exists: true}}}".to_owned(), 0),
+        // Another rule catches what slips by.
+        (guarded("id: g, then: block, when: {tool: x, args_match: {a: {exists: false}}}"), 0),
+        (guarded("id: g, then: block, when: {tool: 'x*', args_match: {a: {exists: false}}}"), 0),
+        (guarded("id: g, then: block, when: {args_match: {a: {exists: false}}}"), 0),
+        // It only looks as if it did: another tool, another field, milder, sometimes, or not acting.
+        (guarded("id: g, then: block, when: {tool: y, args_match: {a: {exists: false}}}"), 1),
+        (guarded("id: g, then: block, when: {tool: x, args_match: {b: {exists: false}}}"), 1),
+        (guarded("id: g, then: approve, when: {tool: x, args_match: {a: {exists: false}}}"), 1),
+        (guarded("id: g, then: block, when: {tool: x, sender: ada, args_match: {a: {exists: false}}}"), 1),
+        (
+            guarded(
+                "id: g, then: block, when: {tool: x, args_match: {a: {exists: false}, b: {exists: false}}}",
+            ),
+            1,
+        ),
+        (guarded("id: g, then: block, mode: observe, when: {tool: x, args_match: {a: {exists: false}}}"), 1),
+    ];
+    for (rules, expected) in rows {
+        assert_eq!(is_told(&rules), expected, "{rules}");
+    }
+}

@@ -137,7 +137,7 @@ impl Linter<'_> {
             let message =
                 format!("`{pattern}` needs an engine that may give up; a text it gives up on opens nothing");
             let remedy = "write it without look-around and back-references if you can";
-            self.note("slow-pattern", span, message, remedy);
+            self.note("not-linear", span, message, remedy);
         }
     }
 }

@@ -15,6 +15,7 @@ use crate::{
     draft::Draft,
     pattern::Pattern,
     python_text,
+    rules::read_listed,
     ruleset::draft::ToolGlob,
     source::{Source, Span},
     yaml::{self, Dialect, Fields, Node, Reader, Value, older::older_reading},
@@ -33,7 +34,7 @@ pub const TOOLS_MAX: usize = 256;
 /// The longest message, in characters.
 pub const MESSAGE_CHARS_MAX: usize = 4_096;
 
-const WORKFLOW_KEYS: [&str; 4] = ["apiVersion", "kind", "metadata", "stages"];
+const WORKFLOW_KEYS: [&str; 6] = ["apiVersion", "kind", "metadata", "stages", "claims", "examples"];
 const METADATA_KEYS: [&str; 3] = ["name", "version", "description"];
 const STAGE_KEYS: [&str; 8] =
     ["id", "description", "entry", "tools", "checks", "exit", "approval", "terminal"];
@@ -82,7 +83,7 @@ pub fn parse(source: &Source) -> (Draft, Vec<Diagnostic>) {
     let (root, diagnostics) = yaml::parse(source, Dialect { anchors: true });
     let mut file = File { reader: Reader { source, diagnostics } };
     if let Some(root) = &root {
-        draft.workflow = file.workflow(root);
+        draft.workflow = file.workflow(root, &mut draft);
     }
     let mut diagnostics = file.reader.diagnostics;
     // The keys are asked for in our order, the author reads the file in theirs.
@@ -96,7 +97,7 @@ struct File<'s> {
 }
 
 impl File<'_> {
-    fn workflow(&mut self, root: &Node) -> Option<DraftWorkflow> {
+    fn workflow(&mut self, root: &Node, draft: &mut Draft) -> Option<DraftWorkflow> {
         let fields = self.reader.fields(root, "the workflow", &WORKFLOW_KEYS)?;
         if let Some(node) = fields.require(&mut self.reader, "apiVersion") {
             self.reader.choice(node, "`apiVersion`", &["edictum/v1"]);
@@ -113,6 +114,7 @@ impl File<'_> {
         let description = metadata.as_ref().and_then(|fields| self.optional_text(fields, "description"));
         let stages = self.stages(&fields);
         impossible::tell(&stages, &mut self.reader);
+        read_listed(&fields, &mut self.reader, draft);
         Some(DraftWorkflow {
             name: name.unwrap_or_default(),
             version,

@@ -211,7 +211,7 @@ stages:
     2:7 unknown-value `kind` cannot be `workflow` | did you mean `Workflow`?
     3:18 bad-name `name` cannot be `My Flow` | use lower-case letters, digits, `.`, `_` and `-`, and begin with a letter or digit
     3:27 unknown-key `metadata` has no key `owner` | leave it out; the keys are `name`, `version`, `description`
-    4:1 unknown-key the workflow has no key `limits` | leave it out; the keys are `apiVersion`, `kind`, `metadata`, `stages`
+    4:1 unknown-key the workflow has no key `limits` | leave it out; the keys are `apiVersion`, `kind`, `metadata`, `stages`, `claims`, `examples`
     6:9 bad-name `id` cannot be `Read` | use lower-case letters, digits, `.`, `_` and `-`, and begin with a letter or digit
     7:5 unknown-key a stage has no key `tool` | did you mean `tools`?
     8:15 wrong-type `terminal` must be `true` or `false`, not the text `yes` | write `true` or `false`, without quotes
@@ -626,7 +626,7 @@ fn what_its_author_probably_does_not_mean_is_found() {
     6:10 idle-condition no tool is open in the terminal stage `b`, whether its `exit` holds or not | give it `tools`, or leave `exit` out
     6:10 idle-approval nobody is asked at the end of `b`: nothing comes after it | move `approval` to the stage before
     5:59 impossible-pattern no text matches `a^` | look for a slip in the expression
-    5:84 slow-pattern `(?!x)y` needs an engine that may give up; a text it gives up on opens nothing | write it without look-around and back-references if you can
+    5:84 not-linear `(?!x)y` needs an engine that may give up; a text it gives up on opens nothing | write it without look-around and back-references if you can
     5:47 not-from-start `npm test` is shown only by a command that begins with it | write `^` in front of it, so that readers see that too
     5:47 impossible-pattern no text matches `a^` | look for a slip in the expression
     6:33 idle-condition `b` has run no command before it begins, so this always holds | move the condition to the `exit` of the stage before

@@ -1,0 +1,548 @@
+//! What is wrong with a policy as a whole, in the words of its author.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use lockgate_petri::system::{Answer, Label, LabelSet, Rule as Form, RuleId as FormId, System, Trace};
+
+use super::{
+    claims::{ClaimReport, decide},
+    compose::{Asked, Both, Composed, LeftOut, Played, is_entangled},
+    labels::{Labels, Late},
+};
+use crate::{
+    diagnostic::{Diagnostic, Severity},
+    draft::Statement,
+    policy::{Policy, Rule, RuleId},
+    ruleset::draft::ToolGlob,
+};
+
+/// Something about the policy as a whole.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    /// What is told, and where.
+    pub diagnostic: Diagnostic,
+    /// The rules it rests on, the first one first.
+    pub rules: Vec<RuleId>,
+    /// The tools it is about.
+    pub tools: Vec<Arc<str>>,
+    /// The session that shows it, where there is one.
+    pub trace: Vec<Played>,
+}
+
+/// All that was proved about a policy.
+#[derive(Debug)]
+pub struct Proof {
+    /// What its author should know.
+    pub findings: Vec<Finding>,
+    /// What became of its claims, in file order.
+    pub claims: Vec<ClaimReport>,
+    /// Groups of rules that have nothing to do with each other.
+    pub components: usize,
+    /// What the proof does not look at.
+    pub left_out: Vec<LeftOut>,
+    /// Questions that were not decided, beside claims.
+    pub undecided: Vec<String>,
+}
+
+/// Proves what there is to prove about a policy.
+pub fn prove(policy: &Policy) -> Proof {
+    let (labels, late_labels) = (Labels::of(&[policy], Late::Never), Labels::of(&[policy], Late::ByRules));
+    let composed = Composed::of(&labels, 0, policy);
+    let late_composed = Composed::of(&late_labels, 0, policy);
+    let (composed, late_composed) = match (composed, late_composed) {
+        (Ok(composed), Ok(late)) => (composed, late),
+        (Err(error), _) | (_, Err(error)) => {
+            let (findings, claims, left_out) = (Vec::new(), Vec::new(), Vec::new());
+            return Proof { findings, claims, components: 0, left_out, undecided: vec![error.to_string()] };
+        }
+    };
+    let late = late_labels.has_late().then(|| Asked::new(&late_labels, &late_composed));
+    let both = Both { plain: Asked::new(&labels, &composed), late };
+    let mut proving = Proving {
+        policy,
+        both: &both,
+        composed: &composed,
+        names: names(policy, &labels),
+        findings: Vec::new(),
+        undecided: Vec::new(),
+    };
+    let dead = proving.dead();
+    proving.cycles(&dead);
+    proving.dead_tools(&dead);
+    let dead: BTreeSet<Label> =
+        dead.iter().flat_map(|it| proving.calls(&it.named).iter().collect::<Vec<_>>()).collect();
+    proving.unreachable_approvals(&dead);
+    proving.redundant(&dead);
+    proving.lost(&dead);
+    proving.stuck(&dead);
+    let Proving { mut findings, mut undecided, .. } = proving;
+    for tool in &composed.cut {
+        undecided.push(format!("`{tool}` can be seen in more ways than can be looked at"));
+    }
+    let claims = decide(policy, &both);
+    findings.sort_by_key(|finding| finding.rules.first().copied());
+    let components = composed.components();
+    Proof { findings, components, undecided, claims, left_out: composed.left_out.clone() }
+}
+
+/// A name as some rules see it.
+#[derive(Clone, Debug)]
+struct Named {
+    name: Arc<str>,
+    /// The ways it is called.
+    ways: Vec<usize>,
+    /// The rules that see it so.
+    by: BTreeSet<RuleId>,
+}
+
+/// The names that rules speak of, each once for all rules that mean the same by it.
+fn names(policy: &Policy, labels: &Labels<'_>) -> Vec<Named> {
+    let mut names: BTreeMap<(Arc<str>, Option<RuleId>), Vec<usize>> = BTreeMap::new();
+    let mut add = |name: &Arc<str>, rule: Option<RuleId>, way: usize| {
+        let ways = names.entry((name.clone(), rule)).or_default();
+        if ways.last() != Some(&way) {
+            ways.push(way);
+        }
+    };
+    let named: BTreeSet<&str> =
+        policy.clauses().iter().flat_map(|clause| &clause.tools).map(String::as_str).collect();
+    let staged: BTreeSet<String> = policy
+        .workflows()
+        .iter()
+        .flat_map(|workflow| &workflow.stages)
+        .flat_map(|stage| stage.tools.iter().flatten().filter_map(ToolGlob::exact))
+        .collect();
+    for (index, way) in labels.ways() {
+        labels.view(0, index).iter().for_each(|watch| add(&watch.name, Some(watch.rule), index));
+        if !way.is_further && (named.contains(&*way.tool) || staged.contains(&*way.tool)) {
+            add(&way.tool, None, index);
+        }
+    }
+    let mut unique: BTreeMap<(Arc<str>, Vec<usize>), BTreeSet<RuleId>> = BTreeMap::new();
+    for ((name, rule), ways) in names {
+        unique.entry((name, ways)).or_default().extend(rule);
+    }
+    unique.into_iter().map(|((name, ways), by)| Named { name, ways, by }).collect()
+}
+
+struct Proving<'a, 'b, 'p> {
+    policy: &'a Policy,
+    both: &'a Both<'b, 'p>,
+    /// Calls one after another.
+    composed: &'a Composed,
+    names: Vec<Named>,
+    findings: Vec<Finding>,
+    undecided: Vec<String>,
+}
+
+impl<'b, 'p> Proving<'_, 'b, 'p> {
+    fn calls(&self, named: &Named) -> LabelSet {
+        calls_in(&self.both.plain, named)
+    }
+
+    /// `circular`: requirements that wait for each other.
+    fn cycles(&mut self, dead: &[Dead]) {
+        for cycle in self.composed.system.cycles() {
+            let rules = self.rules(cycle.waits.iter().map(|(_, rule)| *rule));
+            let labels: LabelSet = cycle.labels.iter().copied().collect();
+            let is_on_it = |dead: &&Dead| self.calls(&dead.named).iter().any(|label| labels.contains(label));
+            let names: BTreeSet<Arc<str>> =
+                dead.iter().filter(is_on_it).map(|dead| dead.named.name.clone()).collect();
+            let names: Vec<Arc<str>> = names.into_iter().collect();
+            // What holds of results alone is no rule of anybody's.
+            if rules.is_empty() || names.is_empty() {
+                continue;
+            }
+            let listed = listed(&names);
+            let message = match names.len() {
+                1 => format!("{listed} waits for itself, so it can never be called"),
+                _ => format!("{listed} wait for each other in a circle, so none of them can ever be called"),
+            };
+            let remedy = "take one of these rules out, or let one of them wait for something else";
+            self.find(Found { rules, tools: names, ..Found::error("circular", message, remedy) });
+        }
+    }
+
+    /// The names that no session can ever call.
+    fn dead(&mut self) -> Vec<Dead> {
+        let answers: BTreeMap<Label, Answer> = self.both.plain.prover.all_can_call().into_iter().collect();
+        let mut dead = Vec::new();
+        for named in self.names.clone() {
+            let labels = self.calls(&named);
+            let mut reasons: BTreeSet<FormId> = BTreeSet::new();
+            let mut is_dead = !labels.is_empty() && self.composed.cut.is_empty();
+            for label in labels.iter() {
+                match answers.get(&label) {
+                    Some(Answer::No(reason)) => reasons.extend(&reason.rules),
+                    Some(Answer::Undecided(_)) => {
+                        is_dead = false;
+                        self.undecided.push(format!("whether `{}` can be called", named.name));
+                        break;
+                    }
+                    Some(Answer::Yes(_)) | None => {
+                        is_dead = false;
+                        break;
+                    }
+                }
+            }
+            if let (true, Some(late)) = (is_dead, &self.both.late)
+                && !late.prover.can_call(&calls_in(late, &named)).is_no()
+            {
+                is_dead = false;
+                self.undecided.push(format!("whether `{}` can be called when results come late", named.name));
+            }
+            if is_dead {
+                dead.push(Dead { named, reasons });
+            }
+        }
+        dead
+    }
+
+    /// `dead-tool`: a name that rules speak of and no session can ever call.
+    fn dead_tools(&mut self, dead: &[Dead]) {
+        for Dead { named, reasons } in dead {
+            let (name, labels) = (&named.name, self.calls(named));
+            let rules = self.rules_about(named, reasons);
+            // What the author blocks in so many words is no news, and neither is a circle that was told.
+            let blocked: BTreeSet<Label> = reasons
+                .iter()
+                .filter_map(|form| match self.composed.system.rules().get(form.0) {
+                    Some(Form::Block(blocked)) => Some(blocked),
+                    _ => None,
+                })
+                .flat_map(|blocked| blocked.iter().collect::<Vec<_>>())
+                .collect();
+            let is_blocked = labels.iter().all(|label| blocked.contains(&label));
+            let is_circular =
+                |found: &Finding| found.diagnostic.code == "circular" && found.tools.contains(name);
+            if is_blocked || rules.is_empty() || self.findings.iter().any(is_circular) {
+                continue;
+            }
+            let because = self.listed_rules(&rules);
+            let message = match rules.len() {
+                1 => format!("no session can ever call `{name}`: {because} rules it out"),
+                _ => format!("no session can ever call `{name}`: {because} together rule it out"),
+            };
+            let remedy = "take out or change one of these rules, or block it in so many words";
+            let tools = vec![name.clone()];
+            self.find(Found { rules, tools, ..Found::error("dead-tool", message, remedy) });
+        }
+    }
+
+    /// `unreachable-approval`: a human who will never be asked.
+    fn unreachable_approvals(&mut self, dead: &BTreeSet<Label>) {
+        for (rule, labels) in &self.composed.human {
+            let names = match self.names_of_rule(*rule) {
+                names if names.is_empty() => self.names_of_labels(labels),
+                names => names,
+            };
+            if names.is_empty() || labels.is_empty() || !labels.iter().all(|label| dead.contains(&label)) {
+                continue;
+            }
+            let message =
+                format!("nobody will ever be asked about {}: it can never be called", listed(&names));
+            let remedy = "take the rule out, or open the way to the tool";
+            let found = Found::warning("unreachable-approval", message, remedy);
+            self.find(Found { rules: vec![*rule], tools: names, ..found });
+        }
+    }
+
+    /// `redundant` and `unreachable-limit`: rules that change no verdict in any session.
+    fn redundant(&mut self, dead: &BTreeSet<Label>) {
+        let mut forms: BTreeMap<RuleId, usize> = BTreeMap::new();
+        for rule in self.composed.rules.iter().flatten() {
+            *forms.entry(*rule).or_default() += 1;
+        }
+        for (number, answer) in self.both.plain.prover.all_can_matter().into_iter().enumerate() {
+            let form = FormId(number);
+            let Some(rule) = self.composed.rule(form) else { continue };
+            // What is not known to the letter may refuse more than is seen here.
+            if !self.composed.is_exact(rule) || forms.get(&rule) != Some(&1) || !self.composed.cut.is_empty()
+            {
+                continue;
+            }
+            let Some(head) = self.policy.rule(rule) else { continue };
+            let reason = match answer {
+                Answer::Yes(_) => continue,
+                Answer::Undecided(_) => {
+                    self.undecided.push(format!("whether `{}` ever changes a verdict", head.name));
+                    continue;
+                }
+                Answer::No(reason) => reason,
+            };
+            let matters_late = |late: &Asked<'b, 'p>| {
+                let strict = late.composed.system.rules().get(number).map(|form| late.composed.strict(form));
+                strict.is_none_or(|strict| !late.prover.can_violate_instead(&strict, form).is_no())
+            };
+            let own = self.composed.system.rules().get(number);
+            let is_entangled = own.is_some_and(|own| is_entangled(own, &self.composed.system));
+            if is_entangled || self.both.late.as_ref().is_some_and(matters_late) {
+                self.undecided.push(format!("whether `{}` matters when results come late", head.name));
+                continue;
+            }
+            let others: Vec<RuleId> = self.rules(reason.rules.iter().copied().filter(|it| *it != form));
+            let names = self.names_of_rule(rule);
+            // A tool that can never be called is told as such; that its rules are idle follows.
+            let restricted = restricted(self.composed.system.rules().get(number));
+            if restricted.is_some_and(|labels| labels.iter().any(|label| dead.contains(&label))) {
+                continue;
+            }
+            let is_limit = matches!(
+                self.composed.system.rules().get(number),
+                Some(Form::Limit { .. } | Form::LimitPer { .. })
+            );
+            let name = &head.name;
+            let by = match others.as_slice() {
+                [] => String::new(),
+                others => {
+                    let says = if others.len() == 1 { "says" } else { "say" };
+                    format!(": {} already {says} so", self.listed_rules(others))
+                }
+            };
+            let (code, message) = if is_limit {
+                ("unreachable-limit", format!("`{name}` can never be reached{by}"))
+            } else {
+                ("redundant", format!("`{name}` changes no verdict in any session{by}"))
+            };
+            let rules = std::iter::once(rule).chain(others).collect();
+            let remedy = "take the rule out, or say what it is meant to add";
+            self.find(Found { rules, tools: names, ..Found::warning(code, message, remedy) });
+        }
+    }
+
+    /// `trap` and `exhausted`: sessions after which something that was possible never is again.
+    fn lost(&mut self, dead: &BTreeSet<Label>) {
+        let names = self.living(dead);
+        let goals: Vec<LabelSet> = names.iter().map(|named| self.calls(named)).collect();
+        let answers = self.both.plain.prover.all_can_lose(&goals);
+        for ((named, goal), answer) in names.iter().zip(&goals).zip(answers) {
+            let name = &named.name;
+            let trace = match answer {
+                Answer::No(_) => continue,
+                Answer::Undecided(_) => {
+                    self.undecided.push(format!("whether `{name}` stays possible"));
+                    continue;
+                }
+                Answer::Yes(trace) => trace,
+            };
+            // That nothing opens it again has to hold for late results, too.
+            if let Some(late) = &self.both.late
+                && !self.both.stays_closed(&trace, &calls_in(late, named))
+            {
+                self.undecided.push(format!("whether `{name}` stays possible when results come late"));
+                continue;
+            }
+            let refusing = refusing_after(&self.composed.system, &trace, goal);
+            let rules = self.rules_about(named, &refusing);
+            let is_own = |form: &FormId| match self.composed.system.rules().get(form.0) {
+                Some(Form::Limit { spend, .. }) => goal.iter().any(|label| spend.contains(label)),
+                _ => false,
+            };
+            // That a limit ends what it limits is what it is there for.
+            if refusing.iter().any(is_own) || rules.is_empty() {
+                continue;
+            }
+            let is_limit = |form: &FormId| {
+                let form = self.composed.system.rules().get(form.0);
+                matches!(form, Some(Form::Limit { .. } | Form::LimitPer { .. }))
+            };
+            let because = self.listed_rules(&rules);
+            let found = if refusing.iter().any(is_limit) {
+                let message = format!(
+                    "a session can use up what `{name}` needs: then {because} keeps it closed for good"
+                );
+                Found::note("exhausted", message, "raise the limit, if that is not meant")
+            } else {
+                let message = format!(
+                    "a session can get where `{name}` is never possible again: {because} keeps it closed"
+                );
+                Found::warning("trap", message, "open a way back, or forbid the way in")
+            };
+            let trace = self.composed.played(&trace);
+            self.find(Found { rules, tools: vec![name.clone()], trace, ..found });
+        }
+    }
+
+    /// `stuck`: sessions after which nothing that rules speak of can be called any more.
+    fn stuck(&mut self, dead: &BTreeSet<Label>) {
+        let living = self.living(dead);
+        if living.is_empty() {
+            return;
+        }
+        let calls =
+            |names: &[Named]| names.iter().flat_map(|it| self.calls(it).iter().collect::<Vec<_>>()).collect();
+        let all: LabelSet = calls(&self.names);
+        let trace = match self.both.plain.prover.can_get_stuck(&all) {
+            // Beside rules under which late results matter, nobody knows.
+            Answer::Yes(_) if self.both.late.is_some() => return,
+            Answer::Yes(trace) if !trace.is_empty() => trace,
+            Answer::Yes(_) | Answer::No(_) => return,
+            Answer::Undecided(_) => {
+                self.undecided.push("whether a session can get stuck".to_owned());
+                return;
+            }
+        };
+        let goal: LabelSet = calls(&living);
+        let refusing = refusing_after(&self.composed.system, &trace, &goal);
+        let rules = self.rules(refusing);
+        let message = format!(
+            "a session can get where nothing that the rules speak of can be called any more: {}",
+            self.listed_rules(&rules)
+        );
+        let remedy = "raise a limit or open a way back, if sessions are meant to go on";
+        let trace = self.composed.played(&trace);
+        let tools = living.into_iter().map(|named| named.name).collect();
+        self.find(Found { rules, tools, trace, ..Found::note("stuck", message, remedy) });
+    }
+
+    /// The names that some session can call.
+    fn living(&self, dead: &BTreeSet<Label>) -> Vec<Named> {
+        let lives = |named: &&Named| self.calls(named).iter().any(|label| !dead.contains(&label));
+        self.names.iter().filter(lives).cloned().collect()
+    }
+
+    fn rules(&self, forms: impl IntoIterator<Item = FormId>) -> Vec<RuleId> {
+        let mut rules: Vec<RuleId> = forms.into_iter().filter_map(|form| self.composed.rule(form)).collect();
+        rules.sort();
+        rules.dedup();
+        rules
+    }
+
+    /// The same, those first that know a name as it is meant, then those that close it.
+    fn rules_about(&self, named: &Named, forms: &BTreeSet<FormId>) -> Vec<RuleId> {
+        let goal = self.calls(named);
+        let closes = |form: &&FormId| {
+            let labels = restricted(self.composed.system.rules().get(form.0));
+            labels.is_none_or(|labels| goal.iter().any(|label| labels.contains(label)))
+        };
+        let closing: BTreeSet<RuleId> =
+            forms.iter().filter(closes).filter_map(|form| self.composed.rule(*form)).collect();
+        let mut rules = self.rules(forms.iter().copied());
+        rules.sort_by_key(|rule| (!named.by.contains(rule), !closing.contains(rule)));
+        rules
+    }
+
+    fn names_of_labels(&self, labels: &LabelSet) -> Vec<Arc<str>> {
+        let deed = |label: Label| self.composed.act(label).map(|act| act.way.deed());
+        let names: BTreeSet<Arc<str>> = labels.iter().filter_map(deed).collect();
+        names.into_iter().collect()
+    }
+
+    /// The names that a rule restricts.
+    fn names_of_rule(&self, rule: RuleId) -> Vec<Arc<str>> {
+        if let Some(clause) = self.policy.clause(rule) {
+            return clause.tools.iter().map(|tool| Arc::from(tool.as_str())).collect();
+        }
+        let Some(net) = self.policy.net(rule) else { return Vec::new() };
+        match &net.statement {
+            Statement::Sequence { dependent, .. } => vec![Arc::from(dependent.as_str())],
+            Statement::Approval { tool } | Statement::Block { tool } | Statement::Limit { tool, .. } => {
+                vec![Arc::from(tool.as_str())]
+            }
+            Statement::Net(_) => net.net.names(),
+        }
+    }
+
+    fn listed_rules(&self, rules: &[RuleId]) -> String {
+        let words = |rule: &Rule| format!("`{}` ({}:{})", rule.name, rule.place.file, rule.place.line);
+        let names: Vec<String> = rules.iter().filter_map(|rule| self.policy.rule(*rule)).map(words).collect();
+        names.join(", ")
+    }
+
+    fn find(&mut self, found: Found) {
+        let Some(rule) = found.rules.first().and_then(|rule| self.policy.rule(*rule)) else { return };
+        let diagnostic = Diagnostic {
+            code: found.code,
+            severity: found.severity,
+            message: found.message.clone(),
+            source: rule.source.clone(),
+            span: rule.span,
+            label: String::new(),
+            remedy: Some(found.remedy.to_owned()),
+        };
+        let Found { rules, tools, trace, .. } = found;
+        self.findings.push(Finding { diagnostic, rules, tools, trace });
+    }
+}
+
+/// The rules that refuse all ways of a goal after a session, and all ways of what those rules wait for.
+fn refusing_after(system: &System, trace: &Trace, goal: &LabelSet) -> BTreeSet<FormId> {
+    let Ok(state) = system.replay(trace) else { return BTreeSet::new() };
+    let mut refusing: BTreeSet<FormId> = BTreeSet::new();
+    let mut wanted: Vec<Label> = goal.iter().collect();
+    let mut seen: BTreeSet<Label> = goal.iter().collect();
+    while let Some(label) = wanted.pop() {
+        for form in system.step(&state, label).err().into_iter().flatten() {
+            refusing.insert(form);
+            let waits_for = match system.rules().get(form.0) {
+                Some(Form::Require { before, .. }) => before,
+                Some(Form::Since { needs, .. }) => needs,
+                Some(Form::LimitPer { refill, .. }) => refill,
+                _ => continue,
+            };
+            wanted.extend(waits_for.iter().filter(|label| seen.insert(*label)));
+        }
+    }
+    refusing
+}
+
+/// A name that no session can call, and why.
+struct Dead {
+    named: Named,
+    reasons: BTreeSet<FormId>,
+}
+
+fn calls_in(asked: &Asked<'_, '_>, named: &Named) -> LabelSet {
+    asked.labels.calls(named.ways.iter().copied())
+}
+
+/// What a form may refuse; none where that depends on its state.
+fn restricted(form: Option<&Form>) -> Option<&LabelSet> {
+    match form? {
+        Form::Require { then, .. } | Form::Never { then, .. } | Form::Since { then, .. } => Some(then),
+        Form::Block(labels) | Form::Limit { spend: labels, .. } | Form::LimitPer { spend: labels, .. } => {
+            Some(labels)
+        }
+        Form::Table(_) => None,
+    }
+}
+
+/// A finding on its way.
+struct Found {
+    code: &'static str,
+    severity: Severity,
+    message: String,
+    remedy: &'static str,
+    rules: Vec<RuleId>,
+    tools: Vec<Arc<str>>,
+    trace: Vec<Played>,
+}
+
+impl Found {
+    fn new(severity: Severity, code: &'static str, message: String, remedy: &'static str) -> Self {
+        Self { code, severity, message, remedy, rules: Vec::new(), tools: Vec::new(), trace: Vec::new() }
+    }
+
+    fn error(code: &'static str, message: String, remedy: &'static str) -> Self {
+        Self::new(Severity::Error, code, message, remedy)
+    }
+
+    fn warning(code: &'static str, message: String, remedy: &'static str) -> Self {
+        Self::new(Severity::Warning, code, message, remedy)
+    }
+
+    fn note(code: &'static str, message: String, remedy: &'static str) -> Self {
+        Self::new(Severity::Note, code, message, remedy)
+    }
+}
+
+fn listed(names: &[Arc<str>]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    match quoted.as_slice() {
+        [before @ .., last] if !before.is_empty() => format!("{} and {last}", before.join(", ")),
+        all => all.join(", "),
+    }
+}
