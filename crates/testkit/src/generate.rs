@@ -4,6 +4,7 @@
 //! they are used twice, settled twice and settled unasked. What a policy's author is warned about
 //! (a rule about a name and itself, the same rule twice) is left out: it has no meaning worth comparing.
 
+pub mod proofs;
 pub mod workflows;
 
 use proptest::{

@@ -11,6 +11,7 @@ pub mod conformance;
 mod doors;
 pub mod generate;
 mod model;
+pub mod oracle;
 mod page;
 mod runner;
 pub mod survey;

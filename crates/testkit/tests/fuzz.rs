@@ -12,7 +12,7 @@ use lockgate::{
         sensitive::{Detectors, Mask, Suspicion, suspicious},
     },
     petri::{Limits, explore, from_pnml, to_pnml},
-    policy::{Diagnostic, Match, Pattern, lint, render, rules, workflow::Sight},
+    policy::{Diagnostic, Draft, Match, Pattern, accept, lint, render, rules, workflow::Sight},
 };
 use lockgate_cli::{Clock, ServeOptions, protocol, serve};
 use serde_json::Value;
@@ -63,16 +63,60 @@ fn check_diagnostics(text: &str, diagnostics: &[Diagnostic]) {
     );
 }
 
+/// What is read as a claim or an example is printed, and read again as the same.
+fn check_claims(draft: &Draft) {
+    for claim in &draft.claims {
+        let (again, diagnostics) = rules::parse(&Source::new("again.rules", format!("claim {}", claim.says)));
+        // A name in YAML may have what starts a comment on a line.
+        if !claim.says.names().iter().any(|name| name.contains('#')) {
+            assert!(again.claims.iter().any(|it| it.says == claim.says), "{claim:?}: {diagnostics:?}");
+        }
+    }
+    for example in &draft.examples {
+        let (again, diagnostics) = rules::parse(&Source::new("again.rules", format!("example: {example}")));
+        if !example.steps.iter().any(|step| step.call.contains('#')) {
+            let same =
+                again.examples.iter().any(|it| it.steps == example.steps && it.verdict == example.verdict);
+            assert!(same, "{example:?}: {diagnostics:?}");
+        }
+    }
+}
+
+/// A policy is read or told what is wrong, what it claims is within its text, and acceptances point into it.
+fn check_policy(name: &str, text: &str) -> Option<Policy> {
+    let source = Source::new(name, text);
+    let (policy, diagnostics) = Policy::read(std::slice::from_ref(&source));
+    check_diagnostics(text, &diagnostics);
+    assert!(policy.is_some() || !diagnostics.is_empty(), "no policy and no mistake: {text:?}");
+    let policy = policy?;
+    let (kept, accepted) = accept(diagnostics, &[source]);
+    check_diagnostics(text, &kept);
+    assert!(accepted.iter().all(|it| !it.reason.is_empty()), "{text:?}");
+    let spans = policy.claims().iter().map(|it| it.span).chain(policy.examples().iter().map(|it| it.span));
+    for span in spans {
+        assert!(text.get(span.start..span.end).is_some_and(|it| !it.is_empty()), "{span:?} in {text:?}");
+    }
+    let mut draft = rules::parse(&Source::new("none.rules", "")).0;
+    draft.claims = policy.claims().to_vec();
+    draft.examples = policy.examples().to_vec();
+    check_claims(&draft);
+    Some(policy)
+}
+
 #[test]
 fn any_rules_are_read() {
     let wholes = pieces(concat!(
         "require a before b\n¦require human-approval before b\n¦block a\n¦limit a to 3 per session\n¦",
         "limit b.c to 9223372036854775808 per a\n¦map bash.command cp as a\n¦",
-        "map bash.command /^rm\\s#/i as b\n¦map bash running git push as a\n¦script bash.x\n¦observe block c\n¦mode observe\n¦\n¦# why\n",
+        "map bash.command /^rm\\s#/i as b\n¦map bash running git push as a\n¦script bash.x\n¦observe block c\n¦mode observe\n¦\n¦# why\n¦",
+        "claim never a before b\n¦claim never a without b since c\n¦claim never a after a\n¦claim at most 3 a per session\n¦",
+        "claim never a and b in one session\n¦claim a stays possible\n¦claim human before a\n¦",
+        "example: a ok, b failed granted, c -> ask\n¦example: a -> block # accept redundant: why\n",
     ));
     let scraps = pieces(concat!(
         "require¦human-approval¦before¦block¦limit¦to¦per¦session¦map¦as¦running¦script¦observe¦mode¦b.c¦",
-        "9223372036854775809¦0¦/¦(¦)¦[¦#¦\\¦+¦{2}¦\u{feff}¦\u{1b}[31m¦\u{2028}¦字¦ ¦\n¦\r\n¦.¦",
+        "claim¦never¦without¦since¦after¦and¦in one session¦at most¦possible¦impossible¦stays¦human¦example:¦ok¦failed¦granted¦",
+        "refused¦->¦,¦allow¦# accept unused-map: x¦9223372036854775809¦0¦/¦(¦)¦[¦#¦\\¦+¦{2}¦\u{feff}¦\u{1b}[31m¦\u{2028}¦字¦ ¦\n¦\r\n¦.¦",
     ));
     check!().with_max_len(BYTES_MAX).for_each(|bytes: &[u8]| {
         let text = text(&wholes, &scraps, bytes);
@@ -84,10 +128,24 @@ fn any_rules_are_read() {
         for span in spans {
             assert!(text.get(span.start..span.end).is_some(), "{span:?} in {text:?}");
         }
-        let (policy, diagnostics) = Policy::read(&[source]);
-        assert!(policy.is_some() || !diagnostics.is_empty(), "no policy and no mistake: {text:?}");
+        check_policy("any.rules", &text);
     });
 }
+
+/// Claims and examples as every file in YAML lists them.
+const CLAIMS: &str = r##"
+claims: # accept idle: no
+  - never read before x # accept misspelt: no
+  - "never x without\x20y since z"
+  - 'at most 3 read per session'
+  - >-
+    x stays
+    possible
+examples: ["x ok, y failed granted, z -> ask", z -> block]
+"##;
+
+/// What may be put into them.
+const CLAIM_SCRAPS: &str = "¦claims¦examples¦never¦before¦without¦possible¦at most¦since¦->¦ok¦ok failed¦refused¦allow¦# accept x: y¦ #¦|\n";
 
 /// A net with a bit of everything.
 const NET: &str = "\
@@ -116,16 +174,19 @@ fn any_net_file_is_read() {
         "places¦transitions¦tools¦deferred¦marking¦a¦x¦: ¦  ¦- ¦[¦]¦{¦}¦\"¦'¦,¦&x ¦*x ¦<<: ¦!t ¦|\n¦",
         ">\n¦\n¦---\n¦#¦\t¦é¦18446744073709551616¦-1¦1e9¦null¦true¦? ¦",
     ));
+    let scraps = [scraps, pieces(CLAIM_SCRAPS)].concat();
+    let whole = format!("{NET}{CLAIMS}");
+    assert!(
+        check_policy("whole.yaml", &whole).is_some_and(|it| it.claims().len() + it.examples().len() == 6)
+    );
     check!().with_max_len(BYTES_MAX).for_each(|bytes: &[u8]| {
-        let mut text = NET.to_owned();
+        let mut text = whole.clone();
         // Few edits: after many, every file is refused in its first lines.
         for bytes in bytes.chunks(3).take(8) {
             edit(&mut text, &scraps, &mut bytes.iter().copied());
         }
         for name in ["any.yaml", "any.json"] {
-            let (policy, diagnostics) = Policy::read(&[Source::new(name, text.as_str())]);
-            check_diagnostics(&text, &diagnostics);
-            assert!(policy.is_some() || !diagnostics.is_empty(), "no policy and no mistake: {text:?}");
+            check_policy(name, &text);
         }
     });
 }
@@ -210,24 +271,72 @@ fn any_when_then_file_is_read_and_what_is_read_can_be_asked() {
         "&x ¦*x ¦<<: *x¦!t ¦|\n¦>\n¦\n¦---\n¦#¦\t¦é¦18446744073709551616¦-1¦0¦1e9¦0.0000001¦null¦true¦no¦~¦? ¦!¦*¦(¦)¦",
         "\\¦(?<=¦{1,999}¦24:00¦Mon-¦$¦\u{feff}¦",
     ));
-    let (whole, diagnostics) = Policy::read(&[Source::new("whole.yaml", WHEN_THEN)]);
-    assert!(whole.is_some(), "{diagnostics:?}");
+    let scraps = [scraps, pieces(CLAIM_SCRAPS)].concat();
+    let whole = format!("{WHEN_THEN}{CLAIMS}");
+    assert!(
+        check_policy("whole.yaml", &whole).is_some_and(|it| it.claims().len() + it.examples().len() == 6)
+    );
     let inputs =
         [serde_json::json!({}), serde_json::json!({"path": "/etc/a@b.com", "a": {"b": [{"c": 1e308}]}})];
     check!().with_max_len(BYTES_MAX).for_each(|bytes: &[u8]| {
-        let mut text = WHEN_THEN.to_owned();
+        let mut text = whole.clone();
         for bytes in bytes.chunks(3).take(4) {
             edit(&mut text, &scraps, &mut bytes.iter().copied());
         }
-        let (policy, diagnostics) = Policy::read(&[Source::new("any.yaml", text.as_str())]);
-        check_diagnostics(&text, &diagnostics);
-        assert!(policy.is_some() || !diagnostics.is_empty(), "no policy and no mistake: {text:?}");
-        let Some(policy) = policy else { return };
+        let Some(policy) = check_policy("any.yaml", &text) else { return };
         let gate = Gate::new(policy);
         for (number, tool) in ["read", "trap", "send", "xx", ""].into_iter().enumerate() {
             let mut call = Call::new(number.to_string(), tool);
             call.input = inputs[number % 2].as_object().cloned().unwrap();
             call.about.sender = Some("bot-1".into());
+            let verdict = gate.call(&call);
+            // A judgement that panics is a refusal by this name.
+            assert!(
+                verdict.obstacles.iter().all(|obstacle| obstacle.name != "lockgate"),
+                "{verdict:?}: {text}"
+            );
+        }
+    });
+}
+
+/// A ruleset with a bit of everything.
+const RULESET: &str = r#"apiVersion: edictum/v1
+kind: Ruleset
+metadata: {name: r, description: d}
+defaults: {mode: enforce}
+tools: {read: {side_effect: read}, send: {side_effect: irreversible}}
+rules:
+  - id: keys
+    type: pre
+    locked: true
+    tool: read
+    when: {all: [{args.path: {matches_any: ['\.pem$', '^/etc']}}, {not: {principal.role: {in: [admin]}}}]}
+    then: {action: ask, message: 'may {args.path} be read?', timeout: 60, timeout_action: block}
+  - {id: out, type: post, tool: '*', when: {output.text: {matches: 'A[0-9]+'}}, then: {action: redact, message: m}}
+  - {id: few, type: session, limits: {max_tool_calls: 9, max_calls_per_tool: {send: 2}}, then: {action: block, message: m}}
+  - {id: box, type: sandbox, tools: [read, send], within: [/desk], not_within: [/desk/x], message: m}
+"#;
+
+#[test]
+fn any_ruleset_is_read_and_what_is_read_can_be_asked() {
+    let scraps = pieces(concat!(
+        "rules¦id¦type¦pre¦post¦session¦sandbox¦tool¦when¦then¦action¦block¦ask¦redact¦args.path¦all¦any¦not¦matches¦equals¦: ¦",
+        "  ¦- ¦[¦]¦{¦}¦\"¦'¦,¦\\¦(¦)¦&x ¦*x ¦<<: *x¦|\n¦>\n¦\n¦---\n¦#¦\t¦é¦0¦-1¦1e9¦*¦~¦null¦yes¦true¦observe_alongside: true\n¦",
+    ));
+    let scraps = [scraps, pieces(CLAIM_SCRAPS)].concat();
+    let whole = format!("{RULESET}{CLAIMS}");
+    assert!(
+        check_policy("whole.yaml", &whole).is_some_and(|it| it.claims().len() + it.examples().len() == 6)
+    );
+    check!().with_max_len(BYTES_MAX).for_each(|bytes: &[u8]| {
+        let mut text = whole.clone();
+        for bytes in bytes.chunks(3).take(4) {
+            edit(&mut text, &scraps, &mut bytes.iter().copied());
+        }
+        let Some(policy) = check_policy("any.yaml", &text) else { return };
+        let gate = Gate::new(policy);
+        for (number, tool) in ["read", "send", ""].into_iter().enumerate() {
+            let call = Call::new(number.to_string(), tool).with("path", "/etc/a.pem");
             let verdict = gate.call(&call);
             // A judgement that panics is a refusal by this name.
             assert!(
@@ -268,17 +377,17 @@ fn any_workflow_is_read_and_what_is_read_can_be_asked() {
         "stages¦id¦entry¦exit¦tools¦checks¦terminal: true¦condition¦approval¦file_read¦exec¦stage_complete¦read¦build¦(¦)¦: ¦",
         "  ¦- ¦[¦]¦{¦}¦\"¦'¦,¦\\¦\\x¦\\u12¦\\101¦exit_code=¦=256¦&x ¦*x ¦<<: *x¦|\n¦>\n¦\n¦---\n¦#¦\t¦é¦$x¦`¦;¦*¦~¦null¦no¦",
     ));
-    let (whole, diagnostics) = Policy::read(&[Source::new("whole.yaml", WORKFLOW)]);
-    assert!(whole.is_some(), "{diagnostics:?}");
+    let scraps = [scraps, pieces(CLAIM_SCRAPS)].concat();
+    let whole = format!("{WORKFLOW}{CLAIMS}");
+    assert!(
+        check_policy("whole.yaml", &whole).is_some_and(|it| it.claims().len() + it.examples().len() == 6)
+    );
     check!().with_max_len(BYTES_MAX).for_each(|bytes: &[u8]| {
-        let mut text = WORKFLOW.to_owned();
+        let mut text = whole.clone();
         for bytes in bytes.chunks(3).take(4) {
             edit(&mut text, &scraps, &mut bytes.iter().copied());
         }
-        let (policy, diagnostics) = Policy::read(&[Source::new("any.yaml", text.as_str())]);
-        check_diagnostics(&text, &diagnostics);
-        assert!(policy.is_some() || !diagnostics.is_empty(), "no policy and no mistake: {text:?}");
-        let Some(policy) = policy else { return };
+        let Some(policy) = check_policy("any.yaml", &text) else { return };
         let gate = Gate::new(policy);
         for (number, tool) in ["Read", "mcp__ci", "Edit", "Bash", ""].into_iter().enumerate() {
             let call =
