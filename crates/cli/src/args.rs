@@ -28,6 +28,7 @@ impl Arguments {
             Command::Gate(_) | Command::Graph(_) | Command::Completions(_) => true,
             Command::Demo
             | Command::Verify(_)
+            | Command::Diff(_)
             | Command::Check(_)
             | Command::Explain(_)
             | Command::Status(_)
@@ -52,15 +53,18 @@ pub(crate) enum Command {
     Demo,
     /// Look at a policy: its rules, their states, and what is wrong
     #[command(after_help = VERIFY_EXAMPLES)]
-    Verify(PolicyArguments),
+    Verify(VerifyArguments),
+    /// Compare two policies: the shortest sessions that tell them apart
+    #[command(after_help = DIFF_EXAMPLES)]
+    Diff(DiffArguments),
     /// Judge one call
     #[command(after_help = CHECK_EXAMPLES)]
     Check(CheckArguments),
     /// Judge calls from stdin: one JSON object a line in, one a line out
     #[command(after_help = GATE_EXAMPLES)]
     Gate(GateArguments),
-    /// Play calls and say why each verdict, rule by rule
-    #[command(after_help = EXPLAIN_EXAMPLES)]
+    /// Play calls and say why each verdict, rule by rule; or say what a finding means
+    #[command(after_help = EXPLAIN_EXAMPLES, override_usage = EXPLAIN_USAGE)]
     Explain(ExplainArguments),
     /// Where a session stands: its stages, and what is open and closed
     #[command(after_help = STATUS_EXAMPLES)]
@@ -85,8 +89,17 @@ const VERIFY_EXAMPLES: &str = "\
 Examples:
   lockgate verify ops.rules
   lockgate verify policies/ --json | jq '.findings[].message'
+  lockgate verify ops.rules --watch   again after every change, until Ctrl-C
+  lockgate verify ops.rules --tools tools.json    is every name a tool's?
 
 Exit 0: no errors, 1: an error, 2: a file could not be read.";
+
+const DIFF_EXAMPLES: &str = "\
+Examples:
+  lockgate diff old.rules new.rules
+  lockgate diff main/policies policies --json | jq '.changes[].kind'
+
+Exit 0: no session tells them apart, 1: some does, 2: could not tell.";
 
 const CHECK_EXAMPLES: &str = "\
 Examples:
@@ -97,9 +110,14 @@ Examples:
 
 Exit 0: allowed, 1: blocked or a human is wanted, 2: could not tell.";
 
+const EXPLAIN_USAGE: &str = "\
+lockgate explain [OPTIONS] <POLICY>... <CALLS>
+       lockgate explain [OPTIONS] <CODE>";
+
 const EXPLAIN_EXAMPLES: &str = "\
 Examples:
   lockgate explain ops.rules calls.jsonl
+  lockgate explain dead-tool          what this finding of `lockgate verify` means
   echo '{\"tool\": \"deploy\"}' | lockgate explain ops.rules -
 
 A line is one of `lockgate gate`, or a call by itself, which succeeds unless it
@@ -121,7 +139,13 @@ const GRAPH_EXAMPLES: &str = "\
 Examples:
   lockgate graph ops.rules --out ops.svg
   lockgate graph ops.rules --net limit-deploy-3 --format dot | dot -Tpng
-  lockgate graph ops.rules --out pictures/    one file for each net";
+  lockgate graph ops.rules --out pictures/    one file for each net
+  lockgate graph ops.rules --states --format mermaid
+  lockgate graph ops.rules --states --about deploy --out deploy.svg
+
+With --states, rules that have to do with each other are drawn together: each
+state says what is closed or what is left, each arrow what happens. What changes
+nothing is left out, and so are groups of more than 60 states.";
 
 const COMPLETIONS_EXAMPLES: &str = "\
 Example:
@@ -133,6 +157,22 @@ pub(crate) struct PolicyArguments {
     /// Policy files, or folders of them
     #[arg(required = true, value_name = "POLICY")]
     pub(crate) files: Vec<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct VerifyArguments {
+    #[command(flatten)]
+    pub(crate) policy: PolicyArguments,
+    /// Verify again whenever a file of the policy changes, until interrupted
+    #[arg(long)]
+    pub(crate) watch: bool,
+    /// With --watch: end after so many rounds; for scripts and tests
+    #[arg(long, value_name = "N", requires = "watch", hide = true, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) rounds: Option<u64>,
+    /// All tools there are, to find misspelt names: what an MCP server answers to `tools/list`, a JSON array of names,
+    /// or one name a line
+    #[arg(long, value_name = "FILE")]
+    pub(crate) tools: Option<PathBuf>,
 }
 
 /// Whether conditions of workflows may run programs.
@@ -147,6 +187,16 @@ pub(crate) struct ExecArguments {
 }
 
 const EXEC_SECONDS_MAX: u64 = 3600;
+
+#[derive(Debug, Args)]
+pub(crate) struct DiffArguments {
+    /// The policy as it was: a file, or a folder of them
+    #[arg(value_name = "OLD")]
+    pub(crate) old: PathBuf,
+    /// The policy as it is going to be
+    #[arg(value_name = "NEW")]
+    pub(crate) new: PathBuf,
+}
 
 #[derive(Debug, Args)]
 pub(crate) struct CheckArguments {
@@ -174,11 +224,10 @@ pub(crate) struct CheckArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct ExplainArguments {
-    #[command(flatten)]
-    pub(crate) policy: PolicyArguments,
-    /// The calls: a file with one a line, or - for stdin
-    #[arg(value_name = "CALLS")]
-    pub(crate) calls: PathBuf,
+    /// Policy files or folders, and last the calls: a file with one a line, or - for stdin. Or by itself the code of
+    /// a finding of the proof
+    #[arg(required = true, value_name = "POLICY… CALLS | CODE")]
+    pub(crate) files: Vec<PathBuf>,
     /// Show the rules that have no say, too
     #[arg(long)]
     pub(crate) all: bool,
@@ -219,6 +268,12 @@ pub(crate) struct GraphArguments {
     /// Draw only this net
     #[arg(long, value_name = "NAME")]
     pub(crate) net: Option<String>,
+    /// Draw what the rules do together, state by state, instead of their nets
+    #[arg(long, conflicts_with = "net")]
+    pub(crate) states: bool,
+    /// With --states: only the rules that have to do with this name
+    #[arg(long, value_name = "NAME", requires = "states")]
+    pub(crate) about: Option<String>,
     /// Write to this file, or into this folder one file for each net
     #[arg(long, value_name = "FILE|DIR")]
     pub(crate) out: Option<PathBuf>,

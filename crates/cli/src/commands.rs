@@ -3,12 +3,15 @@
 mod check;
 mod completions;
 mod demo;
+mod diff;
 mod explain;
 mod gate;
 mod graph;
 mod see;
+mod states;
 mod status;
 mod verify;
+mod watch;
 
 use std::{io::ErrorKind, path::Path, time::Duration};
 
@@ -24,11 +27,14 @@ pub(crate) fn run(arguments: &Arguments, console: &mut Console<'_>) -> u8 {
     let json = arguments.json;
     let ended = match &arguments.command {
         Command::Demo => demo::run(json, console),
+        Command::Verify(arguments) if arguments.watch => watch::run(arguments, json, console),
         Command::Verify(arguments) => verify::run(arguments, json, console),
+        Command::Diff(arguments) => diff::run(arguments, json, console),
         Command::Check(arguments) => check::run(arguments, json, console),
         Command::Explain(arguments) => explain::run(arguments, json, console),
         Command::See(arguments) => see::run(arguments, json, console),
         Command::Status(arguments) => status::run(arguments, json, console),
+        Command::Graph(arguments) if arguments.states => states::run(arguments, json, console),
         Command::Graph(arguments) => graph::run(arguments, json, console),
         Command::Completions(arguments) => completions::run(arguments, console),
         // It speaks nothing but JSON anyway.

@@ -1,8 +1,8 @@
 //! How the commands speak: data on `out`, talk on `err`, in colours that are stripped where nobody sees them.
 //!
 //! [`Console`] is handed to every command, so that tests can listen. Text that an agent or a policy chose goes
-//! through [`lockgate::call::visible`] before it reaches a terminal. There is no progress bar and no cursor movement: what is
-//! written reads the same in a file.
+//! through [`lockgate::call::visible`] before it reaches a terminal. There is no cursor movement: what is
+//! written reads the same in a file. What takes long says so elsewhere ([`crate::progress`]).
 
 use std::{fmt, io};
 

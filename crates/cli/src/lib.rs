@@ -7,9 +7,13 @@
 mod args;
 mod commands;
 mod console;
+mod pages;
+mod progress;
 pub mod protocol;
 mod report;
 mod serve;
+mod session_text;
+mod tool_list;
 
 use std::{
     io::{self, Write},
@@ -30,6 +34,7 @@ pub fn run() -> ExitCode {
     } else {
         Box::new(anstream::stdout().lock())
     };
-    let mut stderr = anstream::stderr().lock();
+    // Not locked: while something is proved, another thread says that it takes long.
+    let mut stderr = anstream::stderr();
     ExitCode::from(commands::run(&arguments, &mut Console { out: &mut stdout, err: &mut stderr }))
 }

@@ -67,6 +67,8 @@ fn exit_codes_say_yes_no_or_could_not_tell() {
         (vec!["verify", broken], "", 1),
         (vec!["verify", "--json", broken], "", 1),
         (vec!["verify", "nowhere.rules"], "", 2),
+        (vec!["verify", &ops, "--tools", "nowhere.json"], "", 2),
+        (vec!["verify", &ops, "--tools", broken], "", 2),
         (vec!["check", &ops, "--call", allowed], "", 0),
         (vec!["check", careful, "--call", asked], "", 1),
         (vec!["check", &ops, "--call", blocked], "", 1),
@@ -84,6 +86,8 @@ fn exit_codes_say_yes_no_or_could_not_tell() {
         (vec!["explain", &ops, "-"], "{}", 2),
         (vec!["explain", &ops, "nowhere.jsonl"], "", 2),
         (vec!["explain", &ops], "", 2),
+        (vec!["explain", "dead-tool"], "", 0),
+        (vec!["explain", "dead-tol"], "", 2),
         (vec!["graph", &ops], "", 0),
         (vec!["graph", &ops, "--net", "nothing"], "", 2),
         (vec!["graph", &ops, "--out", "x.png"], "", 2),
@@ -113,6 +117,7 @@ fn every_json_output_is_one_object_a_line() {
         vec!["verify", "--json", &ops],
         vec!["check", "--json", &ops, "--call", r#"{"tool": "a"}"#],
         vec!["explain", "--json", &ops, &calls],
+        vec!["explain", "--json", "dead-tool"],
         vec!["graph", "--json", &ops],
     ] {
         let text = out(&lockgate(&words, ""));
@@ -439,10 +444,30 @@ fn the_demo_reads_well() {
 }
 
 #[test]
+fn explain_prints_the_page_on_a_finding() {
+    let page = include_str!("../../../docs/findings/circular.md");
+    assert_eq!(out(&lockgate(&["explain", "circular"], "")), page);
+    let json: serde_json::Value =
+        serde_json::from_str(&out(&lockgate(&["explain", "circular", "--json"], ""))).unwrap();
+    assert_eq!(json, serde_json::json!({"code": "circular", "page": page}));
+    for (word, told) in [
+        ("circlar", "`circlar` is neither a file nor a finding; did you mean `circular`? there are"),
+        ("weather", "`weather` is neither a file nor a finding; there are pages on broken-claim, "),
+        ("-", "the calls are missing"),
+        (&example("ops.rules"), "the calls are missing"),
+    ] {
+        let output = lockgate(&["explain", word], "");
+        assert_eq!(output.status.code(), Some(2), "{word}");
+        assert!(err(&output).contains(told), "{}", err(&output));
+    }
+}
+
+#[test]
 fn help_shows_each_command_with_an_example() {
     for (command, first) in [
         ("demo", "Prove an example policy and play a session through it"),
         ("verify", "Look at a policy: its rules"),
+        ("diff", "Compare two policies"),
         ("check", "Judge one call"),
         ("gate", "Judge calls from stdin"),
         ("explain", "Play calls and say why each verdict"),
@@ -463,9 +488,11 @@ fn help_shows_each_command_with_an_example() {
     Commands:
       demo         Prove an example policy and play a session through it
       verify       Look at a policy: its rules, their states, and what is wrong
+      diff         Compare two policies: the shortest sessions that tell them apart
       check        Judge one call
       gate         Judge calls from stdin: one JSON object a line in, one a line out
-      explain      Play calls and say why each verdict, rule by rule
+      explain      Play calls and say why each verdict, rule by rule; or say what a
+                   finding means
       status       Where a session stands: its stages, and what is open and closed
       see          Show what the gate sees in a call
       graph        Draw the nets of a policy
@@ -628,7 +655,8 @@ fn without(folder: &Path, text: &str) -> String {
 fn verify_lists_when_then_rules_beside_nets() {
     let (folder, office, ops) = office("verify-when-then");
     let verified = lockgate(&["verify", &office, &ops], "");
-    assert_eq!(verified.status.code(), Some(0), "{}", err(&verified));
+    // Nothing allows `test`, so nobody gets as far as `deploy`.
+    assert_eq!(verified.status.code(), Some(1), "{}", err(&verified));
     insta::assert_snapshot!(without(&folder, &out(&verified)), @r#"
     rule                          states  place
     __honeypot__                       –  traps.yaml:1
@@ -649,7 +677,16 @@ fn verify_lists_when_then_rules_beside_nets() {
       |
       = try: write `(read_*)` if a regular expression is meant
 
-    9 rules, of them 1 net in 1 independent group, 3 states: no errors, 1 note
+    error[dead-tool]: no session can ever call `deploy`: `require-test-before-deploy` (ops.rules:1), `__default__` (office.yaml:2) together rule it out
+     --> ops.rules:1:1
+      |
+    1 | require test before deploy
+      | ^^^^^^^^^^^^^^^^^^^^^^^^^^
+      |
+      = try: take out or change one of these rules, or block it in so many words
+
+    proved without all of `mail`, `office-hours`, `big` and 2 more, each because it looks at more than what was called
+    9 rules, of them 1 net in 1 independent group, 3 states: 1 error, 1 note
     "#);
     let json = out(&lockgate(&["verify", "--json", &office, &ops], ""));
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
@@ -927,6 +964,7 @@ fn what_a_rule_does_to_a_workflow_is_told_with_both_places() {
        |
        = try: make it possible to leave `build`, or take out what comes after it
 
+    proved without all of `release`, because what moves its stages depends on the texts of calls
     2 rules in 1 independent group, 8 states: 3 errors
     "#);
     let json = out(&lockgate(&["verify", "--json", &release, &rules], ""));
@@ -1020,4 +1058,39 @@ rules:
     let (code, _, wrong) = run(&["--call", r#"{"tool": "sh"}"#, "--session", "x.json"]);
     assert_eq!(code, Some(2));
     assert!(wrong.contains("--session"), "{wrong}");
+}
+
+#[test]
+fn names_are_compared_with_the_tools_there_are() {
+    let folder = folder("verify-tools");
+    let rules = folder.join("a.rules");
+    fs::write(&rules, "require tset before deploy\nblock shell\n").unwrap();
+    let tools = folder.join("tools.json");
+    let answer =
+        r#"{"jsonrpc": "2.0", "id": 1, "result": {"tools": [{"name": "test"}, {"name": "deploy"}]}}"#;
+    fs::write(&tools, answer).unwrap();
+    let (rules, tools) = (rules.to_str().unwrap(), tools.to_str().unwrap());
+    let json = out(&lockgate(&["verify", "--json", rules, "--tools", tools], ""));
+    let answer: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let told: Vec<(&str, Option<&str>)> = answer["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|finding| finding["code"] == "misspelt")
+        .map(|finding| (finding["message"].as_str().unwrap(), finding["remedy"].as_str()))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("no tool is called `tset`", Some("write `test`")),
+            (
+                "no tool is called `shell`",
+                Some("write the name as the tool spells it, or bring the list of tools up to date")
+            ),
+        ]
+    );
+    fs::write(tools, "{\"tools\": [{\"name\": \"test\"}], \"nextCursor\": \"more\"}").unwrap();
+    let refused = lockgate(&["verify", rules, "--tools", tools], "");
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(err(&refused).contains("it is not all of them"), "{}", err(&refused));
 }

@@ -22,11 +22,15 @@
 //!
 //! What is told may end with `…`, which stands for the rest.
 //!
+//! A `finding` is a policy and, behind `>`, what `lockgate verify` says about it; `docs/findings` has one for each
+//! code. A table of claims says under which rules each is proved, and under which it is broken.
+//!
 //! A policy may be several files, each after a line `== NAME`; `== NAME` and nothing below it is a file of the repository.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may stop a test")]
 
 use std::{
+    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
 };
@@ -34,8 +38,8 @@ use std::{
 use jiff::tz::TimeZone;
 use lockgate::{
     Answer, Call, Decision, Gate, Outcome, OutputDecision, Policy, Scripted, Source, Time, Verdict,
-    gate::ApprovalId,
-    policy::{Diagnostic, render, verify},
+    gate::{ApprovalId, Rulebook, prove},
+    policy::{Diagnostic, FINDINGS, accept, render, verify},
 };
 use lockgate_cli::{ServeOptions, Server};
 
@@ -117,6 +121,119 @@ fn every_finding_on_a_page_is_found() {
     assert!(rows > 20, "the pages have lost their findings");
 }
 
+/// Too large to be shown on a page.
+const WITHOUT_POLICY: [&str; 1] = ["undecided"];
+
+/// What every finding is made by: `warning("code", …)`, and where the severity is said beside it, `finding("code", …)`.
+const MAKERS: [&str; 4] = ["warning(", "note(", "finding(", "find("];
+
+/// Where the proof makes its findings, whatever their severity.
+const PROOFS: [&str; 3] = ["policy/src/proof", "policy/src/workflow/proof.rs", "gate/src/prove.rs"];
+
+#[test]
+fn every_finding_has_a_page_or_a_row_and_every_page_a_finding() {
+    let known: BTreeSet<String> = FINDINGS.iter().map(|code| (*code).to_owned()).collect();
+    assert!(FINDINGS.is_sorted() && known.len() == FINDINGS.len(), "in the order of the alphabet, each once");
+    let pages_of_codes: BTreeSet<String> = pages_on_findings().into_iter().map(|(code, _)| code).collect();
+    let is_row = |code: &String| {
+        let row = format!("| `{code}` | `");
+        pages().iter().any(|(_, text)| text.lines().any(|line| line.starts_with(&row)))
+    };
+    let without: Vec<&String> =
+        known.iter().filter(|code| !pages_of_codes.contains(*code) && !is_row(code)).collect();
+    assert!(without.is_empty(), "neither a page nor a row: {without:?}");
+    let unknown: Vec<&String> = pages_of_codes.difference(&known).collect();
+    assert!(unknown.is_empty(), "pages on what is never found: {unknown:?}");
+    let index = fs::read_to_string(top().join("docs/findings/README.md")).unwrap();
+    for code in &pages_of_codes {
+        assert!(index.contains(&format!("| [{code}]({code}.md) |")), "the index has no row for `{code}`");
+    }
+}
+
+/// Whoever makes a finding under a new code has to say what it means.
+#[test]
+fn every_code_in_the_sources_is_a_known_finding() {
+    let known: BTreeSet<&str> = FINDINGS.into_iter().collect();
+    let mut made = BTreeSet::new();
+    for (path, text) in sources() {
+        let text = text.split("#[cfg(test)]").next().unwrap_or_default();
+        let text: String = text.chars().filter(|it| !it.is_whitespace()).collect();
+        let is_proof = PROOFS.iter().any(|proof| path.contains(proof));
+        for maker in if is_proof { &["("][..] } else { &MAKERS[..] } {
+            for rest in text.split(&format!("{maker}\"")).skip(1) {
+                let code = rest.split_once("\",").map_or("", |(code, _)| code);
+                let is_word = !code.is_empty() && code.chars().all(|it| it.is_ascii_lowercase() || it == '-');
+                // A proof puts other small words between brackets as well; those have no hyphen.
+                if known.contains(code) {
+                    made.insert(code.to_owned());
+                } else {
+                    let is_code = is_word && (!is_proof || code.contains('-'));
+                    assert!(!is_code, "{path}: `{code}` is missing in `FINDINGS`");
+                }
+            }
+        }
+    }
+    let idle: Vec<&&str> = known.iter().filter(|code| !made.contains(**code)).collect();
+    assert!(idle.is_empty(), "nobody makes {idle:?}");
+}
+
+#[test]
+fn every_page_on_a_finding_shows_a_policy_that_has_it() {
+    for (code, page) in pages_on_findings() {
+        let blocks = blocks_of(&page);
+        let shown: Vec<&Block> = blocks.iter().filter(|block| block.language == "finding").collect();
+        assert_eq!(shown.is_empty(), WITHOUT_POLICY.contains(&code.as_str()), "{code}");
+        for block in shown {
+            let is_told = |line: &str| line.starts_with("> ") && line.contains(&format!("[{code}]: "));
+            assert!(block.text.lines().any(is_told), "{}: what is said of `{code}`?", block.place);
+        }
+    }
+}
+
+#[test]
+fn every_finding_is_worded_as_told() {
+    let shown: Vec<Block> = blocks().into_iter().filter(|block| block.language == "finding").collect();
+    assert!(shown.len() > 30, "the pages have lost their findings");
+    let mut failures = Vec::new();
+    for block in shown {
+        let (told, policy): (Vec<&str>, Vec<&str>) =
+            block.text.lines().partition(|line| line.starts_with("> "));
+        let said = all_findings(&files_of(&policy));
+        for line in told {
+            let line = line.trim_start_matches("> ");
+            if !said.iter().any(|it| it == line) {
+                failures.push(format!("{}: `{line}` is not among {said:#?}", block.place));
+            }
+        }
+    }
+    assert!(failures.is_empty(), "\n{}", failures.join("\n"));
+}
+
+/// A table with the columns `claim`, `proved under` and `broken under`.
+#[test]
+fn every_claim_on_a_page_holds_where_it_is_told_to() {
+    let mut rows = 0;
+    for (page, text) in pages() {
+        let mut is_claims = false;
+        for line in text.lines() {
+            let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+            match cells[..] {
+                ["", "claim", "proved under", "broken under", ..] => is_claims = true,
+                ["", claim, proved, broken, ..] if is_claims && !claim.starts_with('-') => {
+                    let claim = quoted(claim).concat();
+                    for (rules, holds) in [(proved, true), (broken, false)] {
+                        let text = format!("{}\n{claim}\n", quoted(rules).join("\n"));
+                        assert_eq!(claims(&text), [Some(holds)], "{}: {text}", page.display());
+                    }
+                    rows += 1;
+                }
+                _ => is_claims &= line.starts_with('|'),
+            }
+        }
+    }
+    assert!(rows > 8, "the pages have lost their claims");
+}
+
 #[test]
 fn every_link_leads_somewhere() {
     for (page, text) in pages() {
@@ -143,8 +260,12 @@ struct Block {
     text: String,
 }
 
+fn top() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
 fn pages() -> Vec<(PathBuf, String)> {
-    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let top = top();
     let mut folders = vec![top.join("docs")];
     let mut pages = Vec::new();
     for name in ["README.md", "SECURITY.md"] {
@@ -167,22 +288,71 @@ fn pages() -> Vec<(PathBuf, String)> {
 }
 
 fn blocks() -> Vec<Block> {
+    pages().iter().flat_map(blocks_of).collect()
+}
+
+fn blocks_of((page, text): &(PathBuf, String)) -> Vec<Block> {
     let mut blocks = Vec::new();
-    for (page, text) in pages() {
-        let mut open: Option<Block> = None;
-        for (number, line) in text.lines().enumerate() {
-            match (line.strip_prefix("```"), &mut open) {
-                (Some(language), None) => {
-                    let place = format!("{}:{}", page.display(), number + 1);
-                    open = Some(Block { place, language: language.into(), text: String::new() });
-                }
-                (Some(_), Some(_)) => blocks.extend(open.take()),
-                (None, Some(block)) => block.text.push_str(&format!("{line}\n")),
-                (None, None) => {}
+    let mut open: Option<Block> = None;
+    for (number, line) in text.lines().enumerate() {
+        match (line.strip_prefix("```"), &mut open) {
+            (Some(language), None) => {
+                let place = format!("{}:{}", page.display(), number + 1);
+                open = Some(Block { place, language: language.into(), text: String::new() });
             }
+            (Some(_), Some(_)) => blocks.extend(open.take()),
+            (None, Some(block)) => block.text.push_str(&format!("{line}\n")),
+            (None, None) => {}
         }
     }
     blocks
+}
+
+/// Each code that has a page in `docs/findings`, with the page.
+fn pages_on_findings() -> Vec<(String, (PathBuf, String))> {
+    let is_of_findings = |path: &Path| path.parent().is_some_and(|folder| folder.ends_with("docs/findings"));
+    let code = |path: &Path| path.file_stem().unwrap().to_str().unwrap().to_owned();
+    let pages = pages().into_iter().filter(|(path, _)| is_of_findings(path));
+    pages.map(|page| (code(&page.0), page)).filter(|(code, _)| code != "README").collect()
+}
+
+/// The sources of the rooms that make findings, with their paths.
+fn sources() -> Vec<(String, String)> {
+    let mut folders: Vec<PathBuf> =
+        ["policy", "gate"].iter().map(|room| top().join("crates").join(room).join("src")).collect();
+    let mut sources = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_str().unwrap();
+            if path.is_dir() {
+                folders.push(path);
+            } else if name.ends_with(".rs") && name != "tests.rs" {
+                let text = fs::read_to_string(&path).unwrap();
+                sources.push((path.display().to_string(), text));
+            }
+        }
+    }
+    sources
+}
+
+/// What `lockgate verify` says about a policy: its severity, its code and its message.
+fn all_findings(files: &[Source]) -> Vec<String> {
+    let (policy, mut findings) = Policy::read(files);
+    if let Some(policy) = policy {
+        findings.extend(verify(&policy).1);
+        let proved = prove(&Rulebook::new(policy));
+        findings.extend(proved.findings.into_iter().map(|finding| finding.diagnostic));
+    }
+    let (findings, _) = accept(findings, files);
+    findings.iter().map(|it| format!("{}[{}]: {}", it.severity, it.code, it.message)).collect()
+}
+
+/// What becomes of the claims of a policy.
+fn claims(text: &str) -> Vec<Option<bool>> {
+    let (policy, diagnostics) = Policy::read(&[Source::new("policy.rules", text)]);
+    assert!(policy.is_some(), "{text}\n{}", render(&diagnostics, false));
+    prove(&Rulebook::new(policy.unwrap())).claims.iter().map(|claim| claim.report.holds).collect()
 }
 
 /// What stands between backticks.
@@ -191,8 +361,9 @@ fn quoted(text: &str) -> Vec<String> {
 }
 
 fn source_of(text: &str) -> Source {
-    // No statement of a line starts with a word and a colon.
-    let is_key = |line: &str| line.split_once(':').is_some_and(|(key, _)| !key.contains([' ', '/', '#']));
+    // Only examples among the statements of a line start with a word and a colon.
+    let is_word = |key: &str| key != "example" && !key.contains([' ', '/', '#']);
+    let is_key = |line: &str| line.split_once(':').is_some_and(|(key, _)| is_word(key));
     let is_yaml = text.starts_with('{') || text.lines().any(is_key);
     Source::new(if is_yaml { "policy.yaml" } else { "policy.rules" }, text)
 }
@@ -213,7 +384,7 @@ fn files_of(lines: &[&str]) -> Vec<Source> {
             (None, None) => files.push((None, format!("{line}\n"))),
         }
     }
-    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let top = top();
     let file = |(name, text): (Option<&str>, String)| match name {
         Some(name) if text.is_empty() => Source::new(name, fs::read_to_string(top.join(name)).unwrap()),
         Some(name) => Source::new(name, text),

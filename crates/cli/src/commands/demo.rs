@@ -75,7 +75,8 @@ impl Scene {
 
 pub(crate) fn run(json: bool, console: &mut Console<'_>) -> Result<Ending, CommandError> {
     let (policy, findings) = Policy::read(&[Source::new("demo.rules", POLICY)]);
-    let verified = Verified::new(policy.as_ref(), findings);
+    let gate = policy.map(Gate::new);
+    let verified = Verified::new(gate.as_ref().map(Gate::rulebook), findings, &[]);
     if json {
         writeln!(console.out, "{}", encode(&json!({ "verify": verified.findings_answer() })))?;
     } else {
@@ -85,13 +86,12 @@ pub(crate) fn run(json: bool, console: &mut Console<'_>) -> Result<Ending, Comma
         writeln!(console.out, "{}\n\n{}\n", bold(verified.summary()), bold("An agent meets it"))?;
     }
     let has_errors = verified.has_errors();
-    let Some(policy) = policy.filter(|_| !has_errors) else {
+    let Some(gate) = gate.as_ref().filter(|_| !has_errors) else {
         return Err(CommandError::said("the example policy does not hold"));
     };
-    let gate = Gate::new(policy);
     let mut summary = Summary::default();
     for (index, scene) in SCRIPT.iter().enumerate() {
-        let played = play(&gate, scene, index + 1)?;
+        let played = play(gate, scene, index + 1)?;
         summary.take_in(&played);
         if json {
             writeln!(console.out, "{}", encode(&PlayedAnswer::new(&played)))?;

@@ -1,7 +1,8 @@
 //! `lockgate explain`: why each verdict, rule by rule.
 //!
 //! The calls are played through a real gate, one after another, so that each is explained where the session
-//! then stands. A line is a line of the protocol or a call by itself, which is settled at once.
+//! then stands. A line is a line of the protocol or a call by itself, which is settled at once. A single word that is
+//! no file is the code of a finding, and its page is printed.
 
 use std::{
     fs::File,
@@ -13,6 +14,7 @@ use lockgate::{
     Call, Gate, Mode, Outcome, Policy, Session, Verdict,
     call::visible,
     gate::{Fires, NetVerdict, NetView},
+    policy::{FINDINGS, closest},
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -20,6 +22,7 @@ use serde_json::{Map, Value};
 use crate::{
     args::ExplainArguments,
     console::{CommandError, Console, Ending, wrong},
+    pages::{PAGES, page_on},
     protocol::{
         BareCall, CallMessage, ErrorAnswer, Message, VerdictAnswer, decode, decode_call, encode, mode_word,
     },
@@ -32,8 +35,12 @@ pub(crate) fn run(
     json: bool,
     console: &mut Console<'_>,
 ) -> Result<Ending, CommandError> {
-    let calls = &arguments.calls;
-    let gate = Gate::new(super::open(&arguments.policy.files)?.policy);
+    let (calls, files) = match arguments.files.as_slice() {
+        [only] => return explain_code(only, json, console),
+        [files @ .., calls] => (calls, files),
+        [] => return Err(CommandError::said(CALLS_MISSING)),
+    };
+    let gate = Gate::new(super::open(files)?.policy);
     let options = ServeOptions { clock: Clock::Lines, ..ServeOptions::default() };
     let mut player = Player { server: Server::new(&gate, options), gate: &gate, json, all: arguments.all };
     let mut understood = true;
@@ -45,6 +52,38 @@ pub(crate) fn run(
         }
     }
     Ok(if understood { Ending::Yes } else { Ending::CouldNotTell })
+}
+
+const CALLS_MISSING: &str =
+    "the calls are missing: write their file behind the policy, or - to read them from stdin";
+
+/// Prints the page on a finding.
+fn explain_code(word: &Path, json: bool, console: &mut Console<'_>) -> Result<Ending, CommandError> {
+    let code = word.display().to_string();
+    match page_on(&code) {
+        Some(page) if json => {
+            writeln!(console.out, "{}", encode(&PageAnswer { code: &code, page: &page }))?;
+            Ok(Ending::Yes)
+        }
+        Some(page) => {
+            write!(console.out, "{page}")?;
+            Ok(Ending::Yes)
+        }
+        None if word.exists() || code == "-" => Err(CommandError::said(CALLS_MISSING)),
+        None => Err(CommandError::Said(unknown_code(&code))),
+    }
+}
+
+/// What to say to a word that is neither a file nor a code.
+fn unknown_code(code: &str) -> String {
+    let codes: Vec<&str> = PAGES.iter().map(|(code, _)| *code).collect();
+    let meant = closest(code, FINDINGS);
+    let meant = meant.map_or_else(String::new, |meant| format!("did you mean `{meant}`? "));
+    format!(
+        "`{}` is neither a file nor a finding; {meant}there are pages on {}",
+        visible(code),
+        codes.join(", ")
+    )
 }
 
 fn lines_of(calls: &Path) -> Result<io::Lines<Box<dyn BufRead>>, CommandError> {
@@ -254,6 +293,12 @@ fn write_answer(out: &mut dyn io::Write, answer: &str) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+#[derive(Debug, Serialize)]
+struct PageAnswer<'a> {
+    code: &'a str,
+    page: &'a str,
 }
 
 #[derive(Debug, Serialize)]

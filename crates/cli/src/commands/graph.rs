@@ -39,19 +39,32 @@ pub(crate) fn run(
     let format = format_of(arguments)?;
     let drawings: Vec<Drawing<'_>> = drawn.into_iter().map(|rule| Drawing::new(rule, format)).collect();
     match &arguments.out {
-        Some(out) if is_folder(out) => {
-            let count = write_files(out, format, &drawings).map_err(|error| cannot_write(out, &error))?;
-            writeln!(console.err, "{count} pictures in `{}`", out.display())?;
-        }
-        Some(out) => {
-            fs::write(out, document(format, &drawings)).map_err(|error| cannot_write(out, &error))?;
-        }
         None if json => {
             drawings.iter().try_for_each(|drawing| writeln!(console.out, "{}", encode(drawing)))?
         }
-        None => console.out.write_all(document(format, &drawings).as_bytes())?,
+        out => deliver(&drawings, format, out.as_deref(), console)?,
     }
     Ok(Ending::Yes)
+}
+
+/// Writes pictures where they are wanted.
+pub(super) fn deliver(
+    drawings: &[Drawing<'_>],
+    format: Format,
+    out: Option<&Path>,
+    console: &mut Console<'_>,
+) -> Result<(), CommandError> {
+    match out {
+        Some(out) if is_folder(out) => {
+            let count = write_files(out, format, drawings).map_err(|error| cannot_write(out, &error))?;
+            writeln!(console.err, "{count} pictures in `{}`", out.display())?;
+        }
+        Some(out) => {
+            fs::write(out, document(format, drawings)).map_err(|error| cannot_write(out, &error))?;
+        }
+        None => console.out.write_all(document(format, drawings).as_bytes())?,
+    }
+    Ok(())
 }
 
 /// A rule that can be drawn.
@@ -106,7 +119,7 @@ fn chosen<'a>(policy: &'a Policy, net: Option<&str>) -> Result<Vec<Drawable<'a>>
     Ok(chosen)
 }
 
-fn format_of(arguments: &GraphArguments) -> Result<Format, CommandError> {
+pub(super) fn format_of(arguments: &GraphArguments) -> Result<Format, CommandError> {
     let ending = arguments.out.as_ref().filter(|out| !is_folder(out)).and_then(|out| out.extension());
     match (arguments.format, ending.and_then(|ending| ending.to_str())) {
         (Some(format), _) => Ok(format),
@@ -126,9 +139,9 @@ fn is_folder(out: &Path) -> bool {
 
 /// One net, drawn.
 #[derive(Debug, Serialize)]
-struct Drawing<'a> {
-    net: &'a str,
-    picture: String,
+pub(super) struct Drawing<'a> {
+    pub(super) net: &'a str,
+    pub(super) picture: String,
 }
 
 impl<'a> Drawing<'a> {

@@ -3,35 +3,66 @@
 //! Mistakes that keep a policy from loading are findings like the others, with severity `error`: exit 1. Only a
 //! file that cannot be read at all is exit 2.
 
-use std::{collections::HashMap, io, sync::Arc};
+use std::{
+    collections::{BTreeSet, HashMap},
+    io,
+    sync::Arc,
+};
 
 use lockgate::{
-    Diagnostic, Policy, Severity,
+    Diagnostic, Policy, Severity, Source,
     call::visible,
-    policy::{NetReport, NetRule, Rule, render, verify},
+    gate::{Finding, Proved, ProvedClaim, Rulebook, prove},
+    policy::{Accepted, NetReport, NetRule, Rule, RuleId, accept, check_names, render, verify},
     read_sources,
 };
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::{
-    args::PolicyArguments,
+    args::VerifyArguments,
     console::{CommandError, Console, Ending, bold, dim},
+    progress::Progress,
     protocol::encode,
+    session_text::{StepAnswer, lines, steps, write_session},
+    tool_list,
 };
 
 pub(crate) fn run(
-    arguments: &PolicyArguments,
+    arguments: &VerifyArguments,
     json: bool,
     console: &mut Console<'_>,
 ) -> Result<Ending, CommandError> {
-    let sources = read_sources(&arguments.files).map_err(super::told)?;
-    let (policy, findings) = Policy::read(&sources);
-    let verified = Verified::new(policy.as_ref(), findings);
+    let sources = read_sources(&arguments.policy.files).map_err(super::told)?;
+    round(&sources, tools(arguments)?.as_ref(), json, console)
+}
+
+/// All tools there are, where a list of them is given.
+pub(super) fn tools(arguments: &VerifyArguments) -> Result<Option<BTreeSet<String>>, CommandError> {
+    arguments.tools.as_deref().map(tool_list::read).transpose()
+}
+
+/// Verifies what was read, and says what it found.
+pub(super) fn round(
+    sources: &[Source],
+    tools: Option<&BTreeSet<String>>,
+    json: bool,
+    console: &mut Console<'_>,
+) -> Result<Ending, CommandError> {
+    let (policy, mut findings) = Policy::read(sources);
+    if let Some(tools) = tools {
+        check_names(&mut findings, sources, tools);
+    }
+    let progress = Progress::start("proving", json);
+    let rulebook = policy.map(Rulebook::new);
+    let verified = Verified::new(rulebook.as_ref(), findings, sources);
+    drop(progress);
     if json {
         writeln!(console.out, "{}", encode(&verified.findings_answer()))?;
     } else {
         verified.write_rules(console.out)?;
         verified.write_findings(console.out)?;
+        verified.write_claims(console.out)?;
         writeln!(console.out, "{}", verified.summary())?;
     }
     Ok(if verified.has_errors() { Ending::No } else { Ending::Yes })
@@ -42,14 +73,35 @@ pub(crate) struct Verified<'a> {
     policy: Option<&'a Policy>,
     reports: Vec<NetReport>,
     findings: Vec<Diagnostic>,
+    accepted: Vec<Accepted>,
+    proved: Option<Proved>,
 }
 
 impl<'a> Verified<'a> {
     /// Looks at a policy; one that does not load has only findings.
-    pub(crate) fn new(policy: Option<&'a Policy>, mut findings: Vec<Diagnostic>) -> Self {
+    pub(crate) fn new(
+        rulebook: Option<&'a Rulebook>,
+        mut findings: Vec<Diagnostic>,
+        sources: &[Source],
+    ) -> Self {
+        let policy = rulebook.map(|rulebook| &*rulebook.policy);
         let (reports, further) = policy.map(verify).unwrap_or_default();
         findings.extend(further);
-        Self { policy, reports, findings }
+        let proved = rulebook.map(prove);
+        findings.extend(proved.iter().flat_map(|it| &it.findings).map(|it| it.diagnostic.clone()));
+        // What keeps a policy from loading cannot be accepted.
+        let (findings, accepted) =
+            if policy.is_some() { accept(findings, sources) } else { (findings, Vec::new()) };
+        Self { policy, reports, findings, accepted, proved }
+    }
+
+    /// What was proved; empty where the policy does not load.
+    fn proved(&self) -> impl Iterator<Item = &Finding> {
+        self.proved.iter().flat_map(|proved| &proved.findings)
+    }
+
+    fn claims(&self) -> &[ProvedClaim] {
+        self.proved.as_ref().map(|proved| proved.claims.as_slice()).unwrap_or_default()
     }
 
     pub(crate) fn has_errors(&self) -> bool {
@@ -58,11 +110,6 @@ impl<'a> Verified<'a> {
 
     /// One sentence.
     pub(crate) fn summary(&self) -> String {
-        let counted = |count: usize, what: &str| match count {
-            0 => format!("no {what}s"),
-            1 => format!("1 {what}"),
-            _ => format!("{count} {what}s"),
-        };
         let findings: Vec<String> =
             [(Severity::Error, "error"), (Severity::Warning, "warning"), (Severity::Note, "note")]
                 .into_iter()
@@ -118,7 +165,59 @@ impl<'a> Verified<'a> {
         if self.findings.is_empty() {
             return Ok(());
         }
-        writeln!(out, "{}\n", render(&self.findings, true))
+        writeln!(out, "{}\n", render(&self.findings, true))?;
+        let is_told =
+            |finding: &&Finding| !finding.session.is_empty() && self.findings.contains(&finding.diagnostic);
+        for finding in self.proved().filter(is_told) {
+            let place = finding.diagnostic.source.place(finding.diagnostic.span);
+            let place = visible(&format!("{}:{}", place.file, place.line));
+            writeln!(out, "{} at {place}, the session that shows it:\n", bold(finding.diagnostic.code))?;
+            write_session(out, &finding.session)?;
+        }
+        Ok(())
+    }
+
+    /// What was claimed, and what was not looked at.
+    fn write_claims(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        for ProvedClaim { report, .. } in self.claims() {
+            let said = visible(report.claim.source.slice(report.claim.span));
+            match (report.holds, &report.undecided) {
+                (Some(true), _) => writeln!(out, "{:<10} {said}", "proved")?,
+                (Some(false), _) => writeln!(out, "{:<10} {said}", "false")?,
+                (None, why) => {
+                    let why = why.as_deref().unwrap_or("not decided");
+                    writeln!(out, "{:<10} {said}  {}", "undecided", dim(visible(why)))?;
+                }
+            }
+        }
+        if !self.claims().is_empty() {
+            writeln!(out)?;
+        }
+        if !self.accepted.is_empty() {
+            let text = format!("{} accepted with a reason", counted(self.accepted.len(), "finding"));
+            writeln!(out, "{}", dim(text))?;
+        }
+        let Some(proved) = &self.proved else { return Ok(()) };
+        let mut whys: Vec<(&str, Vec<&str>)> = Vec::new();
+        for LeftOutAnswer { rule, why } in self.left_out() {
+            match whys.iter_mut().find(|(known, _)| *known == why) {
+                Some((_, rules)) => rules.push(rule),
+                None => whys.push((why, vec![rule])),
+            }
+        }
+        for (why, rules) in whys {
+            let each = if rules.len() > 1 { "each " } else { "" };
+            let text = format!("proved without all of {}, {each}because {why}", listed(&rules));
+            writeln!(out, "{}", dim(visible(&text)))?;
+        }
+        for question in proved.undecided.iter().take(UNDECIDED_SHOWN_MAX) {
+            writeln!(out, "{}", dim(visible(&format!("not decided: {question}"))))?;
+        }
+        let more = proved.undecided.len().saturating_sub(UNDECIDED_SHOWN_MAX);
+        if more > 0 {
+            writeln!(out, "{}", dim(format!("not decided: {more} more, which --json lists")))?;
+        }
+        Ok(())
     }
 
     /// The same in the shape of the protocol.
@@ -128,15 +227,32 @@ impl<'a> Verified<'a> {
             rules: self.rules().count(),
             components: self.components(),
             states: self.states(),
-            exact: self.is_exact(),
+            exact: self.is_exact() && self.proved.as_ref().is_some_and(Proved::is_exact),
             nets: self
                 .reports
                 .iter()
                 .map(|report| NetAnswer { name: &report.name, states: report.states })
                 .collect(),
-            findings: self.findings.iter().map(|finding| FindingAnswer::new(finding, self.policy)).collect(),
-            claims: [],
+            findings: self
+                .findings
+                .iter()
+                .map(|finding| {
+                    let proved = self.proved().find(|it| it.diagnostic == *finding);
+                    FindingAnswer::new(finding, proved, self.policy)
+                })
+                .collect(),
+            claims: self.claims().iter().map(ClaimAnswer::new).collect(),
+            undecided: self.proved.iter().flat_map(|it| &it.undecided).map(String::as_str).collect(),
+            left_out: self.left_out().collect(),
         }
+    }
+
+    /// The rules that the proof does not know to the letter.
+    fn left_out(&self) -> impl Iterator<Item = LeftOutAnswer<'_>> {
+        self.proved.iter().flat_map(|it| &it.left_out).filter_map(|left| {
+            let rule = self.policy?.rule(left.rule)?;
+            Some(LeftOutAnswer { rule: &rule.name, why: left.why.words() })
+        })
     }
 
     /// All rules, in file order.
@@ -164,6 +280,28 @@ impl<'a> Verified<'a> {
 
     fn count(&self, severity: Severity) -> usize {
         self.findings.iter().filter(|finding| finding.severity == severity).count()
+    }
+}
+
+/// How many questions are named that were not decided; of more, how many there are.
+const UNDECIDED_SHOWN_MAX: usize = 10;
+
+/// How many names are listed; of more, the first ones and how many there are.
+const LISTED_MAX: usize = 3;
+
+fn listed(names: &[&str]) -> String {
+    let quoted: Vec<String> = names.iter().take(LISTED_MAX).map(|name| format!("`{name}`")).collect();
+    match names.len().saturating_sub(LISTED_MAX) {
+        0 => quoted.join(", "),
+        more => format!("{} and {more} more", quoted.join(", ")),
+    }
+}
+
+fn counted(count: usize, what: &str) -> String {
+    match count {
+        0 => format!("no {what}s"),
+        1 => format!("1 {what}"),
+        _ => format!("{count} {what}s"),
     }
 }
 
@@ -207,7 +345,19 @@ pub(crate) struct FindingsAnswer<'a> {
     exact: bool,
     nets: Vec<NetAnswer<'a>>,
     findings: Vec<FindingAnswer<'a>>,
-    claims: [(); 0],
+    claims: Vec<ClaimAnswer<'a>>,
+    /// What was not decided, beside claims.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    undecided: Vec<&'a str>,
+    /// The rules that the proof does not know to the letter.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    left_out: Vec<LeftOutAnswer<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct LeftOutAnswer<'a> {
+    rule: &'a str,
+    why: &'static str,
 }
 
 #[derive(Debug, Serialize)]
@@ -224,7 +374,9 @@ struct FindingAnswer<'a> {
     rules: Vec<&'a str>,
     tools: Vec<String>,
     r#where: [PlaceAnswer; 1],
-    trace: [(); 0],
+    trace: Vec<StepAnswer<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    lines: Vec<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     remedy: Option<&'a str>,
 }
@@ -236,8 +388,33 @@ struct PlaceAnswer {
     column: usize,
 }
 
+/// What became of a claim.
+#[derive(Debug, Serialize)]
+struct ClaimAnswer<'a> {
+    text: &'a str,
+    holds: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    undecided: Option<&'a str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    trace: Vec<StepAnswer<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    lines: Vec<Value>,
+}
+
+impl<'a> ClaimAnswer<'a> {
+    fn new(ProvedClaim { report, session }: &'a ProvedClaim) -> Self {
+        Self {
+            text: report.claim.source.slice(report.claim.span),
+            holds: report.holds,
+            undecided: report.undecided.as_deref(),
+            trace: steps(session),
+            lines: lines(session),
+        }
+    }
+}
+
 impl<'a> FindingAnswer<'a> {
-    fn new(finding: &'a Diagnostic, policy: Option<&'a Policy>) -> Self {
+    fn new(finding: &'a Diagnostic, proved: Option<&'a Finding>, policy: Option<&'a Policy>) -> Self {
         let place = finding.source.place(finding.span);
         let touches = |rule: &&Rule| {
             let is_workflow = policy.is_some_and(|policy| policy.workflow(rule.id).is_some());
@@ -251,14 +428,24 @@ impl<'a> FindingAnswer<'a> {
         let mut tools: Vec<String> = names.map(|name| name.to_string()).collect();
         tools.sort();
         tools.dedup();
+        let rule_name =
+            |rule: &RuleId| policy.and_then(|policy| policy.rule(*rule)).map(|rule| rule.name.as_str());
+        let rules = match proved {
+            Some(proved) if !proved.rules.is_empty() => proved.rules.iter().filter_map(rule_name).collect(),
+            _ => about.iter().map(|rule| rule.name.as_str()).collect(),
+        };
+        if let Some(proved) = proved.filter(|proved| !proved.tools.is_empty()) {
+            tools = proved.tools.iter().map(ToString::to_string).collect();
+        }
         Self {
             code: finding.code,
             severity: finding.severity.to_string(),
             message: &finding.message,
-            rules: about.iter().map(|rule| rule.name.as_str()).collect(),
+            rules,
             tools,
             r#where: [PlaceAnswer { file: place.file.to_string(), line: place.line, column: place.column }],
-            trace: [],
+            trace: proved.map(|proved| steps(&proved.session)).unwrap_or_default(),
+            lines: proved.map(|proved| lines(&proved.session)).unwrap_or_default(),
             remedy: finding.remedy.as_deref(),
         }
     }

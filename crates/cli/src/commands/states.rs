@@ -1,0 +1,122 @@
+//! `lockgate graph --states`: pictures of what rules do together.
+//!
+//! Rules that have to do with each other are one picture. A group that has too many states to look at is named
+//! and left out; that is no failure. What the rules are about is the policy's secret, how it is drawn that of the nets.
+
+use lockgate::{
+    Policy,
+    call::visible,
+    petri::Chart,
+    policy::proof::{Composed, Group, STATES_DRAWN_MAX, behaviours},
+};
+use serde::Serialize;
+
+use super::graph::{Drawing, deliver, format_of};
+use crate::{
+    args::{Format, GraphArguments},
+    console::{CommandError, Console, Ending},
+    protocol::encode,
+};
+
+pub(super) fn run(
+    arguments: &GraphArguments,
+    json: bool,
+    console: &mut Console<'_>,
+) -> Result<Ending, CommandError> {
+    let policy = super::open(&arguments.policy.files)?.policy;
+    let format = format_of(arguments)?;
+    let composed = Composed::new(&policy).map_err(CommandError::said)?;
+    let about = arguments.about.as_deref();
+    let groups = behaviours(&composed, about);
+    if let (Some(name), []) = (about, groups.as_slice()) {
+        return Err(CommandError::Said(format!(
+            "no rule that remembers knows `{}`; try `lockgate graph --states` without --about",
+            visible(name)
+        )));
+    }
+    write_notes(&policy, &groups, about, console)?;
+    if json && arguments.out.is_none() {
+        for group in &groups {
+            writeln!(console.out, "{}", encode(&GroupAnswer::new(&policy, group, format)))?;
+        }
+        return Ok(Ending::Yes);
+    }
+    let drawn = groups.iter().filter_map(|group| {
+        let picture = draw(group.chart.as_ref()?, format);
+        Some(Drawing { net: &group.title, picture })
+    });
+    deliver(&drawn.collect::<Vec<_>>(), format, arguments.out.as_deref(), console)?;
+    Ok(Ending::Yes)
+}
+
+fn draw(chart: &Chart, format: Format) -> String {
+    match format {
+        Format::Svg => chart.to_svg(),
+        Format::Dot => chart.to_dot(),
+        Format::Mermaid => chart.to_mermaid(),
+    }
+}
+
+/// What is not drawn, and why.
+fn write_notes(
+    policy: &Policy,
+    groups: &[Group],
+    about: Option<&str>,
+    console: &mut Console<'_>,
+) -> Result<(), CommandError> {
+    for group in groups {
+        let title = visible(&group.title);
+        let remedy = match about {
+            None => "ask for one tool with `--about NAME`",
+            Some(_) => "ask for another name, or look at the nets without --states",
+        };
+        match (&group.chart, group.without) {
+            (None, _) => {
+                writeln!(console.err, "note: {title}: more than {STATES_DRAWN_MAX} states; {remedy}")?
+            }
+            (Some(_), 0) => {}
+            (Some(_), without) => {
+                let rules = if without == 1 { "rule" } else { "rules" };
+                writeln!(
+                    console.err,
+                    "note: {title}: drawn without {without} further {rules}, which may refuse some of this"
+                )?;
+            }
+        }
+    }
+    let shown: usize = groups.iter().map(|group| group.rules.len()).sum();
+    let others = policy.rules().count().saturating_sub(shown);
+    if about.is_none() && others > 0 {
+        let rules = if others == 1 { "1 rule has".to_owned() } else { format!("{others} rules have") };
+        writeln!(console.err, "note: {rules} no states to draw")?;
+    }
+    Ok(())
+}
+
+/// What `graph --states --json` prints of each group.
+#[derive(Debug, Serialize)]
+struct GroupAnswer<'a> {
+    group: &'a str,
+    rules: Vec<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    states: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    more_than: Option<usize>,
+    without: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    picture: Option<String>,
+}
+
+impl<'a> GroupAnswer<'a> {
+    fn new(policy: &'a Policy, group: &'a Group, format: Format) -> Self {
+        let rules = group.rules.iter().filter_map(|rule| policy.rule(*rule));
+        Self {
+            group: &group.title,
+            rules: rules.map(|rule| rule.name.as_str()).collect(),
+            states: group.chart.as_ref().map(|chart| chart.spots.len()),
+            more_than: group.chart.is_none().then_some(STATES_DRAWN_MAX),
+            without: group.without,
+            picture: group.chart.as_ref().map(|chart| draw(chart, format)),
+        }
+    }
+}

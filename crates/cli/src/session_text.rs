@@ -1,0 +1,407 @@
+//! Sessions that were proved and played, as people and programs read them.
+//!
+//! [`write_session`] writes the table of a spec page, so that a session can be pasted into one; [`steps`] is the
+//! `trace` of the protocol, and [`lines`] are the lines that play it in `lockgate gate`. What happens very often in turn
+//! fits into no table: it is told once, between two of them.
+
+use std::{collections::VecDeque, io};
+
+use lockgate::{
+    call::visible,
+    gate::{Ended, PLAYED_FROM, Part, Step},
+};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+/// Steps that happen in turn more often than this are told once, with the number.
+const WRITTEN_OUT_MAX: u64 = 20;
+
+/// The longest session whose lines are told, in steps.
+const LINES_STEPS_MAX: u64 = 1_000;
+
+/// The session of the lines, as `lockgate gate` calls its own.
+const SESSION: &str = "default";
+
+/// What is told at once.
+#[derive(Clone, Copy)]
+enum Piece<'a> {
+    /// A step, and how often it happens in a row.
+    Row(&'a Step, u64),
+    /// Steps that happen in turn, too often to be written out.
+    Turns(&'a [Step], u64),
+}
+
+fn pieces(session: &[Part]) -> Vec<Piece<'_>> {
+    let mut pieces = Vec::new();
+    for Part { steps, times } in session {
+        match steps.as_slice() {
+            [step] if is_repeatable(step) => add_row(&mut pieces, step, *times),
+            steps if *times <= WRITTEN_OUT_MAX => {
+                (0..*times).flat_map(|_| steps).for_each(|step| add_row(&mut pieces, step, 1));
+            }
+            steps => pieces.push(Piece::Turns(steps, *times)),
+        }
+    }
+    pieces
+}
+
+fn add_row<'a>(pieces: &mut Vec<Piece<'a>>, step: &'a Step, times: u64) {
+    match pieces.last_mut() {
+        Some(Piece::Row(before, count)) if is_repeatable(step) && before.is_like(step) => *count += times,
+        _ => pieces.push(Piece::Row(step, times)),
+    }
+}
+
+/// Whether a row can say that a step happens several times: it is one call, and no later row speaks of it.
+fn is_repeatable(step: &Step) -> bool {
+    step.waited_ms == 0 && !matches!(step.ended, Ended::Open | Ended::LateSuccess)
+}
+
+/// One call of a session.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct StepAnswer<'a> {
+    call: &'a str,
+    tool: &'a str,
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    input: Map<String, Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    waited_ms: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    human: Option<&'static str>,
+    verdict: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    times: Option<u64>,
+    /// How many steps, this one first, happen in turn that many times.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    steps: Option<usize>,
+}
+
+/// A session call by call.
+pub(crate) fn steps(session: &[Part]) -> Vec<StepAnswer<'_>> {
+    let mut answers = Vec::new();
+    for piece in pieces(session) {
+        match piece {
+            Piece::Row(step, times) => {
+                let times = (times > 1).then_some(times);
+                answers.push(StepAnswer { times, ..StepAnswer::new(step) });
+            }
+            Piece::Turns(steps, times) => {
+                let first = answers.len();
+                answers.extend(steps.iter().map(StepAnswer::new));
+                if let Some(answer) = answers.get_mut(first) {
+                    (answer.times, answer.steps) = (Some(times), Some(steps.len()));
+                }
+            }
+        }
+    }
+    answers
+}
+
+impl<'a> StepAnswer<'a> {
+    fn new(step: &'a Step) -> Self {
+        Self {
+            call: &step.deed,
+            tool: &step.call.tool,
+            input: step.call.input.clone(),
+            waited_ms: (step.waited_ms > 0).then_some(step.waited_ms),
+            result: match step.ended {
+                Ended::Success => Some("ok"),
+                Ended::Failure => Some("failed"),
+                Ended::LateSuccess => Some("late"),
+                Ended::Refused | Ended::Open => None,
+            },
+            human: step.granted.map(|granted| if granted { "grants" } else { "refuses" }),
+            verdict: match step.ended {
+                Ended::LateSuccess => "settled",
+                _ => step.decision.word(),
+            },
+            times: None,
+            steps: None,
+        }
+    }
+}
+
+/// The names of calls. A result that comes late has to say which call it is of.
+#[derive(Default)]
+struct Ids {
+    given: u64,
+    open: VecDeque<(String, String, Map<String, Value>)>,
+}
+
+impl Ids {
+    fn next(&mut self, step: &Step) -> String {
+        self.given += 1;
+        let id = self.given.to_string();
+        if step.ended == Ended::Open {
+            self.open.push_back((id.clone(), step.call.tool.clone(), step.call.input.clone()));
+        }
+        id
+    }
+
+    /// The oldest call of this kind whose result has not come.
+    fn late(&mut self, step: &Step) -> String {
+        let is_it = |(_, tool, input): &(String, String, Map<String, Value>)| {
+            (tool, input) == (&step.call.tool, &step.call.input)
+        };
+        let place = self.open.iter().position(is_it);
+        place.and_then(|place| self.open.remove(place)).map_or_else(|| step.call.id.clone(), |(id, ..)| id)
+    }
+}
+
+/// Writes a session as the table of a spec page. The column `deeds` is there where a tool's name does not say what
+/// its calls amount to.
+pub(crate) fn write_session(out: &mut dyn io::Write, session: &[Part]) -> io::Result<()> {
+    let has_deeds = session.iter().flat_map(|part| &part.steps).any(is_renamed);
+    let mut table = SpecTable { out, has_deeds, is_open: false, title: None, ids: Ids::default() };
+    for piece in pieces(session) {
+        match piece {
+            Piece::Row(step, times) => table.step(step, times)?,
+            Piece::Turns(steps, times) => {
+                table.end()?;
+                table.title = Some(format!("{times} times in turn:"));
+                for step in steps {
+                    table.step(step, 1)?;
+                }
+                table.end()?;
+                table.title = Some("and then:".to_owned());
+            }
+        }
+    }
+    table.end()
+}
+
+/// Whether the rules know a call by another name than its tool's.
+fn is_renamed(step: &Step) -> bool {
+    *step.deed != *step.call.tool && step.ended != Ended::LateSuccess
+}
+
+struct SpecTable<'a> {
+    out: &'a mut dyn io::Write,
+    has_deeds: bool,
+    is_open: bool,
+    /// What is said above the next rows.
+    title: Option<String>,
+    ids: Ids,
+}
+
+impl SpecTable<'_> {
+    fn step(&mut self, step: &Step, times: u64) -> io::Result<()> {
+        if step.waited_ms > 0 {
+            self.row(&format!("wait {}", duration(step.waited_ms)), "", "")?;
+        }
+        if step.ended == Ended::LateSuccess {
+            let id = self.ids.late(step);
+            return self.row(&format!("result #{id} ok"), "settled", "");
+        }
+        let id = self.ids.next(step);
+        let mut text = format!("`{}`", call_text(step));
+        if times > 1 {
+            text.push_str(&format!(" {times} times"));
+        }
+        let mut words = Vec::new();
+        if step.ended == Ended::Open {
+            words.push(format!("as #{id}"));
+        }
+        words.extend(
+            step.granted.map(|granted| if granted { "human grants" } else { "human refuses" }.into()),
+        );
+        match step.ended {
+            Ended::Open => words.push("runs".to_owned()),
+            Ended::Failure => words.push("fails".to_owned()),
+            Ended::Success | Ended::Refused | Ended::LateSuccess => {}
+        }
+        if !words.is_empty() {
+            text.push_str(if times > 1 { ", " } else { " " });
+            text.push_str(&words.join(", "));
+        }
+        let deeds = if is_renamed(step) { deeds_text(step) } else { String::new() };
+        self.row(&text, step.came.word(), &deeds)
+    }
+
+    fn row(&mut self, step: &str, verdict: &str, deeds: &str) -> io::Result<()> {
+        if !self.is_open {
+            self.begin()?;
+        }
+        let cell = |text: &str| match text {
+            "" => " ".to_owned(),
+            text => format!(" {} ", bars(&visible(text))),
+        };
+        write!(self.out, "|{}|{}|", cell(step), cell(verdict))?;
+        if self.has_deeds {
+            write!(self.out, "{}|", cell(deeds))?;
+        }
+        writeln!(self.out)
+    }
+
+    fn begin(&mut self) -> io::Result<()> {
+        self.is_open = true;
+        if let Some(title) = self.title.take() {
+            writeln!(self.out, "{title}\n")?;
+        }
+        let (deeds, line) = if self.has_deeds { (" deeds |", "---|") } else { ("", "") };
+        writeln!(self.out, "| step | verdict |{deeds}\n|---|---|{line}")
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        if std::mem::take(&mut self.is_open) { writeln!(self.out) } else { Ok(()) }
+    }
+}
+
+/// A bar in a cell would part it.
+fn bars(text: &str) -> String {
+    text.replace('|', "\\|")
+}
+
+/// All a call amounts to; what is only possible has a question mark.
+fn deeds_text(step: &Step) -> String {
+    let name = |certain: bool, name: &str| if certain { name.to_owned() } else { format!("{name}?") };
+    step.deeds.iter().map(|deed| name(deed.certain, &deed.name)).collect::<Vec<_>>().join(", ")
+}
+
+/// A time in the largest unit that fits.
+fn duration(ms: u64) -> String {
+    let units = [(86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s")];
+    let fitting = units.into_iter().find(|(unit, _)| ms.is_multiple_of(*unit));
+    let (unit, word) = fitting.unwrap_or((1, "ms"));
+    format!("{} {word}", ms / unit)
+}
+
+/// A call as a spec page writes it.
+fn call_text(step: &Step) -> String {
+    let (tool, input) = (&step.call.tool, &step.call.input);
+    let is_plain = |script: &str| !script.contains('`') && visible(script) == script;
+    match input.get("command") {
+        _ if input.is_empty() => tool.clone(),
+        Some(Value::String(script)) if input.len() == 1 && is_plain(script) => format!("{tool} $ {script}"),
+        _ => format!("{tool} {}", json_text(input)),
+    }
+}
+
+/// JSON without anything that ends a code span or that a terminal would not show.
+fn json_text(input: &Map<String, Value>) -> String {
+    let mut text = String::new();
+    for letter in Value::Object(input.clone()).to_string().chars() {
+        if letter != '`' && visible(letter.encode_utf8(&mut [0; 4])) == letter.to_string() {
+            text.push(letter);
+        } else {
+            letter.encode_utf16(&mut [0; 2]).iter().for_each(|unit| text.push_str(&format!("\\u{unit:04x}")));
+        }
+    }
+    text
+}
+
+/// The lines that play a session in `lockgate gate`, each with its moment; none for one that is very long.
+pub(crate) fn lines(session: &[Part]) -> Vec<Value> {
+    let length = |part: &Part| (part.steps.len() as u64).saturating_mul(part.times);
+    if session.iter().map(length).fold(0, u64::saturating_add) > LINES_STEPS_MAX {
+        return Vec::new();
+    }
+    let mut lines = Vec::new();
+    let (mut ids, mut questions, mut at) = (Ids::default(), 0_u64, PLAYED_FROM.0);
+    let rounds = session.iter().flat_map(|part| (0..part.times).flat_map(|_| &part.steps));
+    for step in rounds {
+        at = at.saturating_add(step.waited_ms);
+        let mut say = |kind: &str, body: Value| lines.push(json!({kind: body, "at": at}));
+        if step.ended == Ended::LateSuccess {
+            say("result", json!({"id": ids.late(step), "ok": true}));
+            continue;
+        }
+        let id = ids.next(step);
+        let mut call = json!({"id": id, "tool": step.call.tool});
+        if let (false, Some(call)) = (step.call.input.is_empty(), call.as_object_mut()) {
+            call.insert("input".to_owned(), Value::Object(step.call.input.clone()));
+        }
+        say("call", call);
+        if step.decision == lockgate::Decision::Ask {
+            questions += 1;
+        }
+        if let Some(granted) = step.granted {
+            say("answer", json!({"approval": format!("a{questions}@{SESSION}"), "granted": granted}));
+        }
+        match step.ended {
+            Ended::Success => say("result", json!({"id": id, "ok": true})),
+            Ended::Failure => say("result", json!({"id": id, "ok": false})),
+            Ended::Open | Ended::Refused | Ended::LateSuccess => {}
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use lockgate::{Call, Decision, policy::Deeds};
+
+    use super::*;
+
+    fn step(tool: &str, ended: Ended) -> Step {
+        Step {
+            call: Call::new("played", tool),
+            deed: Arc::from(tool),
+            deeds: Deeds::new(),
+            waited_ms: 0,
+            decision: Decision::Allow,
+            granted: None,
+            came: Decision::Allow,
+            ended,
+        }
+    }
+
+    fn table(session: &[Part]) -> String {
+        let mut text = Vec::new();
+        write_session(&mut text, session).unwrap();
+        String::from_utf8(text).unwrap()
+    }
+
+    #[test]
+    fn each_late_result_is_that_of_a_call_of_its_own() {
+        let part = |tool: &str, ended, times| Part { steps: vec![step(tool, ended)], times };
+        let session = [
+            part("test", Ended::Open, 2),
+            part("build", Ended::Open, 1),
+            part("build", Ended::LateSuccess, 1),
+            part("test", Ended::LateSuccess, 2),
+        ];
+        insta::assert_snapshot!(table(&session), @"
+        | step | verdict |
+        |---|---|
+        | `test` as #1, runs | allow |
+        | `test` as #2, runs | allow |
+        | `build` as #3, runs | allow |
+        | result #3 ok | settled |
+        | result #1 ok | settled |
+        | result #2 ok | settled |
+        ");
+        let ids: Vec<Value> = lines(&session)
+            .iter()
+            .map(|line| line.get("call").or_else(|| line.get("result")).unwrap()["id"].clone())
+            .collect();
+        assert_eq!(ids, ["1", "2", "3", "3", "1", "2"]);
+    }
+
+    #[test]
+    fn a_wait_is_told_in_the_largest_unit() {
+        for (ms, text) in [(3_660_000, "61 min"), (90_000_000, "25 h"), (1_001, "1001 ms"), (5_000, "5 s")] {
+            assert_eq!(duration(ms), text);
+        }
+    }
+
+    #[test]
+    fn no_input_breaks_a_table() {
+        for (input, text) in [
+            (json!({"command": "ls | wc"}), "| `sh $ ls \\| wc` | allow |"),
+            (json!({"command": "echo `id`"}), r#"| `sh {"command":"echo \u0060id\u0060"}` | allow |"#),
+            (json!({"command": "a\nb"}), r#"| `sh {"command":"a\nb"}` | allow |"#),
+            (json!({"command": "a\u{202e}b"}), r#"| `sh {"command":"a\u202eb"}` | allow |"#),
+            (json!({"command": ["x|y"]}), r#"| `sh {"command":["x\|y"]}` | allow |"#),
+        ] {
+            let mut step = step("sh", Ended::Success);
+            step.call.input = input.as_object().unwrap().clone();
+            let table = table(&[Part { steps: vec![step], times: 1 }]);
+            assert!(table.contains(text), "{input}\n{table}");
+        }
+    }
+}
