@@ -1,169 +1,217 @@
 //! How long does it take to prove something about n rules together?
 //!
-//! Prints a table: for each size and kind of system the milliseconds of each kind of question, the median over
-//! a few seeds, and how many answers stayed undecided in all. The rules are drawn in the shares people write
-//! them: requirements first, then limits, clearers, kills and blocks. "clustered" systems speak of groups of
-//! twelve tools and rarely across them, "random" ones of any tools together, the worst case: nearly all rules
-//! hang together. In a "dag" requirements mostly run one way, in "any" they run in circles too.
+//! Prints two tables. The first is about systems of rules as the engine sees them: for each shape and size the
+//! milliseconds of each kind of question, the median over a few systems, and how many answers stayed undecided
+//! in all of them. The second is about whole policies from their text. Milliseconds are those of all threads that
+//! work, so that a busy machine changes little.
 //!
-//! `cargo bench -p lockgate-bench --bench proofs -- 1000 clustered` shows the rows that have both words.
-#![allow(clippy::print_stdout, reason = "the table is what it is for")]
+//! `cargo bench -p lockgate-bench --bench proofs -- 1000 clustered` shows the rows that have both words; the
+//! word `systems` or `policies` leaves the other table out.
+#![allow(clippy::print_stdout, reason = "the tables are what it is for")]
 
-use std::time::Instant;
+use lockgate::{
+    Policy, Source,
+    petri::system::{Answer, Bounds, LabelSet, Prover, Rule, System},
+    policy::proof::{Composed, diff, prove},
+};
+use lockgate_bench::shapes::{Dice, Form, Shape, rules, text};
+use rustix::time::{ClockId, clock_gettime};
 
-use lockgate::petri::system::{Answer, Bounds, Label, LabelSet, Prover, Rule, System};
-
-const SEEDS: u64 = 5;
+const SYSTEMS: u64 = 5;
 const CLAIMS: usize = 100;
-/// How many labels are asked about one by one whether they can be lost.
-const GOALS: usize = 20;
 
-/// What a random system looks like.
-#[derive(Clone, Copy)]
-struct Shape {
-    rules: usize,
-    /// Tools per group; none if there are no groups.
-    group: Option<u64>,
-    is_dag: bool,
-    count_max: u64,
-    /// Whether a tool is two labels, one for each outcome.
-    has_outcomes: bool,
-}
+/// The kinds of questions, as columns.
+const KINDS: [&str; 8] = ["cycles", "dead", "matter", "diff", "claims", "five", "lose all", "stuck"];
 
-impl Shape {
-    fn name(self) -> String {
-        let group = if self.group.is_some() { "clustered" } else { "random" };
-        let order = if self.is_dag { "dag" } else { "any" };
-        let outcomes = if self.has_outcomes { " outcomes" } else { "" };
-        format!("{:>6} {group} {order} limits<={}{outcomes}", self.rules, self.count_max)
+fn main() {
+    let mut words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
+    let has = |table: &str| words.iter().any(|word| word == table);
+    let (systems, policies) = (!has("policies"), !has("systems"));
+    words.retain(|word| word != "systems" && word != "policies");
+    if systems {
+        println!("{:44}{}  lose max, undecided: {}", "ms of systems", heads(&KINDS), UNDECIDED);
+        each_shape(&words, |shape| Row::measure(shape).to_string());
+    }
+    if policies {
+        println!("{:44}{}", "ms of policies from text", heads(&QUESTIONS.map(|(name, _)| name)));
+        each_shape(&words, policies_from_text);
     }
 }
 
-fn main() {
-    let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
-    println!(
-        "{:42} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}  undecided: call matter diff claim lose",
-        "ms, median of 5 systems",
-        "structure",
-        "call",
-        "matter",
-        "diff",
-        "claims",
-        "all five",
-        "lose one",
-        "lose max"
-    );
+const UNDECIDED: &str = "dead matter diff claims lose stuck";
+
+fn heads(names: &[&str]) -> String {
+    names.iter().map(|name| format!("{name:>10}")).collect()
+}
+
+fn each_shape(words: &[String], measure: impl Fn(Shape) -> String) {
     for shape in shapes() {
         let name = shape.name();
         if words.iter().all(|word| name.split_whitespace().any(|part| part == word)) {
-            println!("{name:42} {}", Row::measure(shape));
+            println!("{name:44}{}", measure(shape));
         }
     }
 }
 
 fn shapes() -> Vec<Shape> {
     let mut shapes = Vec::new();
-    for group in [Some(12), None] {
-        for is_dag in [true, false] {
-            for rules in [10, 100, 1_000, 10_000] {
-                shapes.push(Shape { rules, group, is_dag, count_max: 5, has_outcomes: false });
-            }
+    let plain =
+        Shape { rules: 0, form: Form::Clustered, is_dag: true, count_max: 5, has_outcomes: false, nets: 0 };
+    for form in [Form::Clustered, Form::Random, Form::Chains, Form::Stars] {
+        for rules in [10, 100, 1_000, 10_000] {
+            shapes.push(Shape { rules, form, ..plain });
+            shapes.push(Shape { rules, form, count_max: 1_000_000, ..plain });
         }
     }
     for rules in [1_000, 10_000] {
-        let clustered =
-            Shape { rules, group: Some(12), is_dag: true, count_max: 1_000_000, has_outcomes: false };
-        shapes.push(clustered);
-        shapes.push(Shape { count_max: 5, has_outcomes: true, ..clustered });
-        shapes.push(Shape { has_outcomes: true, ..clustered });
+        shapes.push(Shape { rules, is_dag: false, ..plain });
+        shapes.push(Shape { rules, has_outcomes: true, ..plain });
+        shapes.push(Shape { rules, has_outcomes: true, count_max: 1_000_000, ..plain });
+        shapes.push(Shape { rules, nets: 3, ..plain });
+        shapes.push(Shape { rules, has_outcomes: true, nets: 3, ..plain });
     }
     shapes
 }
 
+/// What the questions about the systems of one shape took.
 #[derive(Default)]
 struct Row {
-    structure: Vec<f64>,
-    call: Vec<f64>,
-    matter: Vec<f64>,
-    diff: Vec<f64>,
-    claims: Vec<f64>,
-    lose: Vec<f64>,
-    undecided: [usize; 5],
+    /// Milliseconds of each kind, but for the sum of the first five.
+    times: [Vec<f64>; 7],
+    lose_max: f64,
+    undecided: [usize; 6],
+    answers: [usize; 6],
 }
 
 impl Row {
     fn measure(shape: Shape) -> Self {
         let mut row = Self::default();
-        for seed in 0..SEEDS {
-            row.add(shape, seed);
-        }
+        (0..SYSTEMS).for_each(|seed| row.add(shape, seed));
         row
     }
 
     fn add(&mut self, shape: Shape, seed: u64) {
-        let mut world = Dice(seed.wrapping_mul(0x9E37_79B9) + shape.rules as u64);
-        let rules: Vec<Rule> = (0..shape.rules).filter_map(|_| world.rule(shape)).collect();
-        let mut edited = rules.clone();
-        for _ in 0..shape.rules.div_ceil(100) {
-            let place = world.below(edited.len() as u64) as usize;
-            if let (Some(rule), Some(other)) = (edited.get_mut(place), world.rule(shape)) {
-                *rule = other;
-            }
-        }
-        let claims: Vec<Rule> = std::iter::repeat_with(|| world.rule(shape)).flatten().take(CLAIMS).collect();
-        let system = |rules| System::new(rules).unwrap_or_else(|error| unreachable!("{error}"));
-        let edited = system(edited);
+        let mut dice = Dice(seed.wrapping_mul(0x9E37_79B9) + shape.rules as u64);
+        let statements = shape.statements(&mut dice);
+        let mut changed = statements.clone();
+        change(&mut changed, shape, &mut dice);
+        let claim = || shape.statement(&mut dice).rule(shape.has_outcomes);
+        let claims: Vec<Rule> = std::iter::repeat_with(claim).flatten().take(CLAIMS).collect();
+        let system = |statements| {
+            System::new(rules(statements, shape)).unwrap_or_else(|error| unreachable!("{error}"))
+        };
+        let changed = system(&changed);
+        let bounds = Bounds { threads: 1, ..Bounds::default() };
 
-        let ((system, cycles), structure) = timed(|| {
-            let system = system(rules);
+        let ((system, cycles), mut time) = timed(|| {
+            let system = system(&statements);
             let cycles = system.cycles().len() + system.components().len();
             (system, cycles)
         });
         std::hint::black_box(cycles);
-        let (prover, preparing) = timed(|| Prover::with_bounds(&system, Bounds::default()));
-        self.structure.push(structure + preparing);
+        let (prover, preparing) = timed(|| Prover::with_bounds(&system, bounds));
+        time += preparing;
+        self.note(0, time);
 
         let (answers, time) = timed(|| prover.all_can_call());
-        self.call.push(time);
+        self.note(1, time);
         self.count(0, answers.iter().map(|(_, answer)| answer));
         let (answers, time) = timed(|| prover.all_can_matter());
-        self.matter.push(time);
+        self.note(2, time);
         self.count(1, &answers);
-        let ((there, back), time) =
-            timed(|| (prover.refused_by(&edited), Prover::new(&edited).refused_by(&system)));
-        self.diff.push(time);
+        let ((there, back), time) = timed(|| {
+            let back = Prover::with_bounds(&changed, bounds).refused_by(&system);
+            (prover.refused_by(&changed), back)
+        });
+        self.note(3, time);
         self.count(2, there.iter().chain(&back).map(|difference| &difference.answer));
         let (answers, time) = timed(|| prover.all_can_violate(&claims));
-        self.claims.push(time);
+        self.note(4, time);
         self.count(3, &answers);
-        for place in 0..GOALS.min(system.labels().len()) {
-            let label = system.labels().get(place * system.labels().len() / GOALS);
-            let goal: LabelSet = label.copied().unwrap_or_default().into();
-            let (answer, time) = timed(|| prover.can_lose(&goal));
-            self.lose.push(time);
+
+        let mut all = 0.0;
+        for label in system.labels() {
+            let (answer, time) = timed(|| prover.can_lose(&LabelSet::from(*label)));
+            self.lose_max = self.lose_max.max(time);
+            all += time;
             self.count(4, [&answer]);
         }
+        self.note(5, all);
+        let guarded = system
+            .labels()
+            .iter()
+            .copied()
+            .filter(|label| prover.can_get_stuck(&(*label).into()).trace().is_some());
+        let guarded: LabelSet = guarded.collect();
+        let (answer, time) = timed(|| prover.can_get_stuck(&guarded));
+        self.note(6, time);
+        self.count(5, [&answer]);
+    }
+
+    fn note(&mut self, kind: usize, time: f64) {
+        self.times.get_mut(kind).into_iter().for_each(|times| times.push(time));
     }
 
     fn count<'a>(&mut self, kind: usize, answers: impl IntoIterator<Item = &'a Answer>) {
-        let undecided = answers.into_iter().filter(|answer| answer.is_undecided()).count();
-        if let Some(count) = self.undecided.get_mut(kind) {
-            *count += undecided;
+        for answer in answers {
+            self.answers.get_mut(kind).into_iter().for_each(|count| *count += 1);
+            let undecided = usize::from(answer.is_undecided());
+            self.undecided.get_mut(kind).into_iter().for_each(|count| *count += undecided);
         }
     }
 }
 
 impl std::fmt::Display for Row {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let kinds = [&self.structure, &self.call, &self.matter, &self.diff, &self.claims];
-        for times in kinds {
-            write!(out, "{:>9.2} ", median(times))?;
+        let times = self.times.iter().map(|times| median(times)).collect::<Vec<_>>();
+        let five: f64 = times.iter().take(5).sum();
+        for time in times.iter().take(5).chain([&five]).chain(times.iter().skip(5)) {
+            write!(out, "{time:>10.2}")?;
         }
-        let all: f64 = kinds.iter().map(|times| median(times)).sum();
-        let worst = self.lose.iter().copied().fold(0.0, f64::max);
-        write!(out, "{all:>9.2} {:>9.2} {worst:>9.2}  ", median(&self.lose))?;
-        self.undecided.iter().try_for_each(|count| write!(out, "{count} "))
+        write!(out, "{:>10.2}  ", self.lose_max)?;
+        let mut counts = self.undecided.iter().zip(&self.answers);
+        counts.try_for_each(|(undecided, all)| write!(out, "{undecided}/{all} "))
     }
+}
+
+/// Changes a hundredth of some statements.
+fn change(statements: &mut [lockgate_bench::shapes::Statement], shape: Shape, dice: &mut Dice) {
+    for _ in 0..shape.rules.div_ceil(100) {
+        let place = dice.below(statements.len() as u64) as usize;
+        let other = shape.statement(dice);
+        statements.get_mut(place).into_iter().for_each(|statement| *statement = other.clone());
+    }
+}
+
+/// A question about a policy and a later version of it: says how much was found, so that nothing is left out.
+type Question = fn(&Policy, &Policy) -> usize;
+
+/// What is asked of whole policies; reading both of them comes first, in every row.
+const QUESTIONS: [(&str, Question); 3] = [
+    ("compose", |policy, _| Composed::new(policy).map_or(0, |composed| composed.components())),
+    ("prove", |policy, _| prove(policy).findings.len()),
+    ("diff", |old, new| diff(old, new).map_or(0, |difference| difference.changes.len())),
+];
+
+/// One row of the second table.
+fn policies_from_text(shape: Shape) -> String {
+    let mut times = vec![Vec::new(); QUESTIONS.len()];
+    for seed in 0..SYSTEMS {
+        let mut dice = Dice(seed.wrapping_mul(0x9E37_79B9) + shape.rules as u64);
+        let statements = shape.statements(&mut dice);
+        let mut changed = statements.clone();
+        change(&mut changed, shape, &mut dice);
+        let read = |text: String| Policy::read(&[Source::new("bench.rules", text)]).0;
+        let (Some(old), Some(new)) = (read(text(&statements)), read(text(&changed))) else {
+            return " is not accepted".into();
+        };
+        for ((_, question), times) in QUESTIONS.iter().zip(&mut times) {
+            let (found, time) = timed(|| question(&old, &new));
+            std::hint::black_box(found);
+            times.push(time);
+        }
+    }
+    times.iter().map(|times| format!("{:>10.2}", median(times))).collect()
 }
 
 fn median(times: &[f64]) -> f64 {
@@ -172,72 +220,13 @@ fn median(times: &[f64]) -> f64 {
     times.get(times.len() / 2).copied().unwrap_or_default()
 }
 
-/// What comes out, and how many milliseconds it took.
+/// What comes out, and how many milliseconds all threads together worked for it.
 fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
-    let start = Instant::now();
+    let now = || {
+        let time = clock_gettime(ClockId::ProcessCPUTime);
+        time.tv_sec as f64 * 1_000.0 + time.tv_nsec as f64 / 1_000_000.0
+    };
+    let start = now();
     let result = work();
-    (result, start.elapsed().as_secs_f64() * 1_000.0)
-}
-
-/// Random numbers that are the same each time.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        (mixed ^ (mixed >> 31)) % end.max(1)
-    }
-
-    /// A rule in one of the usual shares; none where a human would be asked, which forbids nothing.
-    fn rule(&mut self, shape: Shape) -> Option<Rule> {
-        let [one, other, third] = self.tools(shape);
-        let done = |tool: u64| labels(shape, tool, false);
-        let tried = |tool: u64| labels(shape, tool, true);
-        let count = 1 + self.below(shape.count_max);
-        Some(match self.below(100) {
-            0..45 => {
-                let (before, then) = if shape.is_dag && self.below(100) < 97 && one > other {
-                    (other, one)
-                } else {
-                    (one, other)
-                };
-                Rule::Require { before: done(before), then: tried(then), latched: self.below(4) == 0 }
-            }
-            45..60 => Rule::Limit { spend: tried(one), count },
-            60..70 => Rule::LimitPer { spend: tried(one), count, refill: done(other) },
-            70..75 => Rule::Block(tried(one)),
-            75..82 => Rule::Never { after: tried(one), then: tried(other) },
-            82..90 => Rule::Since { needs: done(one), clears: tried(third), then: tried(other) },
-            _ => return None,
-        })
-    }
-
-    /// Three different tools, of one group if there are groups, but for a few.
-    fn tools(&mut self, shape: Shape) -> [u64; 3] {
-        let tools = (shape.rules as u64 * 6 / 10).max(4);
-        let group = shape.group.unwrap_or(tools).min(tools);
-        let first = self.below(tools);
-        let mut next = |taken: &[u64]| {
-            loop {
-                let base = if self.below(100) < 3 { self.below(tools) } else { first };
-                let tool = (base / group * group + self.below(group)).min(tools - 1);
-                if !taken.contains(&tool) {
-                    return tool;
-                }
-            }
-        };
-        let second = next(&[first]);
-        let third = next(&[first, second]);
-        [first, second, third]
-    }
-}
-
-/// A tool as rules see it: what it did, or that it was tried at all.
-fn labels(shape: Shape, tool: u64, with_failure: bool) -> LabelSet {
-    let label = |number: u64| Label(u32::try_from(number).unwrap_or(u32::MAX));
-    let failure = (shape.has_outcomes && with_failure).then(|| label(tool * 2 + 1));
-    std::iter::once(label(tool * 2)).chain(failure).collect()
+    (result, now() - start)
 }

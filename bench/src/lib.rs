@@ -5,6 +5,8 @@
 
 use lockgate::{Call, Source};
 
+pub mod shapes;
+
 /// The text of a policy with `n_rules` rules; the first rule limits `push`.
 pub fn rules(n_rules: usize) -> String {
     let mut text = String::from("limit push to 9223372036854775808 per session\n");
