@@ -27,14 +27,16 @@ fn main() {
     let mut words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
     let has = |table: &str| words.iter().any(|word| word == table);
     let (systems, policies) = (!has("policies"), !has("systems"));
+    // Under `cargo test` it only has to be seen to work.
+    let rules_max = if std::env::args().any(|word| word == "--bench") { usize::MAX } else { 10 };
     words.retain(|word| word != "systems" && word != "policies");
     if systems {
         println!("{:44}{}  lose max, undecided: {}", "ms of systems", heads(&KINDS), UNDECIDED);
-        each_shape(&words, |shape| Row::measure(shape).to_string());
+        each_shape(&words, rules_max, |shape| Row::measure(shape).to_string());
     }
     if policies {
         println!("{:44}{}", "ms of policies from text", heads(&QUESTIONS.map(|(name, _)| name)));
-        each_shape(&words, policies_from_text);
+        each_shape(&words, rules_max, policies_from_text);
     }
 }
 
@@ -44,8 +46,8 @@ fn heads(names: &[&str]) -> String {
     names.iter().map(|name| format!("{name:>10}")).collect()
 }
 
-fn each_shape(words: &[String], measure: impl Fn(Shape) -> String) {
-    for shape in shapes() {
+fn each_shape(words: &[String], rules_max: usize, measure: impl Fn(Shape) -> String) {
+    for shape in shapes().into_iter().filter(|shape| shape.rules <= rules_max) {
         let name = shape.name();
         if words.iter().all(|word| name.split_whitespace().any(|part| part == word)) {
             println!("{name:44}{}", measure(shape));

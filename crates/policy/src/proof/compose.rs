@@ -11,7 +11,8 @@ use std::{
 
 use lockgate_call::Call;
 use lockgate_petri::system::{
-    Answer, Label, LabelSet, Prover, Rule as Form, RuleId as FormId, System, Table, TooManyRules, Trace,
+    Answer, Bounds, Label, LabelSet, Prover, Rule as Form, RuleId as FormId, System, Table, TooManyRules,
+    Trace,
 };
 
 use super::{
@@ -184,9 +185,18 @@ pub(super) struct Both<'a, 'p> {
     pub(super) late: Option<Asked<'a, 'p>>,
 }
 
+/// Most states of one search where results may come late. There are many more of them, and a plain answer was found
+/// before.
+const LATE_STATES_MAX: usize = 5_000;
+
 impl<'a, 'p> Asked<'a, 'p> {
     pub(super) fn new(labels: &'a Labels<'p>, composed: &'a Composed) -> Self {
-        Self { labels, composed, prover: Prover::new(&composed.system) }
+        let bounds = if labels.has_late() {
+            Bounds { states_max: LATE_STATES_MAX, lose_states_max: LATE_STATES_MAX, ..Bounds::default() }
+        } else {
+            Bounds::default()
+        };
+        Self { labels, composed, prover: Prover::with_bounds(&composed.system, bounds) }
     }
 }
 
