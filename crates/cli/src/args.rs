@@ -92,7 +92,8 @@ Examples:
   lockgate verify ops.rules --watch   again after every change, until Ctrl-C
   lockgate verify ops.rules --tools tools.json    is every name a tool's?
 
-Exit 0: no errors, 1: an error, 2: a file could not be read.";
+Exit 0: no errors and every claim holds, 1: an error or a broken claim,
+2: a claim was not decided, or a file could not be read.";
 
 const DIFF_EXAMPLES: &str = "\
 Examples:

@@ -450,6 +450,22 @@ require human-approval before send
 }
 
 #[test]
+fn a_claim_that_is_not_decided_is_no_yes() {
+    let rules = "limit test to 5 per session\nrequire test before deploy\nclaim deploy possible\n";
+    let folder = folder(
+        "open",
+        &[
+            ("proved.rules", rules),
+            ("open.rules", "limit a to 2 per b\nrequire a before c\nclaim c stays possible\n"),
+        ],
+    );
+    for (file, code) in [("proved.rules", 0), ("open.rules", 2)] {
+        let verified = lockgate(&folder, &["verify", file], "");
+        assert_eq!(verified.status.code(), Some(code), "{file}\n{}", out(&verified));
+    }
+}
+
+#[test]
 fn few_questions_that_are_not_decided_are_named_and_many_counted() {
     for (count, named, counted) in [(10, 10, 0), (11, 11, 1)] {
         let reports: String =

@@ -107,8 +107,10 @@ fn seen(rulebook: &Rulebook, mut report: ClaimReport) -> ProvedClaim {
         Some(seen) if shows(&seen) => ProvedClaim { report, session: seen.parts },
         Some(seen) => {
             report.holds = None;
-            report.undecided =
-                Some(format!("the session that was found is not let pass: {}", seen.verdict.reason));
+            report.undecided = Some(match seen.passes {
+                true => "the session that was found does not show it".to_owned(),
+                false => format!("the session that was found is not let pass: {}", seen.verdict.reason),
+            });
             ProvedClaim { report, session: Vec::new() }
         }
         None => {

@@ -65,7 +65,13 @@ pub(super) fn round(
         verified.write_claims(console.out)?;
         writeln!(console.out, "{}", verified.summary())?;
     }
-    Ok(if verified.has_errors() { Ending::No } else { Ending::Yes })
+    // What was claimed and not decided is no yes.
+    let is_open = verified.claims().iter().any(|claim| claim.report.holds.is_none());
+    Ok(match (verified.has_errors(), is_open) {
+        (true, _) => Ending::No,
+        (false, true) => Ending::CouldNotTell,
+        (false, false) => Ending::Yes,
+    })
 }
 
 /// All there is to say about a policy.
