@@ -37,6 +37,9 @@ const QUICK_STATES_MAX: usize = 2_000;
 /// Most rounds in which a circle may close.
 const ROUNDS_MAX: usize = 24;
 
+/// The same where only the cheapest circles close.
+const THRIFTY_ROUNDS_MAX: usize = 96;
+
 impl Prover<'_> {
     /// Is there a session that uses a counter up and then spends once more?
     pub(super) fn exhaust(
@@ -103,6 +106,9 @@ impl Prover<'_> {
         if let Some(trace) = self.pump(setting, rule, monitor, estimate, scratch) {
             return Answer::Yes(trace);
         }
+        if let Some(trace) = self.pump_thriftily(setting, rule, monitor, estimate, scratch) {
+            return Answer::Yes(trace);
+        }
         let small = Monitor::new(self.system, &with_count(rule, SMALLER_COUNT));
         let from = State::default();
         let mut question = self.question(setting, Goal::Violate(&small), &from);
@@ -155,6 +161,14 @@ impl Prover<'_> {
             }
         }
         circles.sort_unstable();
+        // One that was tried elsewhere lasts no longer here.
+        let mut tried: Vec<&[Label]> = Vec::new();
+        circles.retain(|(_, length, from)| {
+            let round = way.get(*from..from + length).unwrap_or_default();
+            let is_new = !tried.contains(&round);
+            tried.push(round);
+            is_new
+        });
         circles.into_iter().take(CIRCLES_TRIED_MAX).find_map(|(_, length, from)| {
             let (before, rest) = way.split_at_checked(from)?;
             let (round, _) = rest.split_at_checked(length)?;
@@ -194,6 +208,22 @@ impl Prover<'_> {
         self.climb(Climb::new(start.clone()), &start, setting, monitor, estimate, scratch)
     }
 
+    /// The same, but it goes round only where that costs the least: what refills a counter is then called as often as
+    /// it has to be, and not in every round.
+    fn pump_thriftily(
+        &self,
+        setting: Setting<'_>,
+        rule: &Rule,
+        monitor: &Monitor,
+        estimate: u64,
+        scratch: &mut Scratch,
+    ) -> Option<Trace> {
+        let alone = System::new(vec![rule.clone()]).ok()?;
+        let start = Standing::new(self.system, setting.without, &alone);
+        let climb = Climb { cost_max: Some(u64::MAX), ..Climb::new(start.clone()) };
+        self.climb(climb, &start, setting, monitor, estimate, scratch)
+    }
+
     /// The same from where a session stands, for a rule of the system that was taken out.
     pub(super) fn pump_from(
         &self,
@@ -224,7 +254,8 @@ impl Prover<'_> {
         scratch: &mut Scratch,
     ) -> Option<Trace> {
         let goals: Vec<usize> = self.system.positions(&monitor.cell.needs).collect();
-        for _ in 0..ROUNDS_MAX {
+        let rounds_max = if climb.cost_max.is_some() { THRIFTY_ROUNDS_MAX } else { ROUNDS_MAX };
+        for _ in 0..rounds_max {
             climb.close_circle();
             climb.past.push((climb.here.clone(), climb.labels.len()));
             let from = climb.here.session.state.clone();
@@ -252,21 +283,31 @@ struct Climb<'a> {
     labels: Vec<Label>,
     /// Where it stood after so many of those.
     past: Vec<(Standing<'a>, usize)>,
+    /// The most that a circle may cost; none where it may cost anything.
+    cost_max: Option<u64>,
 }
 
 impl<'a> Climb<'a> {
     fn new(here: Standing<'a>) -> Self {
-        Self { here, runs: Vec::new(), labels: Vec::new(), past: Vec::new() }
+        Self { here, runs: Vec::new(), labels: Vec::new(), past: Vec::new(), cost_max: None }
     }
 
     /// If it stands where it stood before, but for counters: goes round from there.
     fn close_circle(&mut self) {
-        let length =
-            self.past.iter().rev().find(|(past, _)| self.here.is_further_on(past)).map(|past| past.1);
-        if let Some(length) = length {
+        let circle = self.past.iter().rev().find(|(past, _)| self.here.is_further_on(past));
+        let circle = circle.map(|(past, length)| (self.cost_since(past, *length), *length));
+        if let Some((cost, length)) = circle.filter(|(cost, _)| self.cost_max.is_none_or(|max| *cost <= max))
+        {
+            self.cost_max = self.cost_max.map(|max| max.min(cost));
             let round = self.labels.split_off(length);
             self.go_round(round);
         }
+    }
+
+    /// How many labels it took to spend a thousand, since it stood there.
+    fn cost_since(&self, past: &Standing<'_>, length: usize) -> u64 {
+        let labels = self.labels.len().saturating_sub(length) as u64;
+        labels.saturating_mul(1_000) / past.left().saturating_sub(self.here.left()).max(1)
     }
 
     /// Goes round for as long as it is possible, after having gone round once.
