@@ -8,7 +8,7 @@ use std::{collections::HashMap, sync::Arc};
 use lockgate_call::{Call, Time};
 use lockgate_policy::{
     Decision, Deeds, Policy,
-    proof::{Act, End, Moment, Played, Run, Way, sample},
+    proof::{Act, End, Moment, Played, Run, Way, openers, sample},
 };
 use serde_json::{Map, Value};
 
@@ -123,9 +123,36 @@ impl Seen {
     }
 }
 
+/// Which calls a session is made of, where rules tell calls apart that the prover does not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Inputs {
+    /// The plainest ones.
+    Plain,
+    /// Ones that are let pass.
+    Passing,
+    /// Ones that are let pass without asking anybody.
+    Unasked,
+}
+
+impl Inputs {
+    /// Whether a call with this verdict will do.
+    fn take(self, decision: Decision) -> bool {
+        match self {
+            Self::Plain => true,
+            Self::Passing => decision != Decision::Block,
+            Self::Unasked => decision < Decision::Ask,
+        }
+    }
+}
+
 /// Plays a session; none if a call cannot be made up that all of these policies see as meant, if it is empty or too
 /// long. Ends at the first call that is refused.
-pub(crate) fn play(rulebook: &Rulebook, played: &[Played], policies: &[&Policy]) -> Option<Seen> {
+pub(crate) fn play(
+    rulebook: &Rulebook,
+    played: &[Played],
+    policies: &[&Policy],
+    inputs: Inputs,
+) -> Option<Seen> {
     let length = |it: &Played| (it.acts.len() as u64).saturating_mul(it.times);
     if played.iter().map(length).fold(0, u64::saturating_add) > PLAYED_MAX {
         return None;
@@ -137,15 +164,28 @@ pub(crate) fn play(rulebook: &Rulebook, played: &[Played], policies: &[&Policy])
             *count = count.saturating_add(run.times);
         }
     }
+    let is_choosy = inputs != Inputs::Plain && looks_at_inputs(&rulebook.policy);
     let mut stage = Stage::new(rulebook);
     let (mut parts, mut last): (Vec<Part>, Option<Verdict>) = (Vec::new(), None);
     for run in played {
-        let calls = calls_of(&run.acts, policies)?;
+        let mut calls = calls_of(&run.acts, policies)?;
         for _ in 0..run.times {
             let mut steps = Vec::new();
-            for Made { way, call, end } in &calls {
+            for Made { ways, call, others, end } in &mut calls {
+                let Some(way) = ways.first() else { continue };
                 let (step, verdict) = match call {
                     Some(call) => {
+                        if is_choosy && !inputs.take(stage.decision(call)) {
+                            let others = others.get_or_insert_with(|| {
+                                let ways: Vec<&Way> = ways.iter().map(|way| &**way).collect();
+                                openers(&ways, policies, "")
+                            });
+                            let better = others.iter().find(|other| inputs.take(stage.decision(other)));
+                            let better = better.or_else(|| {
+                                others.iter().find(|other| Inputs::Passing.take(stage.decision(other)))
+                            });
+                            better.into_iter().for_each(|better| call.clone_from(better));
+                        }
                         let is_open = *end == End::NoSuccess && late.get_mut(way).is_some_and(take_one);
                         let ends = (!is_open).then_some(*end == End::Success);
                         let call = Call { id: stage.next_id(), ..call.clone() };
@@ -175,6 +215,13 @@ pub(crate) fn play(rulebook: &Rulebook, played: &[Played], policies: &[&Policy])
     Some(Seen { parts, verdict: last?, passes: true })
 }
 
+/// Whether some rule may tell calls apart that the prover does not.
+fn looks_at_inputs(policy: &Policy) -> bool {
+    let has_checks =
+        || policy.nets().iter().flat_map(|rule| rule.net.guards()).any(|it| !it.checks.is_empty());
+    !policy.clauses().is_empty() || has_checks()
+}
+
 /// One more round. What repeats for the rules may differ for the gate: an answer that stands is asked for once, and
 /// somewhere a session has to wait.
 fn add_round(parts: &mut Vec<Part>, steps: Vec<Step>) {
@@ -198,9 +245,12 @@ fn take_one(left: &mut u64) -> bool {
 
 /// A call that was made up for acts, or a late success of one.
 struct Made {
-    way: Arc<Way>,
+    /// What it is, and further commands of the same call.
+    ways: Vec<Arc<Way>>,
     /// None for a late success.
     call: Option<Call>,
+    /// Other calls that are the same to the prover, once somebody has asked for them.
+    others: Option<Vec<Call>>,
     end: End,
 }
 
@@ -210,7 +260,7 @@ fn calls_of(acts: &[Act], policies: &[&Policy]) -> Option<Vec<Made>> {
     let mut rest = acts;
     while let Some((first, after)) = rest.split_first() {
         if first.end == End::LateSuccess {
-            made.push(Made { way: first.way.clone(), call: None, end: first.end });
+            made.push(Made { ways: vec![first.way.clone()], call: None, others: None, end: first.end });
             rest = after;
             continue;
         }
@@ -224,7 +274,8 @@ fn calls_of(acts: &[Act], policies: &[&Policy]) -> Option<Vec<Made>> {
             return None;
         }
         let call = Some(sample(&ways, policies, "")?);
-        made.push(Made { way: first.way.clone(), call, end: first.end });
+        let ways = std::iter::once(first).chain(parts).map(|act| act.way.clone()).collect();
+        made.push(Made { ways, call, others: None, end: first.end });
         rest = after;
     }
     Some(made)
@@ -353,6 +404,18 @@ impl<'a> Stage<'a> {
         };
         let (decision, granted, deeds) = (verdict.decision, answer, verdict.deeds.clone());
         (Step { call, deed, deeds, waited_ms, decision, granted, came, ended }, verdict)
+    }
+
+    /// What is decided about a call, now or later.
+    fn decision(&self, call: &Call) -> Decision {
+        let judge_at =
+            |at: Time| judge(self.rulebook, self.stand(), &call.clone().at(at), Human::Reachable).verdict;
+        let now = judge_at(self.now).decision;
+        let later = WAITS_MS.iter().map(|wait| judge_at(self.now.after_ms(*wait)).decision);
+        match now {
+            Decision::Block if self.is_patient => later.min().map_or(now, |later| later.min(now)),
+            now => now,
+        }
     }
 
     /// Judges a call; where it is refused now and not later, later.

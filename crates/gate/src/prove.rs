@@ -12,7 +12,7 @@ use lockgate_policy::{
 };
 
 use crate::{
-    play::{Ended, Part, Seen, Stage, play},
+    play::{Ended, Inputs, Part, Seen, Stage, play},
     rulebook::Rulebook,
     sampled::Sampled,
 };
@@ -73,7 +73,7 @@ pub fn prove(rulebook: &Rulebook) -> Proved {
     for proof::Finding { diagnostic, rules, tools, trace } in findings {
         let session = match trace.as_slice() {
             [] => Vec::new(),
-            trace => match play(rulebook, trace, &[policy]).filter(|seen| seen.passes) {
+            trace => match play(rulebook, trace, &[policy], Inputs::Passing).filter(|seen| seen.passes) {
                 Some(seen) => seen.parts,
                 None => {
                     undecided.push(format!("{} (no call was found that shows it)", diagnostic.message));
@@ -103,7 +103,11 @@ fn seen(rulebook: &Rulebook, mut report: ClaimReport) -> ProvedClaim {
         Claimed::HumanBefore(_) => seen.passes && breaks(seen) && asks_nobody(seen),
         _ => seen.passes && breaks(seen),
     };
-    match play(rulebook, &report.session, &[&*rulebook.policy]) {
+    let inputs = match report.claim.says {
+        Claimed::HumanBefore(_) => Inputs::Unasked,
+        _ => Inputs::Passing,
+    };
+    match play(rulebook, &report.session, &[&*rulebook.policy], inputs) {
         Some(seen) if shows(&seen) => ProvedClaim { report, session: seen.parts },
         Some(seen) => {
             report.holds = None;
@@ -356,7 +360,8 @@ fn only_doubts(old: &Rulebook, new: &Rulebook, shown: &[Shown], undecided: &mut 
 fn told_apart(old: &Rulebook, new: &Rulebook, change: &Change) -> Option<Shown> {
     let policies: [&Policy; 2] = [&old.policy, &new.policy];
     let session = change.session.as_ref()?;
-    let (before, after) = (play(old, session, &policies)?, play(new, session, &policies)?);
+    let play = |rulebook| play(rulebook, session, &policies, Inputs::Plain);
+    let (before, after) = (play(old)?, play(new)?);
     let steps = |seen: &Seen| seen.parts.iter().map(|part| part.steps.len() as u64 * part.times).sum::<u64>();
     if steps(&before) != steps(&after) || !is_at_once(&before, &after) {
         return None;

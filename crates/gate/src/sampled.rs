@@ -13,7 +13,7 @@ use std::{
 use lockgate_call::Call;
 use lockgate_policy::{
     Decision, Policy, RuleId,
-    proof::{Approach, Change, Run, Sample, Sampler, Side},
+    proof::{Approach, Change, Run, Sample, Sampler, Side, merged},
 };
 
 use crate::{
@@ -225,21 +225,6 @@ impl<'a> Sampled<'a> {
         let runs = before.iter().chain(way.as_ref()?).chain([last]).cloned().collect();
         Some(Sample { runs, ..sample.clone() })
     }
-}
-
-/// A call with what another one has besides.
-fn merged(call: &Call, other: &Call) -> Call {
-    let mut both = call.clone();
-    for (key, value) in &other.input {
-        both.input.entry(key).or_insert_with(|| value.clone());
-    }
-    let (mine, theirs) = (&mut both.about, &other.about);
-    mine.sender = mine.sender.take().or_else(|| theirs.sender.clone());
-    mine.principal = mine.principal.take().or_else(|| theirs.principal.clone());
-    mine.context = mine.context.take().or_else(|| theirs.context.clone());
-    mine.metadata = mine.metadata.take().or_else(|| theirs.metadata.clone());
-    mine.environment = mine.environment.take().or_else(|| theirs.environment.clone());
-    both
 }
 
 /// One of each kind is enough, and the shorter one is the better.

@@ -241,6 +241,38 @@ pub trait Memory {
     fn shared_window(&self, id: WindowId) -> Option<&Window>;
 }
 
+/// A session that has just begun.
+#[cfg(test)]
+pub(crate) struct Nothing;
+
+#[cfg(test)]
+impl Memory for Nothing {
+    fn attribute(&self, _: &str) -> Option<&Value> {
+        None
+    }
+    fn attempts(&self) -> u64 {
+        0
+    }
+    fn calls(&self) -> u64 {
+        0
+    }
+    fn calls_of(&self, _: &str) -> Option<u64> {
+        None
+    }
+    fn taints(&self) -> &[Arc<str>] {
+        &[]
+    }
+    fn is_tainted(&self) -> bool {
+        false
+    }
+    fn window(&self, _: WindowId) -> Option<&Window> {
+        None
+    }
+    fn shared_window(&self, _: WindowId) -> Option<&Window> {
+        None
+    }
+}
+
 /// A call as clauses look at it.
 #[derive(Clone, Copy)]
 pub struct View<'a> {

@@ -69,7 +69,7 @@ impl GuardNet {
     }
 
     /// What lets each transition fire.
-    pub(crate) fn guards(&self) -> impl Iterator<Item = &Guard> {
+    pub fn guards(&self) -> impl Iterator<Item = &Guard> {
         self.guards.iter()
     }
 

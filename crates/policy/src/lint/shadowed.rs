@@ -422,10 +422,7 @@ mod tests {
     use lockgate_call::Call;
 
     use super::*;
-    use crate::{
-        Memory, Source, Surroundings, View, verify,
-        window::{Window, WindowId},
-    };
+    use crate::{Source, Surroundings, View, clause::Nothing, verify};
 
     const RULESET: &str =
         "apiVersion: edictum/v1\nkind: Ruleset\nmetadata: {name: a}\ndefaults: {mode: enforce}\n";
@@ -778,35 +775,5 @@ mod tests {
         let is_spoken_of = applying.iter().any(|it| it.clause.speaks(it.truth));
         let default = policy.default_clause().filter(|_| !is_spoken_of).map(|clause| clause.wants);
         applying.iter().map(|it| it.clause.wants).chain(default).max().unwrap_or_default()
-    }
-
-    /// A session that has just begun.
-    struct Nothing;
-
-    impl Memory for Nothing {
-        fn attribute(&self, _: &str) -> Option<&serde_json::Value> {
-            None
-        }
-        fn attempts(&self) -> u64 {
-            0
-        }
-        fn calls(&self) -> u64 {
-            0
-        }
-        fn calls_of(&self, _: &str) -> Option<u64> {
-            None
-        }
-        fn taints(&self) -> &[std::sync::Arc<str>] {
-            &[]
-        }
-        fn is_tainted(&self) -> bool {
-            false
-        }
-        fn window(&self, _: WindowId) -> Option<&Window> {
-            None
-        }
-        fn shared_window(&self, _: WindowId) -> Option<&Window> {
-            None
-        }
     }
 }

@@ -1,13 +1,14 @@
 //! What becomes of the author's claims: proved over all sessions, or refuted by the shortest one.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use lockgate_call::Call;
-use lockgate_petri::system::{Answer, Explored, LabelSet, Prover, Reason, Rule as Form, Table};
+use lockgate_petri::system::{Answer, Explored, Label, LabelSet, Prover, Reason, Rule as Form, Table};
 
 use super::{
     compose::{Asked, Both, Composed, LeftOut, Played, Why},
     labels::{Labels, Late},
+    openers::is_open,
 };
 use crate::{
     claim::{Claim, Claimed},
@@ -142,8 +143,18 @@ impl<'b, 'p> Deciding<'_, 'b, 'p> {
             Some(component) => component.labels.iter().copied().chain(calls.iter()).collect(),
             None => calls.clone(),
         };
-        let meets = |other: &LabelSet| other.iter().any(|label| together.contains(label));
-        let closes = |left: &&LeftOut| left.why != Why::Asks && meets(&left.labels);
+        let is_looked_at = |rule: RuleId| composed.left_out.iter().any(|left| left.rule == rule);
+        // Where some call of a way passes whatever the session, conditions on calls close nothing for good.
+        let mut open: BTreeMap<usize, bool> = BTreeMap::new();
+        let mut is_open = |label: Label| {
+            let Some((number, way)) = labels.way_of(label) else { return false };
+            *open.entry(number).or_insert_with(|| is_open(self.policy, way, &is_looked_at))
+        };
+        let closes = |left: &&LeftOut| {
+            let is_clause = self.policy.clause(left.rule).is_some();
+            let mut met = left.labels.iter().filter(|label| together.contains(*label));
+            left.why != Why::Asks && met.any(|label| !(is_clause && is_open(label)))
+        };
         if let Some(left) = composed.left_out.iter().find(closes) {
             let rule = self.policy.rule(left.rule).map(|rule| rule.name.clone()).unwrap_or_default();
             return Some(format!("`{rule}` may close it: {}", left.why.words()));
@@ -199,7 +210,7 @@ impl<'b, 'p> Deciding<'_, 'b, 'p> {
                 report.undecided = cut.or_else(|| doubt(&reason));
                 if report.undecided.is_none() {
                     report.holds = Some(shows == Shows::False);
-                    let rules = reason.rules.iter().filter_map(|form| asked.composed.rule(*form));
+                    let rules = reason.rules.iter().flat_map(|form| asked.composed.rules_of(*form));
                     report.rules = rules.collect::<BTreeSet<_>>().into_iter().collect();
                 }
             }

@@ -19,6 +19,7 @@ use super::{
     labels::{Act, End, Labels, Late, becomes_table},
     stages,
     table::table,
+    together::{Classes, Human, Passing},
 };
 use crate::{
     clause::{Attribute, Clause, Fact},
@@ -38,6 +39,8 @@ pub struct Composed {
     pub(super) acts: Vec<Act>,
     /// The rule each form of the system came from; none for what holds of calls in flight.
     pub(super) rules: Vec<Option<RuleId>>,
+    /// The forms that several rules which look at calls come to together, with those rules.
+    pub(super) covers: BTreeMap<FormId, Vec<RuleId>>,
     /// The rules that want a human whatever the session, with what they want one for.
     pub(super) human: Vec<(RuleId, LabelSet)>,
     /// Rules that may refuse more than their forms do.
@@ -116,6 +119,15 @@ impl Composed {
         Composer::new(labels, number, policy).compose()
     }
 
+    /// The same for one of two policies that are compared: there, rules that look at calls are compared one by one.
+    pub(super) fn compared(
+        labels: &Labels<'_>,
+        number: usize,
+        policy: &Policy,
+    ) -> Result<Self, TooManyRules> {
+        Composer { has_classes: false, ..Composer::new(labels, number, policy) }.compose()
+    }
+
     /// The same where nobody is there to agree to these labels.
     pub(super) fn unattended(
         labels: &Labels<'_>,
@@ -136,9 +148,15 @@ impl Composed {
         self.acts.get(label.0 as usize)
     }
 
-    /// The rule that a form of the system came from.
+    /// The rule that a form of the system came from; of several, the first.
     pub fn rule(&self, form: FormId) -> Option<RuleId> {
         self.rules.get(form.0).copied().flatten()
+    }
+
+    /// All rules that a form of the system came from.
+    pub(super) fn rules_of(&self, form: FormId) -> Vec<RuleId> {
+        let together = self.covers.get(&form).cloned();
+        together.unwrap_or_else(|| self.rule(form).into_iter().collect())
     }
 
     /// Whether a rule refuses exactly what its forms refuse.
@@ -210,6 +228,13 @@ impl<'a, 'p> Both<'a, 'p> {
     }
 }
 
+impl<'a, 'p> Both<'a, 'p> {
+    /// The same with late results, if those may make a difference to these labels of calls one after another.
+    pub(super) fn late_for(&self, labels: &LabelSet) -> Option<&Asked<'a, 'p>> {
+        self.late.as_ref().filter(|late| late.labels.is_near_late(self.plain.labels, labels))
+    }
+}
+
 impl Both<'_, '_> {
     /// Whether late results open none of these after a session in which every call has ended, its labels those of calls
     /// one after another.
@@ -235,8 +260,13 @@ struct Composer<'a, 'p> {
     about: BTreeMap<RuleId, Vec<usize>>,
     /// What nobody is there to agree to.
     alone: Option<&'a LabelSet>,
+    /// Whether rules that look at calls are taken together.
+    has_classes: bool,
+    /// The ways that some rule looks at more closely.
+    looked: BTreeSet<usize>,
     forms: Vec<Form>,
     rules: Vec<Option<RuleId>>,
+    covers: BTreeMap<FormId, Vec<RuleId>>,
     human: Vec<(RuleId, LabelSet)>,
     loose: BTreeSet<RuleId>,
     left_out: Vec<LeftOut>,
@@ -261,8 +291,11 @@ impl<'a, 'p> Composer<'a, 'p> {
             known,
             about,
             alone: None,
+            has_classes: true,
+            looked: BTreeSet::new(),
             forms: Vec::new(),
             rules: Vec::new(),
+            covers: BTreeMap::new(),
             human: Vec::new(),
             loose: BTreeSet::new(),
             left_out: Vec::new(),
@@ -280,6 +313,9 @@ impl<'a, 'p> Composer<'a, 'p> {
         }
         if let Some(clause) = self.policy.default_clause().filter(|clause| acts(clause)) {
             self.default(clause);
+        }
+        if self.has_classes {
+            self.classes();
         }
         for workflow in self.policy.workflows() {
             for form in stages::forms(workflow, self.labels) {
@@ -302,11 +338,12 @@ impl<'a, 'p> Composer<'a, 'p> {
                 self.push(None, Form::Table(table));
             }
         }
-        let Self { labels, forms, rules, human, loose, left_out, .. } = self;
+        let Self { labels, forms, rules, covers, human, loose, left_out, .. } = self;
         Ok(Composed {
             system: System::new(forms)?,
             acts: labels.acts.clone(),
             rules,
+            covers,
             human,
             loose,
             left_out,
@@ -389,7 +426,7 @@ impl<'a, 'p> Composer<'a, 'p> {
 
     /// What a clause says whatever the call, or by what was counted.
     fn clause(&mut self, clause: &Clause) {
-        let ways = self.about.get(&clause.id).map(Vec::as_slice).unwrap_or_default();
+        let ways = self.about.get(&clause.id).cloned().unwrap_or_default();
         let labels = self.labels.calls(ways.iter().copied());
         if labels.is_empty() {
             return;
@@ -425,8 +462,52 @@ impl<'a, 'p> Composer<'a, 'p> {
                     _ => self.leave_out(clause.id, Why::Looks, labels),
                 }
             }
-            facts => self.leave_out(clause.id, why(facts), labels),
+            facts => {
+                self.leave_out(clause.id, why(facts), labels);
+                self.looked.extend(ways);
+            }
         }
+    }
+
+    /// What rules that look at calls close together, because whatever the call is, one of them applies.
+    fn classes(&mut self) {
+        let mut tools: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        for way in &self.looked {
+            let tool = self.labels.ways.all.get(*way).map(|way| &*way.tool);
+            tools.entry(tool.unwrap_or_default()).or_default().push(*way);
+        }
+        let mut closed: BTreeMap<Vec<RuleId>, LabelSet> = BTreeMap::new();
+        let never = |tool: &str, human: Human| match Classes::of(self.policy, tool, human)?.passing() {
+            Passing::Never(rules) => Some(rules),
+            Passing::Where(_) | Passing::Unknown => None,
+        };
+        let mut everywhere = LabelSet::default();
+        for (tool, ways) in tools {
+            let calls = self.labels.calls(ways);
+            if let Some(rules) = never(tool, Human::Agrees) {
+                everywhere = everywhere.and(&calls);
+                let known = closed.entry(rules).or_default();
+                *known = known.and(&calls);
+                continue;
+            }
+            let alone = self.alone.into_iter().flat_map(|alone| alone.iter());
+            let alone: LabelSet = alone.filter(|label| calls.contains(*label)).collect();
+            if let (false, Some(rules)) = (alone.is_empty(), never(tool, Human::Absent)) {
+                let known = closed.entry(rules).or_default();
+                *known = known.and(&alone);
+            }
+        }
+        for (rules, labels) in closed {
+            let form = FormId(self.forms.len());
+            self.push(rules.first().copied(), Form::Block(labels));
+            self.covers.insert(form, rules);
+        }
+        // What is closed whatever the call is known to the letter.
+        let policy = self.policy;
+        for left in self.left_out.iter_mut().filter(|left| policy.clause(left.rule).is_some()) {
+            left.labels = left.labels.without(&everywhere);
+        }
+        self.left_out.retain(|left| !left.labels.is_empty() || policy.clause(left.rule).is_none());
     }
 
     fn always(&mut self, clause: &Clause, labels: LabelSet) {
@@ -455,6 +536,7 @@ impl<'a, 'p> Composer<'a, 'p> {
                 perhaps.push(index);
             }
         }
+        self.looked.extend(&perhaps);
         let perhaps = self.labels.calls(perhaps);
         if !perhaps.is_empty() {
             self.leave_out(clause.id, Why::Looks, perhaps);
@@ -467,7 +549,7 @@ impl<'a, 'p> Composer<'a, 'p> {
 }
 
 /// Whether an expression looks at nothing but the name of the tool.
-fn looks_at_names(when: &Expr) -> bool {
+pub(super) fn looks_at_names(when: &Expr) -> bool {
     when.leaves().iter().all(|leaf| matches!(leaf.selector, RulesetSelector::ToolName))
 }
 

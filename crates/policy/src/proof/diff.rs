@@ -65,11 +65,11 @@ pub struct Difference {
 /// # Errors
 /// When there are more rules than the engine takes.
 pub fn diff(old: &Policy, new: &Policy) -> Result<Difference, TooManyRules> {
-    let (labels, late) = (Labels::of(&[old, new], Late::Never), Labels::of(&[old, new], Late::ByRules));
-    let late = late.has_late().then_some(&late);
+    let (labels, late) = Labels::both(&[old, new]);
+    let late = late.as_ref();
     let of = |side, number, policy| {
-        let composed = Composed::of(&labels, number, policy)?;
-        let late = late.map(|late| Composed::of(late, number, policy)).transpose()?;
+        let composed = Composed::compared(&labels, number, policy)?;
+        let late = late.map(|late| Composed::compared(late, number, policy)).transpose()?;
         let counts_calls = labels.counts_calls() && late.is_none() && composed.left_out.is_empty();
         Ok(Compared { side, policy, composed, late, counts_calls })
     };

@@ -9,14 +9,19 @@ use lockgate_petri::system::{Answer, Label, LabelSet, Rule as Form, RuleId as Fo
 
 use super::{
     claims::{ClaimReport, decide},
-    compose::{Asked, Both, Composed, LeftOut, Played, is_entangled},
-    labels::{Labels, Late},
+    compose::{Asked, Both, Composed, LeftOut, Played, acts, is_entangled},
+    labels::Labels,
+    samples::Naming,
+    together::Blocks,
 };
 use crate::{
+    clause::{Clause, Fact},
+    decision::Decision,
     diagnostic::{Diagnostic, Severity},
     draft::Statement,
     policy::{Policy, Rule, RuleId},
     ruleset::draft::ToolGlob,
+    when_then::draft::ToolName,
 };
 
 /// Something about the policy as a whole.
@@ -49,9 +54,9 @@ pub struct Proof {
 
 /// Proves what there is to prove about a policy.
 pub fn prove(policy: &Policy) -> Proof {
-    let (labels, late_labels) = (Labels::of(&[policy], Late::Never), Labels::of(&[policy], Late::ByRules));
+    let (labels, late_labels) = Labels::both(&[policy]);
     let composed = Composed::of(&labels, 0, policy);
-    let late_composed = Composed::of(&late_labels, 0, policy);
+    let late_composed = late_labels.as_ref().map(|late| Composed::of(late, 0, policy)).transpose();
     let (composed, late_composed) = match (composed, late_composed) {
         (Ok(composed), Ok(late)) => (composed, late),
         (Err(error), _) | (_, Err(error)) => {
@@ -59,7 +64,8 @@ pub fn prove(policy: &Policy) -> Proof {
             return Proof { findings, claims, components: 0, left_out, undecided: vec![error.to_string()] };
         }
     };
-    let late = late_labels.has_late().then(|| Asked::new(&late_labels, &late_composed));
+    let late = late_labels.as_ref().zip(late_composed.as_ref());
+    let late = late.map(|(labels, composed)| Asked::new(labels, composed));
     let both = Both { plain: Asked::new(&labels, &composed), late };
     let mut proving = Proving {
         policy,
@@ -76,6 +82,7 @@ pub fn prove(policy: &Policy) -> Proof {
         dead.iter().flat_map(|it| proving.calls(&it.named).iter().collect::<Vec<_>>()).collect();
     proving.unreachable_approvals(&dead);
     proving.redundant(&dead);
+    proving.redundant_conditions(&dead);
     proving.lost(&dead);
     proving.stuck(&dead);
     let Proving { mut findings, mut undecided, .. } = proving;
@@ -188,7 +195,7 @@ impl<'b, 'p> Proving<'_, 'b, 'p> {
                     }
                 }
             }
-            if let (true, Some(late)) = (is_dead, &self.both.late)
+            if let (true, Some(late)) = (is_dead, self.both.late_for(&labels))
                 && !late.prover.can_call(&calls_in(late, &named)).is_no()
             {
                 is_dead = false;
@@ -210,7 +217,7 @@ impl<'b, 'p> Proving<'_, 'b, 'p> {
             let blocked: BTreeSet<Label> = reasons
                 .iter()
                 .filter_map(|form| match self.composed.system.rules().get(form.0) {
-                    Some(Form::Block(blocked)) => Some(blocked),
+                    Some(Form::Block(blocked)) if !self.composed.covers.contains_key(form) => Some(blocked),
                     _ => None,
                 })
                 .flat_map(|blocked| blocked.iter().collect::<Vec<_>>())
@@ -253,12 +260,13 @@ impl<'b, 'p> Proving<'_, 'b, 'p> {
     /// `redundant` and `unreachable-limit`: rules that change no verdict in any session.
     fn redundant(&mut self, dead: &BTreeSet<Label>) {
         let mut forms: BTreeMap<RuleId, usize> = BTreeMap::new();
-        for rule in self.composed.rules.iter().flatten() {
-            *forms.entry(*rule).or_default() += 1;
+        let is_own = |form: &FormId| !self.composed.covers.contains_key(form);
+        for rule in (0..self.composed.rules.len()).map(FormId).filter(is_own) {
+            self.composed.rule(rule).into_iter().for_each(|rule| *forms.entry(rule).or_default() += 1);
         }
         for (number, answer) in self.both.plain.prover.all_can_matter().into_iter().enumerate() {
             let form = FormId(number);
-            let Some(rule) = self.composed.rule(form) else { continue };
+            let Some(rule) = self.composed.rule(form).filter(|_| is_own(&form)) else { continue };
             // What is not known to the letter may refuse more than is seen here.
             if !self.composed.is_exact(rule) || forms.get(&rule) != Some(&1) || !self.composed.cut.is_empty()
             {
@@ -279,7 +287,8 @@ impl<'b, 'p> Proving<'_, 'b, 'p> {
             };
             let own = self.composed.system.rules().get(number);
             let is_entangled = own.is_some_and(|own| is_entangled(own, &self.composed.system));
-            if is_entangled || self.both.late.as_ref().is_some_and(matters_late) {
+            let late = own.and_then(|own| self.both.late_for(&own.alphabet()));
+            if is_entangled || late.is_some_and(matters_late) {
                 self.undecided.push(format!("whether `{}` matters when results come late", head.name));
                 continue;
             }
@@ -295,13 +304,7 @@ impl<'b, 'p> Proving<'_, 'b, 'p> {
                 Some(Form::Limit { .. } | Form::LimitPer { .. })
             );
             let name = &head.name;
-            let by = match others.as_slice() {
-                [] => String::new(),
-                others => {
-                    let says = if others.len() == 1 { "says" } else { "say" };
-                    format!(": {} already {says} so", self.listed_rules(others))
-                }
-            };
+            let by = self.already_said_by(&others);
             let (code, message) = if is_limit {
                 ("unreachable-limit", format!("`{name}` can never be reached{by}"))
             } else {
@@ -310,6 +313,56 @@ impl<'b, 'p> Proving<'_, 'b, 'p> {
             let rules = std::iter::once(rule).chain(others).collect();
             let remedy = "take the rule out, or say what it is meant to add";
             self.find(Found { rules, tools: names, ..Found::warning(code, message, remedy) });
+        }
+    }
+
+    /// `redundant`: rules that look at calls, and block only what other such rules block.
+    fn redundant_conditions(&mut self, dead: &BTreeSet<Label>) {
+        let policy = self.policy;
+        let naming = Naming::of(policy);
+        let mut blocks: BTreeMap<&str, Option<Blocks<'_>>> = BTreeMap::new();
+        let living: BTreeSet<Arc<str>> = self.living(dead).into_iter().map(|named| named.name).collect();
+        let mut told: BTreeSet<RuleId> = BTreeSet::new();
+        let looks = |it: &&Clause| acts(it) && it.wants == Decision::Block && it.facts.iter().any(is_of_call);
+        // Later rules first, and what is told makes nothing else redundant: all of it may be taken out together.
+        for clause in policy.clauses().iter().rev().filter(looks) {
+            let names = naming.of_clause(clause.id);
+            let exact = names.iter().map(|name| match name {
+                Some(ToolName::Exact(tool)) => Some(tool.as_str()),
+                Some(ToolName::Matching(_)) | None => None,
+            });
+            let Some(tools) = exact.collect::<Option<Vec<&str>>>().filter(|tools| !tools.is_empty()) else {
+                continue;
+            };
+            if tools.iter().any(|tool| !living.contains(*tool)) {
+                continue;
+            }
+            let mut others: BTreeSet<RuleId> = BTreeSet::new();
+            let is_idle = tools.iter().all(|tool| {
+                let blocks = blocks.entry(tool).or_insert_with(|| Blocks::of(policy, tool));
+                let instead = blocks.as_ref().and_then(|it| it.instead_of(clause, &told));
+                others.extend(instead.iter().flatten());
+                instead.is_some()
+            });
+            if !is_idle {
+                continue;
+            }
+            told.insert(clause.id);
+            let others: Vec<RuleId> = others.into_iter().collect();
+            let by = self.already_said_by(&others);
+            let message = format!("`{}` changes no verdict in any session{by}", clause.name);
+            let remedy = "take the rule out, or say what it is meant to add";
+            let rules = std::iter::once(clause.id).chain(others).collect();
+            let tools = tools.into_iter().map(Arc::from).collect();
+            self.find(Found { rules, tools, ..Found::warning("redundant", message, remedy) });
+        }
+    }
+
+    fn already_said_by(&self, rules: &[RuleId]) -> String {
+        match rules {
+            [] => String::new(),
+            [_] => format!(": {} already says so", self.listed_rules(rules)),
+            _ => format!(": {} already say so", self.listed_rules(rules)),
         }
     }
 
@@ -329,7 +382,7 @@ impl<'b, 'p> Proving<'_, 'b, 'p> {
                 Answer::Yes(trace) => trace,
             };
             // That nothing opens it again has to hold for late results, too.
-            if let Some(late) = &self.both.late
+            if let Some(late) = self.both.late_for(goal)
                 && !self.both.stays_closed(&trace, &calls_in(late, named))
             {
                 self.undecided.push(format!("whether `{name}` stays possible when results come late"));
@@ -405,7 +458,8 @@ impl<'b, 'p> Proving<'_, 'b, 'p> {
     }
 
     fn rules(&self, forms: impl IntoIterator<Item = FormId>) -> Vec<RuleId> {
-        let mut rules: Vec<RuleId> = forms.into_iter().filter_map(|form| self.composed.rule(form)).collect();
+        let mut rules: Vec<RuleId> =
+            forms.into_iter().flat_map(|form| self.composed.rules_of(form)).collect();
         rules.sort();
         rules.dedup();
         rules
@@ -419,7 +473,7 @@ impl<'b, 'p> Proving<'_, 'b, 'p> {
             labels.is_none_or(|labels| goal.iter().any(|label| labels.contains(label)))
         };
         let closing: BTreeSet<RuleId> =
-            forms.iter().filter(closes).filter_map(|form| self.composed.rule(*form)).collect();
+            forms.iter().filter(closes).flat_map(|form| self.composed.rules_of(*form)).collect();
         let mut rules = self.rules(forms.iter().copied());
         rules.sort_by_key(|rule| (!named.by.contains(rule), !closing.contains(rule)));
         rules
@@ -466,6 +520,11 @@ impl<'b, 'p> Proving<'_, 'b, 'p> {
         let Found { rules, tools, trace, .. } = found;
         self.findings.push(Finding { diagnostic, rules, tools, trace });
     }
+}
+
+/// Whether a fact is about the call, and not about the session or the hour.
+fn is_of_call(fact: &Fact) -> bool {
+    matches!(fact, Fact::Input { .. } | Fact::Sender { .. } | Fact::Context { .. } | Fact::Expression(_))
 }
 
 /// The rules that refuse all ways of a goal after a session, and all ways of what those rules wait for.

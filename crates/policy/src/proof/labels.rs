@@ -57,14 +57,34 @@ pub(super) enum Late {
 /// The labels of one policy, or of two that are compared.
 #[derive(Debug)]
 pub(super) struct Labels<'p> {
-    pub(super) ways: Ways,
+    pub(super) ways: Arc<Ways>,
     pub(super) acts: Vec<Act>,
     /// The way of each label.
     way_of: Vec<usize>,
     of_way: Vec<OfWay>,
     late: Vec<LateByNet>,
+    /// The ways that hang together with one whose result may come late.
+    near_late: Vec<bool>,
     /// What the rules of each policy know of each way.
-    views: Vec<Vec<View<'p>>>,
+    views: Arc<Vec<Vec<View<'p>>>>,
+}
+
+/// What does not depend on whose results come late.
+struct Basis<'p> {
+    ways: Arc<Ways>,
+    views: Arc<Vec<Vec<View<'p>>>>,
+    /// The ways whose success somebody counts.
+    earns: Vec<bool>,
+}
+
+impl<'p> Basis<'p> {
+    fn of(policies: &[&'p Policy]) -> Self {
+        let ways = Ways::of(policies);
+        let view = |policy: &&'p Policy| ways.all.iter().map(|way| ways.view(way, policy)).collect();
+        let views: Vec<Vec<View<'p>>> = policies.iter().map(view).collect();
+        let earns = earning(&ways, &views, policies);
+        Self { ways: Arc::new(ways), views: Arc::new(views), earns }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -95,17 +115,30 @@ pub(super) enum Meets {
 
 impl<'p> Labels<'p> {
     pub(super) fn of(policies: &[&'p Policy], late: Late) -> Self {
-        let ways = Ways::of(policies);
-        let views: Vec<Vec<View<'p>>> = policies
-            .iter()
-            .map(|policy| ways.all.iter().map(|way| ways.view(way, policy)).collect())
-            .collect();
-        let earns = earning(&ways, &views, policies);
-        let is_late = delicate(&ways, &views, policies, late);
-        let mut labels =
-            Self { ways, acts: Vec::new(), way_of: Vec::new(), of_way: Vec::new(), late: Vec::new(), views };
-        for (index, (earns, is_late)) in earns.into_iter().zip(is_late).enumerate() {
-            labels.number(index, earns, earns && is_late, policies);
+        Self::numbered(&Basis::of(policies), policies, late)
+    }
+
+    /// With calls one after another; and where it matters that results come late, with those.
+    pub(super) fn both(policies: &[&'p Policy]) -> (Self, Option<Self>) {
+        let basis = Basis::of(policies);
+        let late = Self::numbered(&basis, policies, Late::ByRules);
+        (Self::numbered(&basis, policies, Late::Never), Some(late).filter(Self::has_late))
+    }
+
+    fn numbered(basis: &Basis<'p>, policies: &[&'p Policy], late: Late) -> Self {
+        let Basis { ways, views, earns } = basis;
+        let is_late = delicate(ways, views, policies, late);
+        let mut labels = Self {
+            ways: ways.clone(),
+            acts: Vec::new(),
+            way_of: Vec::new(),
+            of_way: Vec::new(),
+            late: Vec::new(),
+            near_late: near(ways, &is_late),
+            views: views.clone(),
+        };
+        for (index, (earns, is_late)) in earns.iter().zip(is_late).enumerate() {
+            labels.number(index, *earns, *earns && is_late, policies);
         }
         labels
     }
@@ -141,6 +174,12 @@ impl<'p> Labels<'p> {
     /// The ways, with their numbers.
     pub(super) fn ways(&self) -> impl Iterator<Item = (usize, &Way)> {
         self.ways.all.iter().enumerate()
+    }
+
+    /// The way of a label, with its number.
+    pub(super) fn way_of(&self, label: Label) -> Option<(usize, &Way)> {
+        let number = *self.way_of.get(label.0 as usize)?;
+        Some((number, self.ways.all.get(number)?))
     }
 
     /// What the rules of a policy know of a way.
@@ -217,6 +256,15 @@ impl<'p> Labels<'p> {
     pub(super) fn is_further(&self, labels: &LabelSet) -> bool {
         let act = |label: Label| self.acts.get(label.0 as usize);
         labels.iter().filter_map(act).any(|act| act.way.is_further)
+    }
+
+    /// Whether one of these, which are numbered by others, hangs together with a result that may come late.
+    pub(super) fn is_near_late(&self, others: &Labels<'_>, labels: &LabelSet) -> bool {
+        let is_near = |label: Label| {
+            let way = others.way_of.get(label.0 as usize);
+            way.and_then(|way| self.near_late.get(*way)).copied().unwrap_or(true)
+        };
+        labels.iter().any(is_near)
     }
 
     /// Whether some result may come late.
@@ -317,6 +365,19 @@ fn delicate(ways: &Ways, views: &[Vec<View<'_>>], policies: &[&Policy], late: La
         is_marked.get_mut(leader).into_iter().for_each(|marked| *marked = true);
     }
     (0..ways.all.len()).map(|index| is_marked.get(groups.leader(index)).copied().unwrap_or(true)).collect()
+}
+
+/// The ways that hang together with a delicate one, or are further commands of calls that do.
+fn near(ways: &Ways, is_delicate: &[bool]) -> Vec<bool> {
+    let mut tools: BTreeMap<&str, bool> = BTreeMap::new();
+    for (way, is_delicate) in ways.all.iter().zip(is_delicate) {
+        *tools.entry(&way.tool).or_default() |= is_delicate;
+    }
+    // Whoever shares rules with such a tool only by other commands of it is taken in as well.
+    if ways.reads_scripts && tools.values().any(|it| *it) {
+        return vec![true; ways.all.len()];
+    }
+    ways.all.iter().map(|way| tools.get(&*way.tool).copied().unwrap_or(true)).collect()
 }
 
 fn is_delicate(rule: &NetRule) -> bool {

@@ -9,6 +9,7 @@ use serde_json::{Number, Value};
 
 use crate::{
     clause::{Attribute, Fact, Field},
+    condition::{Condition, Test as NetTest},
     decision::Truth,
     pattern::{Match, Pattern},
     ruleset::draft::{Expr, Operator, PrincipalField, RulesetSelector},
@@ -57,13 +58,14 @@ pub(super) enum Place {
 #[derive(Clone, Debug)]
 pub(super) struct Literal<'a> {
     pub(super) place: Place,
-    looks: Looks<'a>,
+    pub(super) looks: Looks<'a>,
     /// Whether it must pass; otherwise it must not.
-    wanted: bool,
+    pub(super) wanted: bool,
 }
 
+/// How a value is looked at.
 #[derive(Clone, Copy, Debug)]
-enum Looks<'a> {
+pub(super) enum Looks<'a> {
     Test(&'a Test),
     Operator(&'a Operator),
     Sender(&'a [Pattern]),
@@ -71,8 +73,8 @@ enum Looks<'a> {
 }
 
 /// Where in a text a part of it stands.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
     Start,
     Middle,
     End,
@@ -98,7 +100,8 @@ fn joined<'a>(before: &[Vec<Literal<'a>>], choices: &[Vec<Literal<'a>>]) -> Vec<
     both.take(CONJUNCTIONS_MAX).collect()
 }
 
-fn literal(fact: &Fact) -> Option<Literal<'_>> {
+/// The one test that a fact is.
+pub(super) fn literal(fact: &Fact) -> Option<Literal<'_>> {
     let (place, looks) = match fact {
         Fact::Input { field, test } => (of_field(field), Looks::Test(test)),
         Fact::Session { of: Attribute::Named(name), test } => {
@@ -111,7 +114,8 @@ fn literal(fact: &Fact) -> Option<Literal<'_>> {
     Some(Literal { place, looks, wanted: true })
 }
 
-fn of_field(field: &Field) -> Place {
+/// Where a field stands.
+pub(super) fn of_field(field: &Field) -> Place {
     field.nested.as_ref().map_or_else(|| Place::Key(field.text.clone()), |way| Place::Way(way.clone()))
 }
 
@@ -164,6 +168,23 @@ pub(super) fn values_for(literals: &[Literal<'_>], beside: &[&Fact]) -> Option<V
         (!values.is_empty()).then(|| (place.clone(), values))
     };
     places.into_iter().map(of).collect()
+}
+
+/// A value that a condition of a net asks for; none where it asks for none.
+pub(super) fn value_for(condition: &Condition) -> Option<Value> {
+    Some(match &condition.test {
+        NetTest::Under(folders) => format!("{}/file", folders.first()?.trim_end_matches('/')).into(),
+        NetTest::Equals(value) => value.clone(),
+        NetTest::OneOf(values) => values.first()?.clone(),
+        NetTest::Matches(pattern) => pattern.sample()?.into(),
+        NetTest::NotMatches(pattern) => {
+            let other = |text: &&str| pattern.find(text) == Match::No;
+            Value::from(*["x", "0", "-", ""].iter().find(|text| other(text))?)
+        }
+        NetTest::Contains(part) => part.as_str().into(),
+        NetTest::Exists(wanted) => wanted.then(|| Value::from("x"))?,
+        NetTest::AtMost(number) | NetTest::AtLeast(number) => Value::Number(number.clone()),
+    })
 }
 
 /// The values that facts look at, whether they pass or not; few of each place.
@@ -251,7 +272,7 @@ impl Literal<'_> {
 }
 
 impl Looks<'_> {
-    fn truth(&self, value: &Value) -> Truth {
+    pub(super) fn truth(&self, value: &Value) -> Truth {
         match self {
             Self::Test(test) => test.truth(value),
             Self::Operator(operator) => operator.truth(value),

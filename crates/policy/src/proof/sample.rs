@@ -84,7 +84,7 @@ fn with_texts(call: &Call, texts: &[(String, String)]) -> Option<Call> {
 }
 
 /// Whether a policy sees a call as these ways, and its success as a success of each.
-fn is_seen(call: &Call, ways: &[&Way], policy: &Policy) -> bool {
+pub(super) fn is_seen(call: &Call, ways: &[&Way], policy: &Policy) -> bool {
     let groups = policy.deeds(call);
     let itself = policy.own_deed(&call.tool, call.input.get("action").and_then(|action| action.as_str()));
     let is_own = |way: &&Way| itself.name == policy.own_deed(&way.tool, way.action.as_deref()).name;

@@ -137,7 +137,7 @@ impl<'p> Sampler<'p> {
     }
 
     /// A folder that some sandbox is about.
-    fn folder(&self) -> Option<String> {
+    pub(super) fn folder(&self) -> Option<String> {
         let mut facts = self.policy.clauses().iter().flat_map(|clause| &clause.facts);
         facts.find_map(|fact| match fact {
             Fact::Outside(sandbox) => sandbox.boundaries().within.first().cloned(),
@@ -530,7 +530,7 @@ fn week(zone: &TimeZone, minutes: &[u16]) -> Vec<Time> {
 }
 
 /// A call of a tool in which these values stand in these places, and what is said about its session.
-fn call_with(
+pub(super) fn call_with(
     tool: &str,
     input: &Map<String, Value>,
     values: &[(&Place, &Value)],
@@ -569,6 +569,21 @@ fn call_with(
     (call, attributes)
 }
 
+/// A call with what another one has besides.
+pub fn merged(call: &Call, other: &Call) -> Call {
+    let mut both = call.clone();
+    for (key, value) in &other.input {
+        both.input.entry(key).or_insert_with(|| value.clone());
+    }
+    let (mine, theirs) = (&mut both.about, &other.about);
+    mine.sender = mine.sender.take().or_else(|| theirs.sender.clone());
+    mine.principal = mine.principal.take().or_else(|| theirs.principal.clone());
+    mine.context = mine.context.take().or_else(|| theirs.context.clone());
+    mine.metadata = mine.metadata.take().or_else(|| theirs.metadata.clone());
+    mine.environment = mine.environment.take().or_else(|| theirs.environment.clone());
+    both
+}
+
 fn put(object: &mut Option<Value>, key: &str, value: Value) {
     let whole = object.get_or_insert_with(|| Value::Object(Map::new()));
     if let Some(fields) = whole.as_object_mut() {
@@ -589,7 +604,7 @@ fn object_in(object: &mut Option<Value>, key: &str) -> Map<String, Value> {
 }
 
 /// Inputs that reach what boundaries speak of, and what they do not speak of.
-fn reaching(boundaries: &Boundaries) -> Vec<Map<String, Value>> {
+pub(super) fn reaching(boundaries: &Boundaries) -> Vec<Map<String, Value>> {
     let one = |key: &str, text: String| Map::from_iter([(key.to_owned(), Value::from(text))]);
     let mut inputs = Vec::new();
     let Boundaries { within, not_within, commands, domains, not_domains } = boundaries;

@@ -10,6 +10,7 @@ use proptest::{
     prelude::*,
     sample::{Index, select, subsequence},
 };
+use serde_json::Value;
 
 /// Which languages a policy is written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -26,6 +27,8 @@ pub enum Family {
     Workflows,
     /// Two files of different languages.
     Mixtures,
+    /// Rules that look at two fields of inputs, in two languages, beside one-line rules.
+    Conditions,
 }
 
 /// The language of a file.
@@ -209,8 +212,8 @@ impl SmallPolicy {
                 }
                 Some(_) => {}
             }
-            if self.says("amount") && self.says(&format!("tool: {name},")) {
-                calls.push(Call::new("1", name.as_str()).with("amount", 500));
+            if self.says(&format!("tool: {name},")) {
+                calls.extend(self.inputs(name));
             }
         }
         calls.extend(self.says("map d.action x").then(|| Call::new("1", "d").with("action", "x")));
@@ -231,6 +234,31 @@ impl SmallPolicy {
         calls
     }
 }
+
+impl SmallPolicy {
+    /// Calls of a tool with each of the values that rules tell apart.
+    fn inputs(&self, tool: &str) -> Vec<Call> {
+        let mut calls = vec![Call::new("1", tool)];
+        if !self.says("{id: l") && !self.says("{id: m") {
+            calls.extend(self.says("amount").then(|| Call::new("1", tool).with("amount", 500)));
+            return calls;
+        }
+        for (field, values) in VALUES.iter().filter(|(field, _)| self.says(field)) {
+            let values: Vec<Value> =
+                values.iter().filter_map(|text| serde_json::from_str(text).ok()).collect();
+            let with = |call: &Call| -> Vec<Call> {
+                values.iter().map(|value| call.clone().with(*field, value.clone())).collect()
+            };
+            let more: Vec<Call> = calls.iter().flat_map(with).collect();
+            calls.extend(more);
+        }
+        calls
+    }
+}
+
+/// Values on all sides of what [`looks`] speaks of, as JSON.
+const VALUES: [(&str, &[&str]); 2] =
+    [("amount", &["50", "70", "100", "101", "\"q\""]), ("note", &["\"x\"", "\"yxy\"", "\"y\"", "\"q\""])];
 
 impl SmallFile {
     /// Whether some statement speaks of a name.
@@ -282,6 +310,19 @@ pub fn policies(family: Family) -> BoxedStrategy<SmallPolicy> {
             .prop_flat_map(move |mut names| {
                 names.push("bash");
                 with_claims(names.clone(), alone(workflow(names)).boxed())
+            })
+            .boxed(),
+        Family::Conditions => subsequence(vec!["a", "b", "c"], 2..=3)
+            .prop_flat_map(move |names| {
+                let looking = prop_oneof![
+                    2 => looking_when_then(names.clone()).prop_map(|file| vec![file]),
+                    2 => looking_ruleset(names.clone()).prop_map(|file| vec![file]),
+                    1 => (looking_when_then(names.clone()), looking_ruleset(names.clone()))
+                        .prop_map(|(one, other)| vec![one, other]),
+                ];
+                let files = (rules(names.clone(), 1..=3), looking)
+                    .prop_map(|(rules, looking)| std::iter::once(rules).chain(looking).collect());
+                with_claims(names, files.boxed())
             })
             .boxed(),
         Family::Mixtures => plain()
@@ -467,6 +508,71 @@ fn when_then(names: &[&'static str]) -> BoxedStrategy<SmallFile> {
             let numbered =
                 rules.into_iter().enumerate().map(|(number, rule)| format!("{{id: w{number}, {rule}}}"));
             SmallFile { is_closed, ..SmallFile::new(Language::WhenThen, numbered.collect()) }
+        })
+        .boxed()
+}
+
+/// What rules look at: one field, in the words of when/then rules and of rulesets.
+fn looks() -> impl Strategy<Value = (&'static str, &'static str, &'static str)> {
+    select(
+        &[
+            ("amount", "{gt: 100}", "{gt: 100}"),
+            ("amount", "{lte: 100}", "{lte: 100}"),
+            ("amount", "{gt: 50}", "{gt: 50}"),
+            ("amount", "{lt: 100}", "{lt: 100}"),
+            ("amount", "{in: [50, 100]}", "{in: [50, 100]}"),
+            ("amount", "{not_in: [50, 100]}", "{not_in: [50, 100]}"),
+            ("amount", "100", "{equals: 100}"),
+            ("amount", "{exists: true}", "{exists: true}"),
+            ("amount", "{exists: false}", "{exists: false}"),
+            ("note", "{contains: x}", "{contains: x}"),
+            ("note", "{not_contains: x}", "{starts_with: y}"),
+            ("note", "{in: [x, y]}", "{in: [x, y]}"),
+            ("note", "{not_in: [x]}", "{not_equals: x}"),
+            ("note", "{exists: true}", "{exists: true}"),
+            ("note", "{exists: false}", "{exists: false}"),
+        ][..],
+    )
+}
+
+/// When/then rules that look at inputs, most of them at those of one tool.
+fn looking_when_then(names: Vec<&'static str>) -> BoxedStrategy<SmallFile> {
+    let first = names.first().copied().unwrap_or("a");
+    let tool = prop_oneof![2 => Just(first), 1 => select(names)];
+    let wants = select(&["block", "block", "block", "approve", "allow"][..]);
+    let rule = (tool, looks(), prop::option::weighted(0.2, looks()), wants);
+    (vec(rule, 2..=5), prop::bool::weighted(0.2))
+        .prop_map(|(rules, is_closed)| {
+            let written = rules.into_iter().enumerate().map(|(number, (tool, look, more, wants))| {
+                let more = more.filter(|more| more.0 != look.0);
+                let more = more.map_or_else(String::new, |(field, test, _)| format!(", {field}: {test}"));
+                let (field, test, _) = look;
+                format!("{{id: l{number}, when: {{tool: {tool}, args_match: {{{field}: {test}{more}}}}}, then: {wants}}}")
+            });
+            SmallFile { is_closed, ..SmallFile::new(Language::WhenThen, written.collect()) }
+        })
+        .boxed()
+}
+
+/// The same in a ruleset, with words that join tests.
+fn looking_ruleset(names: Vec<&'static str>) -> BoxedStrategy<SmallFile> {
+    let first = names.first().copied().unwrap_or("a");
+    let tool = prop_oneof![2 => Just(first), 1 => select(names)];
+    let leaf = || looks().prop_map(|(field, _, test)| format!("{{args.{field}: {test}}}"));
+    let when = prop_oneof![
+        4 => leaf(),
+        2 => leaf().prop_map(|leaf| format!("{{not: {leaf}}}")),
+        1 => (leaf(), leaf()).prop_map(|(one, other)| format!("{{all: [{one}, {other}]}}")),
+        1 => (leaf(), leaf()).prop_map(|(one, other)| format!("{{any: [{one}, {other}]}}")),
+        1 => (leaf(), leaf()).prop_map(|(one, other)| format!("{{not: {{all: [{one}, {other}]}}}}")),
+    ];
+    let wants = select(&["block", "block", "ask"][..]);
+    vec((tool, when, wants), 2..=4)
+        .prop_map(|rules| {
+            let written = rules.into_iter().enumerate().map(|(number, (tool, when, wants))| {
+                format!("{{id: m{number}, type: pre, tool: {tool}, when: {when}, then: {{action: {wants}, message: m}}}}")
+            });
+            SmallFile::new(Language::Ruleset, written.collect())
         })
         .boxed()
 }
