@@ -204,6 +204,7 @@ impl SpecTable<'_> {
         if step.ended == Ended::Open {
             words.push(format!("as #{id}"));
         }
+        words.extend(said_about(step));
         words.extend(
             step.granted.map(|granted| if granted { "human grants" } else { "human refuses" }.into()),
         );
@@ -279,10 +280,45 @@ fn call_text(step: &Step) -> String {
     }
 }
 
+/// Who stands behind a call and what the host says about it, as a spec page writes it.
+fn said_about(step: &Step) -> Vec<String> {
+    let about = &step.call.about;
+    let mut said = Vec::new();
+    said.extend(about.sender.as_ref().map(|sender| match sender {
+        Value::String(name) if !name.contains('`') && visible(name) == *name => format!("from `{name}`"),
+        sender => format!("from `{}`", value_text(sender)),
+    }));
+    said.extend(about.context.as_ref().map(|context| format!("with `{}`", value_text(context))));
+    let others: Map<String, Value> =
+        told_of(step).into_iter().filter(|(key, _)| key != "sender" && key != "context").collect();
+    said.extend((!others.is_empty()).then(|| format!("about `{}`", json_text(&others))));
+    said
+}
+
+/// The same as fields of a `call` line.
+fn told_of(step: &Step) -> Map<String, Value> {
+    let about = &step.call.about;
+    let texts = [("environment", &about.environment), ("cwd", &about.cwd)];
+    let texts = texts.map(|(key, text)| (key, text.as_deref().map(Value::from)));
+    let values = [
+        ("sender", &about.sender),
+        ("principal", &about.principal),
+        ("context", &about.context),
+        ("metadata", &about.metadata),
+    ];
+    let values = values.map(|(key, value)| (key, value.clone()));
+    let all = values.into_iter().chain(texts);
+    all.filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
+}
+
 /// JSON without anything that ends a code span or that a terminal would not show.
 fn json_text(input: &Map<String, Value>) -> String {
+    value_text(&Value::Object(input.clone()))
+}
+
+fn value_text(value: &Value) -> String {
     let mut text = String::new();
-    for letter in Value::Object(input.clone()).to_string().chars() {
+    for letter in value.to_string().chars() {
         if letter != '`' && visible(letter.encode_utf8(&mut [0; 4])) == letter.to_string() {
             text.push(letter);
         } else {
@@ -313,6 +349,7 @@ pub(crate) fn lines(session: &[Part]) -> Vec<Value> {
         if let (false, Some(call)) = (step.call.input.is_empty(), call.as_object_mut()) {
             call.insert("input".to_owned(), Value::Object(step.call.input.clone()));
         }
+        call.as_object_mut().into_iter().for_each(|call| call.extend(told_of(step)));
         say("call", call);
         if step.decision == lockgate::Decision::Ask {
             questions += 1;
@@ -354,6 +391,26 @@ mod tests {
         let mut text = Vec::new();
         write_session(&mut text, session).unwrap();
         String::from_utf8(text).unwrap()
+    }
+
+    #[test]
+    fn what_is_said_about_a_call_is_told_with_it() {
+        let mut pay = step("pay", Ended::Failure);
+        pay.call.input.insert("amount".to_owned(), json!(5));
+        pay.call.about.sender = Some(json!("ada"));
+        pay.call.about.context = Some(json!({"risk": "low"}));
+        pay.call.about.principal = Some(json!({"role": "clerk"}));
+        pay.call.about.cwd = Some("/srv".to_owned());
+        let session = [Part { steps: vec![pay], times: 1 }];
+        insta::assert_snapshot!(table(&session), @r#"
+        | step | verdict |
+        |---|---|
+        | `pay {"amount":5}` from `ada`, with `{"risk":"low"}`, about `{"principal":{"role":"clerk"},"cwd":"/srv"}`, fails | allow |
+        "#);
+        let told = lines(&session);
+        let call = told.first().and_then(|line| line.get("call")).unwrap();
+        let fields = ["sender", "context", "principal", "cwd"].map(|field| call.get(field).is_some());
+        assert_eq!(fields, [true; 4], "{call}");
     }
 
     #[test]

@@ -60,6 +60,7 @@ impl Step {
             && self.deed == other.deed
             && self.call.tool == other.call.tool
             && self.call.input == other.call.input
+            && self.call.about == other.call.about
     }
 }
 

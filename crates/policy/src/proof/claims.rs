@@ -9,6 +9,7 @@ use super::{
     compose::{Asked, Both, Composed, LeftOut, Played, Why},
     labels::{Labels, Late},
     openers::is_open,
+    ways::is_itself,
 };
 use crate::{
     claim::{Claim, Claimed},
@@ -309,12 +310,5 @@ fn is_named(policy: &Policy, call: &Call, deed: &Deed, name: &str, together: &[&
     if deed.name != itself.name {
         return *deed.name == *name;
     }
-    let is_known_action = |other: &&str| other.split_once('.').is_some_and(|(base, _)| base == call.tool);
-    let names_actions = together.iter().any(is_known_action);
-    match (action, name.strip_prefix(call.tool.as_str())) {
-        (None, rest) => rest == Some(""),
-        (Some(_), Some("")) => !names_actions,
-        (Some(action), Some(rest)) => rest.strip_prefix('.') == Some(action),
-        (Some(_), None) => false,
-    }
+    is_itself(&call.tool, action, name, together)
 }

@@ -490,7 +490,7 @@ impl<'a, 'p> Composer<'a, 'p> {
                 *known = known.and(&calls);
                 continue;
             }
-            let alone = self.alone.into_iter().flat_map(|alone| alone.iter());
+            let alone = self.alone.into_iter().flat_map(LabelSet::iter);
             let alone: LabelSet = alone.filter(|label| calls.contains(*label)).collect();
             if let (false, Some(rules)) = (alone.is_empty(), never(tool, Human::Absent)) {
                 let known = closed.entry(rules).or_default();

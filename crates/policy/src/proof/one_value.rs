@@ -14,7 +14,7 @@ use crate::{
     condition::compare,
     decision::Truth,
     pattern::Pattern,
-    ruleset::draft::Operator,
+    ruleset::draft::{Operator, PrincipalField},
     when_then::draft::{ContextTest, Test},
 };
 
@@ -81,11 +81,9 @@ impl Spot {
         let has_wildcard = |way: &lockgate_call::Selector| way.to_string().contains('*');
         self.is_either
             || match &self.place {
-                Place::Way(way) | Place::Metadata(way) => has_wildcard(way),
-                Place::Principal(field) => match field {
-                    crate::ruleset::draft::PrincipalField::Claims(way) => has_wildcard(way),
-                    _ => false,
-                },
+                Place::Way(way) | Place::Metadata(way) | Place::Principal(PrincipalField::Claims(way)) => {
+                    has_wildcard(way)
+                }
                 _ => false,
             }
     }

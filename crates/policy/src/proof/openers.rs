@@ -133,3 +133,53 @@ fn by_call(fact: &Fact, call: &Call) -> Option<Truth> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{proof::ways::Ways, source::Source};
+
+    fn policy(rules: &str) -> Policy {
+        let (policy, mistakes) = Policy::read(&[Source::new("a.yaml", format!("rules:\n{rules}"))]);
+        policy.unwrap_or_else(|| panic!("{mistakes:?}"))
+    }
+
+    fn openers_of(policy: &Policy) -> Vec<Call> {
+        let ways = Ways::of(&[policy]);
+        openers(&[ways.all.first().unwrap()], &[policy], "")
+    }
+
+    #[test]
+    fn no_more_calls_are_tried_than_the_limit_says() {
+        let rules = |count: usize| -> String {
+            let rule = |it| {
+                format!(
+                    "  - {{id: r{it}, then: block, when: {{tool: t, args_match: {{f{it}: {{gt: {it}}}}}}}}}\n"
+                )
+            };
+            (0..count).map(rule).collect()
+        };
+        let tried = |count: usize| openers_of(&policy(&rules(count))).len();
+        assert!(tried(5) < OPENERS_MAX);
+        assert_eq!((tried(16), tried(40)), (OPENERS_MAX, OPENERS_MAX));
+    }
+
+    #[test]
+    fn a_way_is_open_where_some_call_of_it_passes_whatever_the_session() {
+        let small = "  - {id: s, then: block, when: {tool: t, args_match: {a: {lt: 5}}}}\n";
+        let none = "  - {id: n, then: block, when: {tool: t, args_match: {a: {exists: false}}}}\n";
+        let large = "  - {id: l, then: block, when: {tool: t, args_match: {a: {gt: 4}}}}\n";
+        let often = "  - {id: o, then: block, when: {tool: t, session: {total_calls: {gte: 3}}}}\n";
+        let rows = [
+            (vec![small, none], true),
+            (vec![small, large], true),
+            (vec![small, none, large], false),
+            (vec![small, none, often], false),
+        ];
+        for (rules, expected) in rows {
+            let policy = policy(&rules.concat());
+            let ways = Ways::of(&[&policy]);
+            assert_eq!(is_open(&policy, ways.all.first().unwrap(), &|_| true), expected, "{rules:?}");
+        }
+    }
+}

@@ -113,14 +113,21 @@ impl Way {
         self.seen.iter().find(|(seer, _)| *seer == mine).map(|(_, seen)| seen)
     }
 
-    /// Whether rules without maps see this name: with an action the tool is meant too, unless they name actions.
-    fn is_itself(&self, name: &str, names_actions: bool) -> bool {
-        match (&self.action, name.strip_prefix(&*self.tool)) {
-            (None, rest) => rest == Some(""),
-            (Some(_), Some("")) => !names_actions,
-            (Some(action), Some(rest)) => rest.strip_prefix('.') == Some(action),
-            (Some(_), None) => false,
-        }
+    /// Whether rules without maps see this name, which they use together with others.
+    fn is_itself(&self, name: &str, together_with: &[&str]) -> bool {
+        is_itself(&self.tool, self.action.as_deref(), name, together_with)
+    }
+}
+
+/// Whether a call of a tool is of this name to rules without maps that use it together with others: with an action the
+/// tool is meant too, unless they name actions of it.
+pub(super) fn is_itself(tool: &str, action: Option<&str>, name: &str, together_with: &[&str]) -> bool {
+    let is_action = |other: &&str| other.split_once('.').is_some_and(|(base, _)| base == tool);
+    match (action, name.strip_prefix(tool)) {
+        (None, rest) => rest == Some(""),
+        (Some(_), Some("")) => !together_with.iter().any(is_action),
+        (Some(action), Some(rest)) => rest.strip_prefix('.') == Some(action),
+        (Some(_), None) => false,
     }
 }
 
@@ -208,14 +215,11 @@ impl Ways {
         file: FileId,
         together_with: &[&str],
     ) -> bool {
-        let names_actions = together_with
-            .iter()
-            .any(|other| other.split_once('.').is_some_and(|(base, _)| *base == *way.tool));
         match way.seen_by(policy, file) {
             Some(Seen::Named(given)) => **given == *name,
-            Some(Seen::Itself) => way.is_itself(name, names_actions),
+            Some(Seen::Itself) => way.is_itself(name, together_with),
             Some(Seen::Nothing) => false,
-            None => !way.is_further && way.is_itself(name, names_actions),
+            None => !way.is_further && way.is_itself(name, together_with),
         }
     }
 }
