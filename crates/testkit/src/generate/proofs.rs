@@ -247,7 +247,7 @@ impl SmallPolicy {
             let values: Vec<Value> =
                 values.iter().filter_map(|text| serde_json::from_str(text).ok()).collect();
             let with = |call: &Call| -> Vec<Call> {
-                values.iter().map(|value| call.clone().with(*field, value.clone())).collect()
+                values.iter().map(|value| call.clone().with(field, value.clone())).collect()
             };
             let more: Vec<Call> = calls.iter().flat_map(with).collect();
             calls.extend(more);
