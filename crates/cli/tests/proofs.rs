@@ -392,7 +392,7 @@ claims: [human before pay, pay stays possible]
     false      at most 1 deploy
     false      pay impossible
     false      human before pay
-    undecided  pay stays possible  `big` may close it: it looks at more than what was called
+    proved     pay stays possible
 
     proved without all of `big`, because it looks at more than what was called
     3 rules, of them 2 nets in 2 independent groups, 7 states: 4 errors
@@ -407,13 +407,13 @@ claims: [human before pay, pay stays possible]
             ["at most 1 deploy", false],
             ["pay impossible", false],
             ["human before pay", false],
-            ["pay stays possible", null],
+            ["pay stays possible", true],
         ])
     );
     assert_eq!(told["exact"], false);
     insta::assert_snapshot!(told["left_out"], @r#"[{"rule":"big","why":"it looks at more than what was called"}]"#);
     insta::assert_snapshot!(told["claims"][1], @r#"{"text":"at most 1 deploy","holds":false,"trace":[{"call":"test","tool":"test","result":"ok","verdict":"allow"},{"call":"deploy","tool":"deploy","result":"ok","verdict":"allow"},{"call":"test","tool":"test","result":"ok","verdict":"allow"},{"call":"deploy","tool":"deploy","result":"ok","verdict":"allow"}],"lines":[{"call":{"id":"1","tool":"test"},"at":1767225600000},{"result":{"id":"1","ok":true},"at":1767225600000},{"call":{"id":"2","tool":"deploy"},"at":1767225600000},{"result":{"id":"2","ok":true},"at":1767225600000},{"call":{"id":"3","tool":"test"},"at":1767225600000},{"result":{"id":"3","ok":true},"at":1767225600000},{"call":{"id":"4","tool":"deploy"},"at":1767225600000},{"result":{"id":"4","ok":true},"at":1767225600000}]}"#);
-    insta::assert_snapshot!(told["claims"][4], @r#"{"text":"pay stays possible","holds":null,"undecided":"`big` may close it: it looks at more than what was called"}"#);
+    insta::assert_snapshot!(told["claims"][4], @r#"{"text":"pay stays possible","holds":true}"#);
 }
 
 #[test]
