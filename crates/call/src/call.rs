@@ -1,5 +1,7 @@
 //! One tool invocation an agent asks for.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 
 use crate::links::Links;
@@ -52,6 +54,17 @@ pub struct About {
     pub parent: Option<String>,
     /// Where the call's paths really lead, if a door on the same machine looked.
     pub links: Option<Links>,
+    /// Where on its way it was seen, if it may be seen more than once.
+    pub sighting: Option<Sighting>,
+}
+
+/// Where on its way to the tool a call was seen.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sighting {
+    /// The door, such as `PreToolUse` or `mcp`; it sees each call once.
+    pub door: Arc<str>,
+    /// The fields of the input that tell calls apart where nobody names ids; empty for all of them.
+    pub told_apart_by: Vec<String>,
 }
 
 impl Call {

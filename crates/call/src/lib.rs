@@ -34,7 +34,7 @@ mod words;
 mod wrappers;
 mod written;
 
-pub use call::{About, Call, Time};
+pub use call::{About, Call, Sighting, Time};
 pub use canonical::{canonical_json, canonical_text};
 pub use hosts::{Host, HostDoubt, HostPattern, Hosts, Reach, TouchedHost, hosts};
 pub use launchers::launched_at;

@@ -152,7 +152,7 @@ pub fn encode<T: Serialize>(answer: &T) -> String {
 const KINDS: &str =
     "`call`, `result`, `answer`, `session`, `stage`, `net`, `halt`, `resume`, `untaint` or `status`";
 
-fn read_object(text: &str) -> Result<Map<String, Value>, ProtocolError> {
+pub(crate) fn read_object(text: &str) -> Result<Map<String, Value>, ProtocolError> {
     if text.len() > LINE_BYTES_MAX {
         return Err(ProtocolError::too_long());
     }
@@ -374,7 +374,7 @@ impl CallMessage {
                 environment: self.environment,
                 cwd: self.cwd,
                 parent: self.parent,
-                links: None,
+                ..About::default()
             },
         }
     }
@@ -386,10 +386,10 @@ impl ResultMessage {
         Outcome {
             session: self.session.unwrap_or_else(|| session.to_owned()),
             id: self.id,
-            tool: None,
             ok: self.ok,
             output: self.output,
             at,
+            ..Outcome::default()
         }
     }
 }

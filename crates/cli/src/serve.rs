@@ -147,8 +147,8 @@ impl<'a> Server<'a> {
             Message::Session(session) => self.know(session),
             Message::Stage(stage) => self.stage(&stage, at),
             Message::Net(net) => self.switch(&net),
-            Message::Halt(halt) => self.halt(&halt),
-            Message::Resume(resume) => self.resume(&resume),
+            Message::Halt(halt) => self.halt(&halt, at),
+            Message::Resume(resume) => self.resume(&resume, at),
             Message::Untaint(untaint) => self.untaint(&untaint),
             Message::Status(status) => self.status(&status, at),
         }
@@ -247,15 +247,15 @@ impl<'a> Server<'a> {
         Ok(encode(&StageAnswer::new(session, moved)))
     }
 
-    fn halt(&self, message: &HaltMessage) -> Result<String, String> {
+    fn halt(&self, message: &HaltMessage, at: Time) -> Result<String, String> {
         let session = message.session.as_deref();
-        self.gate.halt(session, &message.reason).map_err(|error| error.to_string())?;
+        self.gate.halt(session, &message.reason, at).map_err(|error| error.to_string())?;
         Ok(encode(&HaltAnswer { session, halted: true }))
     }
 
-    fn resume(&self, message: &SessionOnly) -> Result<String, String> {
+    fn resume(&self, message: &SessionOnly, at: Time) -> Result<String, String> {
         let session = message.session.as_deref();
-        self.gate.resume(session).map_err(|error| error.to_string())?;
+        self.gate.resume(session, at).map_err(|error| error.to_string())?;
         Ok(encode(&HaltAnswer { session, halted: false }))
     }
 

@@ -187,6 +187,7 @@ impl Trail<'_> {
                 self.steps(&[(*rule, step.clone())], about);
             }
             Event::Stray { .. }
+            | Event::Sighted { .. }
             | Event::Activated { .. }
             | Event::Deactivated { .. }
             | Event::Described { .. }

@@ -15,7 +15,10 @@ use lockgate_policy::{
 };
 use serde_json::Value;
 
-use crate::session::{Session, Table};
+use crate::{
+    saved::SavedWindows,
+    session::{Session, Table},
+};
 
 /// What all sessions share.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -23,6 +26,8 @@ pub struct Commons {
     pub(crate) halted: Option<String>,
     pub(crate) windows: Table<WindowId, Window>,
     pub(crate) answers: Vec<Answered>,
+    /// The windows of rules that the policy no longer has, kept for the day they come back.
+    pub(crate) strangers: SavedWindows,
 }
 
 /// Something that happened to what all sessions share.

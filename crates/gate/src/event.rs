@@ -118,6 +118,15 @@ pub enum Event {
         /// What else is remembered.
         remembered: Option<Box<Remembered>>,
     },
+    /// A call in flight came by another door.
+    Sighted {
+        /// The call's id.
+        id: Arc<str>,
+        /// When.
+        at: Time,
+        /// The door.
+        door: Arc<str>,
+    },
     /// A call's result never came: it counts as failed for whatever waited for success.
     Lapsed {
         /// The call's id.

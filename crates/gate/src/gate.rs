@@ -26,14 +26,18 @@ use crate::{
     explain::{NetView, explain},
     judge::{Events, Human, Judgement, judge, judge_answer, lapsed},
     output::{OutputDecision, suppressed},
+    protection::Protection,
     registry::Registry,
     rulebook::{Attempt, Hooks, Rulebook, Success, Terms},
     runner::Runner,
     session::{ApprovalId, Asked, Counts, Notes, Session},
     settle::{Outcome, Settlement, look_at, settle},
+    shelf::{Shelf, Shelved},
+    sighting::question_about,
     stages::{Wanted, stand_in},
     status::Status,
-    store::{MemoryStore, OpenedSession, Reach, Store, StoreError},
+    store::{Changes, MemoryStore, OpenedSession, Reach, Store, StoreError},
+    trail::{self, Entry, What},
     verdict::Verdict,
 };
 
@@ -156,6 +160,20 @@ impl Gate {
     /// # Errors
     /// When the question is not open, or the store fails: then nothing was decided.
     pub fn answer(&self, approval: &ApprovalId, granted: bool, at: Time) -> Result<Verdict, AnswerError> {
+        self.answer_by(approval, granted, Some("caller"), at)
+    }
+
+    /// The same where it is known who answered; none where the trail tells that already.
+    ///
+    /// # Errors
+    /// As [`Gate::answer`].
+    pub fn answer_by(
+        &self,
+        approval: &ApprovalId,
+        granted: bool,
+        by: Option<&str>,
+        at: Time,
+    ) -> Result<Verdict, AnswerError> {
         let not_open = || AnswerError::NotOpen(approval.to_string());
         let judge =
             |stand: Stand<'_>, granted| judge_answer(&self.rulebook, stand, approval.number, granted, at);
@@ -167,7 +185,13 @@ impl Gate {
                 })?;
             let call = stand.session.asked().get(&approval.number).map(|asked| asked.call.clone());
             let Judgement { verdict, events, shared, wants } = judgement;
-            Some((Commit { events, shared, parent: None, answer: (verdict, call) }, wants))
+            let answered = by.map(|by| trail::answered(approval, granted, by));
+            let mut told: Vec<What> = answered.into_iter().collect();
+            if let (true, Some(call)) = (self.store.keeps_trail(), &call) {
+                told.push(trail::decided(call, &verdict, &events).about(approval));
+            }
+            let commit = Commit { events, shared, told, at, ..Commit::answering((verdict, call)) };
+            Some((commit, wants))
         });
         let (verdict, call) =
             judged.map_err(|error| AnswerError::NotStored(error.to_string()))?.ok_or_else(not_open)?;
@@ -219,7 +243,8 @@ impl Gate {
                 .unwrap_or_else(|| withheld(settle(&self.rulebook, stand, &blind())));
             let events = std::mem::take(&mut settlement.events);
             let shared = std::mem::take(&mut settlement.shared);
-            Some(Commit { events, shared, parent: None, answer: settlement })
+            let told = self.told(|| trail::settled(outcome, &settlement, &events));
+            Some(Commit { events, shared, told, at: outcome.at, ..Commit::answering(settlement) })
         });
         settled.map(Option::unwrap_or_default)
     }
@@ -237,6 +262,7 @@ impl Gate {
             hooks: self.rulebook.hooks.clone(),
             terms: Terms { mode: Mode::Observe, ..self.rulebook.terms },
             around: self.rulebook.around.clone(),
+            protection: self.rulebook.protection.clone(),
         };
         let mut verdicts = Vec::with_capacity(history.len());
         for (number, past) in history.iter().enumerate() {
@@ -257,7 +283,8 @@ impl Gate {
                 let settlement = settle(&self.rulebook, Stand { session: &after, ..stand }, &outcome);
                 events.extend(settlement.events);
                 shared.extend(settlement.shared);
-                Some(Commit { events, shared, parent: None, answer: verdict })
+                let told = self.told(|| trail::decided(&call, &verdict, &events));
+                Some(Commit { events, shared, told, at, ..Commit::answering(verdict) })
             })?;
             verdicts.extend(verdict);
         }
@@ -285,8 +312,22 @@ impl Gate {
     /// # Errors
     /// When the store fails.
     pub fn question(&self, approval: &ApprovalId) -> Result<Option<Asked>, StoreError> {
-        let opened = self.store.open(&approval.session, Reach::Session)?;
+        let opened = self.store.open(&approval.session, Reach::Look)?;
         Ok(opened.session().asked().get(&approval.number).cloned())
+    }
+
+    /// The open question about a call, if there is one.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn question_about(&self, call: &Call) -> Result<Option<(ApprovalId, Asked)>, StoreError> {
+        let opened = self.store.open(&call.session, Reach::Look)?;
+        let session = opened.session();
+        let found = question_about(session, call).and_then(|number| {
+            let approval = ApprovalId { session: call.session.clone(), number };
+            Some((approval, session.asked().get(&number)?.clone()))
+        });
+        Ok(found)
     }
 
     /// A copy of a session, for keeping or looking at.
@@ -294,7 +335,7 @@ impl Gate {
     /// # Errors
     /// When the store fails.
     pub fn session(&self, session: &str) -> Result<Session, StoreError> {
-        self.store.open(session, Reach::Session).map(|opened| opened.session().clone())
+        self.store.open(session, Reach::Look).map(|opened| opened.session().clone())
     }
 
     /// Takes in what the trusted caller knows about a session; null makes an attribute unknown again. Rules
@@ -303,7 +344,7 @@ impl Gate {
     /// # Errors
     /// When the store fails.
     pub fn describe(&self, session: &str, attributes: Map<String, Value>) -> Result<(), StoreError> {
-        self.record(session, [Event::Described { attributes }])
+        self.record(session, [Event::Described { attributes }], Time(0))
     }
 
     /// Takes in what was counted before this gate was there. Whether it did: a session that has begun keeps its
@@ -330,12 +371,8 @@ impl Gate {
         let per_tool: Vec<(Arc<str>, u64)> = counted.into_iter().collect();
         let seeded = self.commit_with(session, |stand| {
             let event = Event::Seeded { counts, per_tool: per_tool.clone() };
-            stand.session.is_fresh().then(|| Commit {
-                events: vec![event],
-                shared: Vec::new(),
-                parent: None,
-                answer: (),
-            })
+            let told = self.operated([&event]);
+            stand.session.is_fresh().then(|| Commit { events: vec![event], told, ..Commit::answering(()) })
         })?;
         Ok(seeded.is_some())
     }
@@ -345,7 +382,7 @@ impl Gate {
     /// # Errors
     /// When the store fails.
     pub fn untaint(&self, session: &str) -> Result<(), StoreError> {
-        self.record(session, [Event::Untainted])
+        self.record(session, [Event::Untainted], Time(0))
     }
 
     /// Moves a session to a stage of a workflow: back, or with all that was shown so far. For an operator, never
@@ -401,7 +438,8 @@ impl Gate {
                 Ok(step) => (vec![Event::Moved { at, rule: workflow.id, step }], Ok(())),
                 Err(error) => (Vec::new(), Err(error)),
             };
-            Some(Commit { events, shared: Vec::new(), parent: None, answer })
+            let told = self.operated(&events);
+            Some(Commit { events, told, at, ..Commit::answering(answer) })
         });
         moved.map_err(|error| StageError::NotStored(error.to_string()))?.unwrap_or(Ok(()))
     }
@@ -415,10 +453,13 @@ impl Gate {
     ///
     /// # Errors
     /// When the store fails.
-    pub fn halt(&self, session: Option<&str>, reason: &str) -> Result<(), StoreError> {
+    pub fn halt(&self, session: Option<&str>, reason: &str, at: Time) -> Result<(), StoreError> {
+        let reason = reason.to_owned();
         match session {
-            Some(session) => self.record(session, [Event::Halted { reason: reason.to_owned() }]),
-            None => self.store.commit_shared(&[Shared::Halted { reason: reason.to_owned() }]),
+            Some(session) => self.record(session, [Event::Halted { reason }], at),
+            None => {
+                self.record_shared(Shared::Halted { reason: reason.clone() }, &Event::Halted { reason }, at)
+            }
         }
     }
 
@@ -426,10 +467,10 @@ impl Gate {
     ///
     /// # Errors
     /// When the store fails.
-    pub fn resume(&self, session: Option<&str>) -> Result<(), StoreError> {
+    pub fn resume(&self, session: Option<&str>, at: Time) -> Result<(), StoreError> {
         match session {
-            Some(session) => self.record(session, [Event::Resumed]),
-            None => self.store.commit_shared(&[Shared::Resumed]),
+            Some(session) => self.record(session, [Event::Resumed], at),
+            None => self.record_shared(Shared::Resumed, &Event::Resumed, at),
         }
     }
 
@@ -447,19 +488,29 @@ impl Gate {
         &self,
         session: &str,
         events: impl IntoIterator<Item = Event>,
+        at: Time,
     ) -> Result<(), StoreError> {
         let events: Events = events.into_iter().collect();
+        let told = self.operated(&events);
         let commit = |_: Stand<'_>| {
-            Some(Commit { events: events.clone(), shared: Vec::new(), parent: None, answer: () })
+            Some(Commit { events: events.clone(), told: told.clone(), at, ..Commit::answering(()) })
         };
         self.commit_with(session, commit).map(|_| ())
+    }
+
+    /// Stores what somebody did to all sessions; the trail tells it as it would of one.
+    fn record_shared(&self, shared: Shared, event: &Event, at: Time) -> Result<(), StoreError> {
+        let told = self.operated([event]);
+        let entries = self.entries(None, &[], told, at);
+        self.store.commit_shared(&Changes { events: &[], shared: &[shared], entries: &entries })
     }
 
     fn decide(&self, call: &Call, human: Human) -> Verdict {
         let judged = self.commit_running(&call.session, |stand| {
             let Judgement { verdict, events, shared, wants } = self.judge_or_block(stand, call, human);
             let parent = call.about.parent.as_deref().map(Arc::from);
-            Some((Commit { events, shared, parent, answer: verdict }, wants))
+            let told = self.told(|| trail::decided(call, &verdict, &events));
+            Some((Commit { events, shared, told, at: call.at, parent, answer: verdict }, wants))
         });
         let verdict = match judged {
             Ok(Some(verdict)) => verdict,
@@ -517,15 +568,16 @@ impl Gate {
         let reach = if self.rulebook.policy.shares() { Reach::Commons } else { Reach::Session };
         for _ in 0..ATTEMPTS_MAX {
             let opened = self.store.open(session, reach)?;
-            let Some(Commit { events, shared, parent, answer }) = decide(stand_of(&*opened)) else {
+            let Some(Commit { events, shared, told, at, parent, answer }) = decide(stand_of(&*opened)) else {
                 return Ok(None);
             };
             let policy = &self.rulebook.policy;
             let tell = |_| records(policy, session, parent.as_deref(), opened.session(), &events);
-            let told = self.recorder.as_ref().map(tell).unwrap_or_default();
-            match opened.commit(&events, &shared) {
+            let records = self.recorder.as_ref().map(tell).unwrap_or_default();
+            let entries = self.entries(Some((session, opened.session())), &events, told, at);
+            match opened.commit(&Changes { events: &events, shared: &shared, entries: &entries }) {
                 Ok(()) => {
-                    self.tell_records(&told);
+                    self.tell_records(&records);
                     return Ok(Some(answer));
                 }
                 Err(StoreError::Conflict) => {}
@@ -535,8 +587,37 @@ impl Gate {
         Err(StoreError::Conflict)
     }
 
+    /// What the trail is told, where there is one.
+    fn told<T>(&self, tell: impl FnOnce() -> T) -> Vec<T> {
+        if self.store.keeps_trail() { vec![tell()] } else { Vec::new() }
+    }
+
+    fn operated<'e>(&self, events: impl IntoIterator<Item = &'e Event>) -> Vec<What> {
+        let policy = &self.rulebook.policy;
+        events.into_iter().filter_map(|event| trail::operated(policy, event)).collect()
+    }
+
+    /// What the trail says about a commit: first what ran out before it, then what was decided.
+    fn entries(
+        &self,
+        of: Option<(&str, &Session)>,
+        events: &[Event],
+        told: Vec<What>,
+        at: Time,
+    ) -> Vec<Entry> {
+        if !self.store.keeps_trail() {
+            return Vec::new();
+        }
+        let lapses = of.into_iter().flat_map(|(name, session)| trail::lapses(name, session, events));
+        let at = of.map_or(at, |(_, session)| at.max(session.clock())).0;
+        let session = of.map(|(name, _)| name.to_owned());
+        let policy = Some(self.rulebook.policy.hash().to_string());
+        let entry = |what| Entry { at, session: session.clone(), policy: policy.clone(), what };
+        lapses.chain(told).map(entry).collect()
+    }
+
     fn read<T>(&self, session: &str, at: Time, look: impl FnOnce(Stand<'_>) -> T) -> Result<T, StoreError> {
-        let opened = self.store.open(session, Reach::Session)?;
+        let opened = self.store.open(session, Reach::Look)?;
         let Stand { session, commons, ran } = stand_of(&*opened);
         let lapsed = lapsed(&self.rulebook, session, at);
         Ok(look(Stand { session: &session.after(&lapsed), commons, ran }))
@@ -560,9 +641,21 @@ impl Gate {
 struct Commit<T> {
     events: Events,
     shared: Vec<Shared>,
+    /// What the trail is told about it.
+    told: Vec<What>,
+    /// When; a session's time never runs backwards.
+    at: Time,
     /// The call of the agent that started the one whose call is decided.
     parent: Option<Arc<str>>,
     answer: T,
+}
+
+impl<T> Commit<T> {
+    /// Nothing is stored.
+    fn answering(answer: T) -> Self {
+        let (events, shared, told) = (Events::new(), Vec::new(), Vec::new());
+        Self { events, shared, told, at: Time(0), parent: None, answer }
+    }
 }
 
 fn stand_of<'a>(opened: &'a (dyn OpenedSession + 'a)) -> Stand<'a> {
@@ -632,6 +725,20 @@ impl GateBuilder {
     #[must_use]
     pub fn store(mut self, store: impl Store + 'static) -> Self {
         self.gate.store = Box::new(store);
+        self
+    }
+
+    /// Refuses what would change Lockgate itself, whatever the rules say and whatever the mode.
+    #[must_use]
+    pub fn protect(mut self, protection: Protection) -> Self {
+        self.gate.rulebook.protection = Some(Arc::new(protection));
+        self
+    }
+
+    /// Keeps sessions and the audit trail on a shelf that outlives this process.
+    #[must_use]
+    pub fn shelf(mut self, shelf: impl Shelf + 'static) -> Self {
+        self.gate.store = Box::new(Shelved::new(shelf, self.gate.rulebook.policy.clone()));
         self
     }
 

@@ -24,6 +24,7 @@ use crate::{
     rulebook::{Attempt, Rulebook},
     scratch::Scratch,
     session::{ApprovalId, Asked, Boundary, Flight, Session, Waiting},
+    sighting::{Sighted, identified, seen_before},
     stages::{self, Staged, Wanted},
     verdict::{
         Obstacle, Verdict, blocked_sentence, doubtful_sentence, human_sentence, refused_before_sentence,
@@ -62,7 +63,14 @@ pub fn judge<'a>(rulebook: &Rulebook, stand: impl Into<Stand<'a>>, call: &Call, 
     let mut record = Record::from(lapsed(rulebook, session, call.at));
     let session = session.after(&record.events);
     let stand = Stand { session: &session, commons, ran };
-    let verdict = objection_of_gate(rulebook, stand, call)
+    let halted = halt(stand);
+    if let (None, Some((id, door))) = (&halted, seen_before(&session, call)) {
+        record.events.push(Event::Sighted { id, at: call.at, door });
+        return record.judgement(Verdict::join(Deeds::new(), Vec::new()));
+    }
+    let call = &*identified(&session, call);
+    let verdict = halted
+        .or_else(|| objection_of_gate(rulebook, stand, call))
         .unwrap_or_else(|| judge_by_rules(rulebook, stand, call, Consent::from(human), &mut record));
     record.block(rulebook, stand, &verdict, call);
     record.judgement(verdict)
@@ -98,7 +106,7 @@ pub fn judge_answer<'a>(
     record.events.push(closed);
     let stand = Stand { session: &session, commons, ran };
     let verdict = if granted {
-        objection_of_gate(rulebook, stand, &call).unwrap_or_else(|| {
+        halt(stand).or_else(|| objection_of_gate(rulebook, stand, &call)).unwrap_or_else(|| {
             judge_by_rules(rulebook, stand, &call, Consent::Given(&asked.rules), &mut record)
         })
     } else {
@@ -245,15 +253,16 @@ pub(crate) fn lapsed(rulebook: &Rulebook, session: &Session, now: Time) -> Event
     events
 }
 
-/// What the gate itself has against a call, before any rule is asked.
+/// Why no call is let pass at all, where that is so.
+fn halt(stand: Stand<'_>) -> Option<Verdict> {
+    let everything = stand.commons.halted().map(|reason| format!("everything is halted: {reason}"));
+    let session = || stand.session.halted().map(|reason| format!("this session is halted: {reason}"));
+    everything.or_else(session).map(|reason| Verdict::refused_by_gate("halted", reason))
+}
+
+/// What else the gate itself has against a call, before any rule is asked.
 fn objection_of_gate(rulebook: &Rulebook, stand: Stand<'_>, call: &Call) -> Option<Verdict> {
-    let Stand { session, commons, .. } = stand;
-    if let Some(reason) = commons.halted() {
-        return Some(Verdict::refused_by_gate("halted", format!("everything is halted: {reason}")));
-    }
-    if let Some(reason) = session.halted() {
-        return Some(Verdict::refused_by_gate("halted", format!("this session is halted: {reason}")));
-    }
+    let session = stand.session;
     let waits = session.asked.values().any(|asked| asked.call.id == call.id);
     if waits || session.flights.contains_key(call.id.as_str()) {
         let reason = format!("call id '{}' is already in use by a call that has not finished.", call.id);
@@ -292,6 +301,7 @@ fn judge_by_rules(
         staged: Vec::new(),
         wants: None,
     };
+    hearing.hear_protection();
     hearing.hear_clauses();
     for (audience, deeds) in &groups {
         for deed in deeds {
@@ -321,6 +331,14 @@ struct Hearing<'a> {
 }
 
 impl Hearing<'_> {
+    /// Lockgate's own files and switches are not for agents.
+    fn hear_protection(&mut self) {
+        let protection = self.rulebook.protection.as_deref();
+        if let Some(reason) = protection.and_then(|protection| protection.objection(self.call)) {
+            self.obstacles.push(Obstacle::of_gate("self-protection", reason));
+        }
+    }
+
     /// Asks the clauses about the call, and where none that acts has a say, what is decided without one.
     fn hear_clauses(&mut self) {
         let Self { rulebook, stand, call, .. } = *self;
@@ -512,6 +530,7 @@ impl Hearing<'_> {
                     shows: stages::shows(&staged),
                     parent: call.about.parent.as_deref().map(Arc::from),
                     call: is_told.then(|| Arc::new(call.clone())),
+                    sighted: Sighted::first(call, verdict.input.as_deref()),
                     deadline: call.at.max(session.clock).after_ms(rulebook.terms.lease_ms),
                 };
                 let remembered = record.remembered(rulebook, stand, &verdict, call);

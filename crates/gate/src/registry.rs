@@ -3,6 +3,7 @@
 //! A net that is not active takes no part in judgements and keeps its marking; results it waited for still
 //! land. The messages are the documented ones.
 
+use lockgate_call::Time;
 use lockgate_policy::NetRule;
 
 use crate::{event::Event, gate::Gate, store::StoreError};
@@ -59,7 +60,11 @@ impl<'a> Registry<'a> {
         if nets.iter().all(|rule| session.is_active(rule.id)) {
             return Err(RegistryError::AlreadyActive(name.to_owned()));
         }
-        self.gate.record(self.session, nets.iter().map(|rule| Event::Activated { rule: rule.id }))?;
+        self.gate.record(
+            self.session,
+            nets.iter().map(|rule| Event::Activated { rule: rule.id }),
+            Time(0),
+        )?;
         Ok(format!("Activated '{name}'"))
     }
 
@@ -73,7 +78,11 @@ impl<'a> Registry<'a> {
             return Err(RegistryError::NotActive { name: name.to_owned(), active: active.join(", ") });
         }
         let nets = self.find(name);
-        self.gate.record(self.session, nets.iter().map(|rule| Event::Deactivated { rule: rule.id }))?;
+        self.gate.record(
+            self.session,
+            nets.iter().map(|rule| Event::Deactivated { rule: rule.id }),
+            Time(0),
+        )?;
         Ok(format!("Deactivated '{name}' (state preserved)"))
     }
 

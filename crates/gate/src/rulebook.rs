@@ -6,7 +6,7 @@ use jiff::tz::TimeZone;
 use lockgate_call::Call;
 use lockgate_policy::{Mode, Policy, RuleId, Surroundings};
 
-use crate::session::Notes;
+use crate::{protection::Protection, session::Notes};
 
 /// A policy, the author's own hooks on its nets, and the terms it is applied under.
 #[derive(Debug)]
@@ -19,6 +19,8 @@ pub struct Rulebook {
     pub terms: Terms,
     /// Where the gate stands.
     pub around: Arc<Surroundings>,
+    /// What of Lockgate itself an agent must leave alone, whatever the rules say.
+    pub protection: Option<Arc<Protection>>,
 }
 
 impl Rulebook {
@@ -29,7 +31,13 @@ impl Rulebook {
         let asked = policy.variables().iter();
         let variables = asked.filter_map(|name| Some((name.clone(), std::env::var(name).ok()?))).collect();
         let around = Arc::new(Surroundings { zone, variables, ..Surroundings::default() });
-        Self { policy: Arc::new(policy), hooks: Arc::default(), terms: Terms::default(), around }
+        Self {
+            policy: Arc::new(policy),
+            hooks: Arc::default(),
+            terms: Terms::default(),
+            around,
+            protection: None,
+        }
     }
 }
 

@@ -4,23 +4,28 @@
 //! policy never refunds: a changed limit keeps what was spent, a rule that is gone keeps its state for the day
 //! it comes back, and a hand-written net whose places no longer fit is refused instead of guessed at.
 
+mod commons;
+
 use std::{collections::BTreeMap, sync::Arc};
 
-use lockgate_call::{About, Call, Time};
+use lockgate_call::{About, Call, Sighting, Time};
 use lockgate_petri::{Marking, TransitionId};
 use lockgate_policy::{
     Decision, NetRule, Policy, Rule, RuleId, Statement,
     window::{Window, WindowId},
     workflow::{Progress, progress::Shown},
 };
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 use smallvec::SmallVec;
 
 use crate::{
     commons::{Answered, Subject},
-    session::{Asked, Boundary, Counts, Flight, Notes, Session, Shows, Waiting},
+    session::{Asked, Boundary, Counts, Flight, Notes, Session, Shows, Table, Waiting},
+    sighting::Sighted,
 };
+
+pub(crate) use commons::SavedWindows;
 
 /// The version of the saved form.
 const VERSION: u32 = 1;
@@ -117,7 +122,23 @@ struct SavedFlight {
     call: Option<SavedCall>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     parent: Option<Arc<str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sighted: Option<SavedSighted>,
     deadline_ms: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct SavedSighted {
+    doors: Vec<Arc<str>>,
+    content: Arc<str>,
+}
+
+/// The door that saw a call first, and what tells it apart from others.
+#[derive(Serialize, Deserialize)]
+struct SavedSighting {
+    door: Arc<str>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    told_apart_by: Vec<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -178,11 +199,23 @@ struct SavedCall {
     parent: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     links: Option<BTreeMap<String, Option<String>>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sighting: Option<SavedSighting>,
 }
 
 impl Session {
-    /// The session as JSON text, to be kept.
+    /// The session as JSON text, to be kept where people may look at it.
     pub fn to_json(&self, policy: &Policy) -> String {
+        // Maps with text keys and plain values always have a JSON form.
+        serde_json::to_string_pretty(&self.saved(policy)).unwrap_or_default()
+    }
+
+    /// The session as bytes, to be kept.
+    pub fn to_bytes(&self, policy: &Policy) -> Vec<u8> {
+        serde_json::to_vec(&self.saved(policy)).unwrap_or_default()
+    }
+
+    fn saved(&self, policy: &Policy) -> SavedSession {
         let names = |(rule, transition): (RuleId, TransitionId)| {
             let rule = policy.net(rule)?;
             Some((rule.key.clone(), rule.net.net().transition_name(transition).to_owned()))
@@ -212,6 +245,10 @@ impl Session {
                 shows: flight.shows.iter().filter_map(saved_shows).collect(),
                 call: flight.call.as_deref().map(SavedCall::of),
                 parent: flight.parent.clone(),
+                sighted: flight.sighted.as_deref().map(|Sighted { doors, content }| SavedSighted {
+                    doors: doors.clone(),
+                    content: content.clone(),
+                }),
                 deadline_ms: flight.deadline.0,
             };
             (id.to_string(), saved)
@@ -228,7 +265,7 @@ impl Session {
             };
             (*number, saved)
         });
-        let saved = SavedSession {
+        SavedSession {
             version: VERSION,
             policy: policy.hash().to_string(),
             nets,
@@ -244,9 +281,7 @@ impl Session {
             is_tainted: self.is_tainted,
             answers: self.answers.iter().map(|answer| SavedAnswer::of(answer, policy)).collect(),
             clock_ms: self.clock.0,
-        };
-        // Maps with text keys and plain values always have a JSON form.
-        serde_json::to_string_pretty(&saved).unwrap_or_default()
+        }
     }
 
     /// Reads a kept session under a policy, which may be an edited one.
@@ -254,16 +289,16 @@ impl Session {
     /// # Errors
     /// When the text is no saved session of this version, or a net was redrawn so that its state fits no more.
     pub fn from_json(text: &str, policy: &Policy) -> Result<Self, SavedError> {
-        #[derive(Deserialize)]
-        struct Versioned {
-            version: u32,
-        }
-        let Versioned { version } = serde_json::from_str(text)?;
-        if version != VERSION {
-            return Err(SavedError::OtherVersion { found: version });
-        }
-        let saved: SavedSession = serde_json::from_str(text)?;
-        let rules: BTreeMap<&str, &Rule> = policy.rules().map(|rule| (rule.key.as_str(), rule)).collect();
+        Self::from_bytes(text.as_bytes(), policy)
+    }
+
+    /// Reads a session kept as bytes, under a policy which may be an edited one.
+    ///
+    /// # Errors
+    /// As [`Session::from_json`].
+    pub fn from_bytes(bytes: &[u8], policy: &Policy) -> Result<Self, SavedError> {
+        let saved: SavedSession = of_this_version(bytes)?;
+        let rules = by_key(policy);
         let mut session = Self {
             halted: saved.halted,
             approvals_made: saved.approvals_made,
@@ -293,15 +328,7 @@ impl Session {
             let net = policy.net(rules.get(key)?.id)?;
             Some((net.id, net.net.net().transition(transition)?))
         };
-        // The answer to a rule that is gone stands for nothing.
-        let answers = saved.answers.into_iter().filter_map(|answer| {
-            let about = match (answer.rule, answer.tool) {
-                (Some(key), _) => Subject::Rule(rules.get(key.as_str())?.id),
-                (None, tool) => Subject::Tool(Arc::from(tool?)),
-            };
-            Some(Answered { about, granted: answer.granted, until: Time(answer.until_ms) })
-        });
-        session.answers = answers.collect();
+        session.answers = saved.answers.into_iter().filter_map(|answer| answer.restored(&rules)).collect();
         for (id, flight) in saved.flights {
             // What a rule that is gone waited for is not waited for any more: nothing is earned by it.
             let waiting = flight.waiting.iter().filter_map(|it| {
@@ -318,8 +345,10 @@ impl Session {
                 Some(Shows { rule: rules.get(it.rule.as_str())?.id, round: it.round, shown: it.shown })
             });
             let (shows, parent) = (shows.collect(), flight.parent);
-            let flight =
-                Flight { tool: flight.tool.into(), decision, waiting, shows, call, parent, deadline };
+            let sighted =
+                flight.sighted.map(|SavedSighted { doors, content }| Box::new(Sighted { doors, content }));
+            let tool = flight.tool.into();
+            let flight = Flight { tool, decision, waiting, shows, call, parent, sighted, deadline };
             session.flights.insert(id, flight);
         }
         session.leases.0.make_contiguous().sort();
@@ -362,11 +391,7 @@ impl Session {
         let mut saved = policy.net(rule.id).map(|net| self.saved_net(net)).unwrap_or_default();
         saved.inactive = self.inactive.contains(&rule.id);
         saved.progress = self.progress.get(&rule.id).cloned();
-        for (key, id) in windows_of(policy, rule) {
-            if let Some(window) = self.windows.get(&id) {
-                saved.windows.insert(key.clone(), window.times.iter().map(|time| time.0).collect());
-            }
-        }
+        saved.windows = saved_windows(policy, rule, &self.windows);
         saved
     }
 
@@ -448,6 +473,43 @@ impl SavedAnswer {
         };
         Self { rule, tool, granted: answer.granted, until_ms: answer.until.0 }
     }
+
+    /// The answer to a rule that is gone stands for nothing.
+    fn restored(self, rules: &BTreeMap<&str, &Rule>) -> Option<Answered> {
+        let about = match (self.rule, self.tool) {
+            (Some(key), _) => Subject::Rule(rules.get(key.as_str())?.id),
+            (None, tool) => Subject::Tool(Arc::from(tool?)),
+        };
+        Some(Answered { about, granted: self.granted, until: Time(self.until_ms) })
+    }
+}
+
+/// Reads what was kept in the form of this version.
+fn of_this_version<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, SavedError> {
+    #[derive(Deserialize)]
+    struct Versioned {
+        version: u32,
+    }
+    let Versioned { version } = serde_json::from_slice(bytes)?;
+    if version != VERSION {
+        return Err(SavedError::OtherVersion { found: version });
+    }
+    Ok(serde_json::from_slice(bytes)?)
+}
+
+fn by_key(policy: &Policy) -> BTreeMap<&str, &Rule> {
+    policy.rules().map(|rule| (rule.key.as_str(), rule)).collect()
+}
+
+fn saved_windows(
+    policy: &Policy,
+    rule: &Rule,
+    windows: &Table<WindowId, Window>,
+) -> BTreeMap<String, Vec<u64>> {
+    let moments = |window: &Window| window.times.iter().map(|time| time.0).collect();
+    windows_of(policy, rule)
+        .filter_map(|(key, id)| Some((key.clone(), windows.get(&id).map(moments)?)))
+        .collect()
 }
 
 /// The windows of a rule by the names they are kept under.
@@ -476,7 +538,7 @@ fn is_false(flag: &bool) -> bool {
 
 impl SavedCall {
     fn of(call: &Call) -> Self {
-        let About { sender, principal, context, metadata, environment, cwd, parent, links } =
+        let About { sender, principal, context, metadata, environment, cwd, parent, links, sighting } =
             call.about.clone();
         let owned = |(path, real): (&str, Option<&str>)| (path.to_owned(), real.map(ToOwned::to_owned));
         Self {
@@ -493,6 +555,7 @@ impl SavedCall {
             cwd,
             parent,
             links: links.map(|links| links.iter().map(owned).collect()),
+            sighting: sighting.map(|Sighting { door, told_apart_by }| SavedSighting { door, told_apart_by }),
         }
     }
 
@@ -511,9 +574,11 @@ impl SavedCall {
             cwd,
             parent,
             links,
+            sighting,
         } = self;
         let links = links.map(|links| links.into_iter().collect());
-        let about = About { sender, principal, context, metadata, environment, cwd, parent, links };
+        let sighting = sighting.map(|SavedSighting { door, told_apart_by }| Sighting { door, told_apart_by });
+        let about = About { sender, principal, context, metadata, environment, cwd, parent, links, sighting };
         Call { session, id, tool, input, at: Time(at_ms), about }
     }
 }
@@ -540,6 +605,7 @@ mod tests {
             cwd: Some("/desk".into()),
             parent: Some("0".into()),
             links: Some(links),
+            sighting: Some(Sighting { door: "hook".into(), told_apart_by: vec!["command".into()] }),
         };
         for call in [call, Call::new("2", "ls")] {
             let saved = serde_json::to_string(&SavedCall::of(&call)).unwrap();

@@ -26,6 +26,7 @@ use crate::{
     event::{Closing, Event, Move, Remembered},
     rulebook::Terms,
     saved::SavedNet,
+    sighting::Sighted,
 };
 
 /// What a session remembers.
@@ -104,6 +105,8 @@ pub struct Flight {
     pub call: Option<Arc<Call>>,
     /// The call of the agent that started this one's agent.
     pub parent: Option<Arc<str>>,
+    /// Which doors have seen it, where more than one may.
+    pub sighted: Option<Box<Sighted>>,
     /// When the result is given up.
     pub deadline: Time,
 }
@@ -212,6 +215,12 @@ impl Session {
                 self.note(notes);
                 self.remember(*at, remembered.as_deref());
                 self.land(id);
+            }
+            Event::Sighted { id, at, door } => {
+                self.see(*at);
+                if let Some(sighted) = self.flights.get_mut(id).and_then(|it| it.sighted.as_deref_mut()) {
+                    sighted.doors.push(door.clone());
+                }
             }
             Event::Lapsed { id, at } => {
                 self.see(*at);

@@ -18,6 +18,7 @@ use crate::{
     rulebook::{Rulebook, Success},
     scratch::Scratch,
     session::Flight,
+    sighting::in_flight_like,
     stages,
 };
 
@@ -34,6 +35,8 @@ pub struct Outcome {
     pub ok: bool,
     /// What the tool returned.
     pub output: Option<Value>,
+    /// The call itself, where its host names no ids: the oldest in flight that is like it is meant.
+    pub like: Option<Box<Call>>,
     /// When.
     pub at: Time,
 }
@@ -42,7 +45,7 @@ impl Outcome {
     /// The success of a call.
     pub fn success(call: &Call) -> Self {
         let (session, id, tool) = (call.session.clone(), call.id.clone(), Some(call.tool.clone()));
-        Self { session, id, tool, ok: true, output: None, at: call.at }
+        Self { session, id, tool, ok: true, at: call.at, ..Self::default() }
     }
 
     /// The failure of a call.
@@ -78,7 +81,8 @@ pub fn settle<'a>(rulebook: &Rulebook, stand: impl Into<Stand<'a>>, outcome: &Ou
     let mut events = lapsed(rulebook, session, outcome.at);
     let session = session.after(&events);
     let stand = Stand { session: &session, commons, ran };
-    let flight = session.flights.get_key_value(outcome.id.as_str());
+    let found = outcome.like.as_deref().and_then(|call| in_flight_like(&session, call));
+    let flight = session.flights.get_key_value(found.as_deref().unwrap_or(&outcome.id));
     // A result that nobody waits for is looked at like any other: it will be shown to the agent all the same.
     let tool = flight.map(|(_, flight)| &*flight.tool).or(outcome.tool.as_deref());
     let masks = match flight {

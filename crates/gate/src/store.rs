@@ -15,6 +15,7 @@ use crate::{
     commons::{Commons, Shared},
     event::Event,
     session::Session,
+    trail::Entry,
 };
 
 /// Where sessions rest.
@@ -25,16 +26,35 @@ pub trait Store: Send + Sync {
     /// When the store cannot be reached. The gate then blocks.
     fn open<'a>(&'a self, session: &'a str, reach: Reach) -> Result<Box<dyn OpenedSession + 'a>, StoreError>;
 
-    /// Stores what happened to all sessions together, whatever else goes on.
+    /// Stores what happened to all sessions together, whatever else goes on; there are no events of one session in
+    /// it.
     ///
     /// # Errors
     /// When the store cannot be reached.
-    fn commit_shared(&self, shared: &[Shared]) -> Result<(), StoreError>;
+    fn commit_shared(&self, changes: &Changes<'_>) -> Result<(), StoreError>;
+
+    /// Whether entries of the audit trail are kept. Where they are not, none are made.
+    fn keeps_trail(&self) -> bool {
+        false
+    }
+}
+
+/// What one decision stores: all of it or nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Changes<'a> {
+    /// What happened to the session.
+    pub events: &'a [Event],
+    /// What happened to all of them.
+    pub shared: &'a [Shared],
+    /// What the audit trail says about it.
+    pub entries: &'a [Entry],
 }
 
 /// How far a decision reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
+    /// It changes nothing.
+    Look,
     /// It changes nothing but the session.
     Session,
     /// It may change what all sessions share, so no other such decision may come in between.
@@ -53,7 +73,7 @@ pub trait OpenedSession {
     ///
     /// # Errors
     /// [`StoreError::Conflict`] if somebody else was first: open the session again and judge again.
-    fn commit(self: Box<Self>, events: &[Event], shared: &[Shared]) -> Result<(), StoreError>;
+    fn commit(self: Box<Self>, changes: &Changes<'_>) -> Result<(), StoreError>;
 }
 
 /// Why a store could not do its work.
@@ -111,7 +131,9 @@ impl MemoryStore {
     /// What is shared is locked before the session, always: so nobody waits in a circle.
     fn lock(&self, session: &str, reach: Reach) -> Result<Locked<'_>, StoreError> {
         let commons = match reach {
-            Reach::Session => Commonly::Reading(self.commons.read().unwrap_or_else(PoisonError::into_inner)),
+            Reach::Look | Reach::Session => {
+                Commonly::Reading(self.commons.read().unwrap_or_else(PoisonError::into_inner))
+            }
             Reach::Commons => Commonly::Writing(self.commons.write().unwrap_or_else(PoisonError::into_inner)),
         };
         let hash = self.hasher.hash_one(session);
@@ -144,9 +166,9 @@ impl Store for MemoryStore {
         Ok(Box::new(self.lock(session, reach)?))
     }
 
-    fn commit_shared(&self, shared: &[Shared]) -> Result<(), StoreError> {
+    fn commit_shared(&self, changes: &Changes<'_>) -> Result<(), StoreError> {
         let mut commons = self.commons.write().unwrap_or_else(PoisonError::into_inner);
-        shared.iter().for_each(|event| commons.apply(event));
+        changes.shared.iter().for_each(|event| commons.apply(event));
         Ok(())
     }
 }
@@ -184,7 +206,8 @@ impl OpenedSession for Locked<'_> {
         }
     }
 
-    fn commit(mut self: Box<Self>, events: &[Event], shared: &[Shared]) -> Result<(), StoreError> {
+    fn commit(mut self: Box<Self>, changes: &Changes<'_>) -> Result<(), StoreError> {
+        let Changes { events, shared, .. } = changes;
         match &mut self.commons {
             Commonly::Writing(commons) => shared.iter().for_each(|event| commons.apply(event)),
             Commonly::Reading(_) if shared.is_empty() => {}

@@ -110,6 +110,17 @@ impl Verdict {
         all
     }
 
+    /// The answer to a call whose question is still open.
+    pub fn still_asking(approval: ApprovalId) -> Self {
+        let reason = format!("a human is still to answer question {approval}.");
+        Self {
+            decision: Decision::Ask,
+            reason,
+            approval: Some(approval),
+            ..Self::join(Deeds::new(), Vec::new())
+        }
+    }
+
     /// A refusal by the gate itself.
     pub(crate) fn refused_by_gate(name: &str, reason: String) -> Self {
         Self::join(Deeds::new(), vec![Obstacle::of_gate(name, reason)])

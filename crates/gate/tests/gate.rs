@@ -12,8 +12,8 @@ use std::{
 
 use lockgate_call::{Call, Time};
 use lockgate_gate::{
-    Answer, AnswerError, Commons, Decision, Event, Gate, MemoryStore, Nobody, OneNet, OpenedSession, Outcome,
-    Past, Reach, Scripted, Session, Shared, Store, StoreError, Terms, Verdict,
+    Answer, AnswerError, Changes, Commons, Decision, Gate, MemoryStore, Nobody, OneNet, OpenedSession,
+    Outcome, Past, Reach, Scripted, Session, Store, StoreError, Terms, Verdict,
 };
 use lockgate_policy::{Draft, DraftNet, DraftTransition, Policy, Source, render, ruleset::CustomNames};
 use serde_json::{Value, json};
@@ -147,7 +147,7 @@ fn after_a_grant_everything_is_judged_again() {
     let asked = gate.call(&Call::new("1", "deploy")).approval.unwrap();
     // While the human thinks, a rule is put in force again that was not when the question was asked.
     gate.registry("default").deactivate("require-test-before-deploy").unwrap();
-    gate.halt(Some("default"), "stop").unwrap();
+    gate.halt(Some("default"), "stop", Time(0)).unwrap();
     assert_eq!(told(&gate.answer(&asked, true, Time(0)).unwrap()), "block: this session is halted: stop");
     assert!(
         matches!(gate.answer(&asked, true, Time(0)), Err(AnswerError::NotOpen(_))),
@@ -293,11 +293,11 @@ impl Store for Faulty {
         Ok(Box::new(FaultySession { opened, has_conflict: has_conflict.is_ok() }))
     }
 
-    fn commit_shared(&self, shared: &[Shared]) -> Result<(), StoreError> {
+    fn commit_shared(&self, changes: &Changes<'_>) -> Result<(), StoreError> {
         if self.is_down {
             Err(StoreError::Unavailable("no disk".into()))
         } else {
-            self.memory.commit_shared(shared)
+            self.memory.commit_shared(changes)
         }
     }
 }
@@ -316,8 +316,8 @@ impl OpenedSession for FaultySession<'_> {
         self.opened.commons()
     }
 
-    fn commit(self: Box<Self>, events: &[Event], shared: &[Shared]) -> Result<(), StoreError> {
-        if self.has_conflict { Err(StoreError::Conflict) } else { self.opened.commit(events, shared) }
+    fn commit(self: Box<Self>, changes: &Changes<'_>) -> Result<(), StoreError> {
+        if self.has_conflict { Err(StoreError::Conflict) } else { self.opened.commit(changes) }
     }
 }
 

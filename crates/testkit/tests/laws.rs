@@ -13,7 +13,7 @@ use std::{
 use lockgate::{
     Call, Decision, Gate, MemoryStore, Mode, Outcome, Policy, Session, Source, Store, Time, Verdict,
     gate::{
-        ApprovalId, Commons, Event, Human, OpenedSession, Reach, Shared, StoreError, judge, judge_answer,
+        ApprovalId, Changes, Commons, Event, Human, OpenedSession, Reach, StoreError, judge, judge_answer,
         settle,
     },
 };
@@ -514,8 +514,8 @@ impl Store for Recording {
         Ok(Box::new(RecordingOpened { opened: self.store.open(session, reach)?, events: &self.events }))
     }
 
-    fn commit_shared(&self, shared: &[Shared]) -> Result<(), StoreError> {
-        self.store.commit_shared(shared)
+    fn commit_shared(&self, changes: &Changes<'_>) -> Result<(), StoreError> {
+        self.store.commit_shared(changes)
     }
 }
 
@@ -528,9 +528,9 @@ impl OpenedSession for RecordingOpened<'_> {
         self.opened.commons()
     }
 
-    fn commit(self: Box<Self>, events: &[Event], shared: &[Shared]) -> Result<(), StoreError> {
-        self.events.lock().unwrap().extend_from_slice(events);
-        self.opened.commit(events, shared)
+    fn commit(self: Box<Self>, changes: &Changes<'_>) -> Result<(), StoreError> {
+        self.events.lock().unwrap().extend_from_slice(changes.events);
+        self.opened.commit(changes)
     }
 }
 

@@ -80,11 +80,12 @@ impl Open {
             "result" => self.result(body, at),
             "net" => self.switch(body),
             "halt" => {
-                let halted = self.gate.halt(body.text("session"), body.text("reason").unwrap_or_default());
+                let halted =
+                    self.gate.halt(body.text("session"), body.text("reason").unwrap_or_default(), at);
                 halted.map(|()| json!({})).map_err(|error| error.to_string())
             }
             "resume" => {
-                let resumed = self.gate.resume(body.text("session"));
+                let resumed = self.gate.resume(body.text("session"), at);
                 resumed.map(|()| json!({})).map_err(|error| error.to_string())
             }
             "session" => {

@@ -133,8 +133,10 @@ impl Player<'_> {
             None => self.calls_of(index, step),
             Some("respond") => self.respond(step),
             Some("status") => self.status(step),
-            Some("kill") => self.told(|gate| gate.halt(None, step.reason.as_deref().unwrap_or("killed"))),
-            Some("resume") => self.told(|gate| gate.resume(None)),
+            Some("kill") => {
+                self.told(|gate| gate.halt(None, step.reason.as_deref().unwrap_or("killed"), self.now))
+            }
+            Some("resume") => self.told(|gate| gate.resume(None, self.now)),
             Some("clear_taint" | "clear-taint") => self.told(|gate| gate.untaint(session(step))),
             Some("post_check") => self.check_output(step),
             Some(other) => Err(("a step we know".into(), format!("`{other}`"))),

@@ -1,0 +1,64 @@
+//! What all sessions share, at rest: by the keys of rules, like a session.
+
+use std::collections::BTreeMap;
+
+use lockgate_call::Time;
+use lockgate_policy::{Policy, window::Window};
+use serde::{Deserialize, Serialize};
+
+use super::{SavedAnswer, SavedError, VERSION, by_key, of_this_version, saved_windows, windows_of};
+use crate::commons::Commons;
+
+#[derive(Serialize, Deserialize)]
+struct SavedCommons {
+    version: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    halted: Option<String>,
+    /// The moments of calls that limits over all sessions count, by the rule's key and the step's name.
+    #[serde(default)]
+    windows: SavedWindows,
+    #[serde(default)]
+    answers: Vec<SavedAnswer>,
+}
+
+pub(crate) type SavedWindows = BTreeMap<String, BTreeMap<String, Vec<u64>>>;
+
+impl Commons {
+    /// What all sessions share as bytes, to be kept.
+    pub fn to_bytes(&self, policy: &Policy) -> Vec<u8> {
+        let mut windows = self.strangers.clone();
+        for rule in policy.rules() {
+            let saved = saved_windows(policy, rule, &self.windows);
+            if !saved.is_empty() {
+                windows.insert(rule.key.clone(), saved);
+            }
+        }
+        let answers = self.answers.iter().map(|answer| SavedAnswer::of(answer, policy)).collect();
+        let saved = SavedCommons { version: VERSION, halted: self.halted.clone(), windows, answers };
+        // Maps with text keys and plain values always have a JSON form.
+        serde_json::to_vec(&saved).unwrap_or_default()
+    }
+
+    /// Reads what was kept, under a policy which may be an edited one.
+    ///
+    /// # Errors
+    /// When the bytes are not of this version.
+    pub fn from_bytes(bytes: &[u8], policy: &Policy) -> Result<Self, SavedError> {
+        let saved: SavedCommons = of_this_version(bytes)?;
+        let rules = by_key(policy);
+        let mut commons = Self { halted: saved.halted, ..Self::default() };
+        for (key, windows) in saved.windows {
+            let Some(rule) = rules.get(key.as_str()) else {
+                commons.strangers.insert(key, windows);
+                continue;
+            };
+            for (name, id) in windows_of(policy, rule) {
+                if let Some(times) = windows.get(name) {
+                    commons.windows.insert(id, Window { times: times.iter().copied().map(Time).collect() });
+                }
+            }
+        }
+        commons.answers = saved.answers.into_iter().filter_map(|answer| answer.restored(&rules)).collect();
+        Ok(commons)
+    }
+}

@@ -1,0 +1,92 @@
+//! One call that several doors see is one call.
+//!
+//! A host may show a call twice: by two of its events, or by its hook and by a proxy on the way to the tool. The
+//! first door to see it has it judged; at any other door the same call passes without being counted again. One door
+//! never sees a call twice: there, the same id again is another call, and refused while the first one runs. Where a
+//! host names no ids, calls are told apart by what they hold, and the gate gives them ids of its own.
+
+use std::{borrow::Cow, sync::Arc};
+
+use lockgate_call::{Call, Sighting, canonical_json};
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+
+use crate::{session::Session, trail::hex};
+
+/// Which doors have seen a call, and what they saw.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sighted {
+    /// The doors.
+    pub doors: Vec<Arc<str>>,
+    /// What tells the call apart from others.
+    pub content: Arc<str>,
+}
+
+impl Sighted {
+    /// A call that its first door has just seen; `given` is the input that the tool gets, where it is another.
+    pub(crate) fn first(call: &Call, given: Option<&Map<String, Value>>) -> Option<Box<Self>> {
+        let sighting = call.about.sighting.as_ref()?;
+        let content = content(sighting, &call.tool, given.unwrap_or(&call.input));
+        Some(Box::new(Self { doors: vec![sighting.door.clone()], content }))
+    }
+}
+
+/// The call that runs already and that another door has seen, if this is the same; and the door it comes by now.
+pub(crate) fn seen_before(session: &Session, call: &Call) -> Option<(Arc<str>, Arc<str>)> {
+    let sighting = call.about.sighting.as_ref()?;
+    let content = content(sighting, &call.tool, &call.input);
+    let is_same = |sighted: &Sighted| !sighted.doors.contains(&sighting.door) && sighted.content == content;
+    Some((like(session, &call.id, is_same)?, sighting.door.clone()))
+}
+
+/// The oldest call in flight that is told apart from no other by this: what a result without an id belongs to.
+pub(crate) fn in_flight_like(session: &Session, call: &Call) -> Option<Arc<str>> {
+    let sighting = call.about.sighting.as_ref()?;
+    let content = content(sighting, &call.tool, &call.input);
+    like(session, &call.id, |sighted| sighted.content == content)
+}
+
+/// The number of the open question about a call.
+pub(crate) fn question_about(session: &Session, call: &Call) -> Option<u64> {
+    let is_about = |asked: &Call| {
+        if !call.id.is_empty() {
+            return asked.id == call.id;
+        }
+        let Some(sighting) = &call.about.sighting else { return false };
+        content(sighting, &asked.tool, &asked.input) == content(sighting, &call.tool, &call.input)
+    };
+    session.asked.iter().find(|(_, asked)| is_about(&asked.call)).map(|(number, _)| *number)
+}
+
+fn like(session: &Session, id: &str, is_same: impl Fn(&Sighted) -> bool) -> Option<Arc<str>> {
+    let is_seen = |id: &str| {
+        session.flights.get(id).is_some_and(|flight| flight.sighted.as_deref().is_some_and(&is_same))
+    };
+    if !id.is_empty() {
+        return session.flights.get_key_value(id).filter(|_| is_seen(id)).map(|(id, _)| id.clone());
+    }
+    session.leases.0.iter().map(|(_, id)| id).find(|id| is_seen(id)).cloned()
+}
+
+/// The call with an id of ours, where its host names none.
+pub(crate) fn identified<'c>(session: &Session, call: &'c Call) -> Cow<'c, Call> {
+    if !call.id.is_empty() || call.about.sighting.is_none() {
+        return Cow::Borrowed(call);
+    }
+    // No two calls of a session are the same attempt or the same question.
+    let id = format!("~{}.{}", session.counts.attempts, session.approvals_made);
+    Cow::Owned(Call { id, ..call.clone() })
+}
+
+/// What tells a call apart from others, where nobody names ids.
+fn content(sighting: &Sighting, tool: &str, input: &Map<String, Value>) -> Arc<str> {
+    let text = if sighting.told_apart_by.is_empty() {
+        canonical_json(input)
+    } else {
+        let is_told = |(field, _): &(&String, &Value)| sighting.told_apart_by.contains(*field);
+        let fields = input.iter().filter(is_told).map(|(field, value)| (field.clone(), value.clone()));
+        canonical_json(&fields.collect())
+    };
+    let digest = Sha256::new().chain_update(tool).chain_update([0]).chain_update(text).finalize();
+    hex(&digest).into()
+}
