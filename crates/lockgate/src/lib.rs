@@ -184,7 +184,7 @@
 //! everything, for one session or for all.
 //!
 //! ```
-//! use lockgate::{Call, Gate};
+//! use lockgate::{Call, Gate, Time};
 //!
 //! let gate = Gate::new(lockgate::rules("block deploy")?);
 //! let passes = |id: &str| gate.call(&Call::new(id, "deploy")).lets_pass();
@@ -195,9 +195,9 @@
 //! gate.registry("default").activate("block-deploy")?;
 //! assert!(!passes("3"));
 //!
-//! gate.halt(None, "an incident")?;
+//! gate.halt(None, "an incident", Time(7))?;
 //! assert_eq!(gate.call(&Call::new("4", "read")).reason, "everything is halted: an incident");
-//! gate.resume(None)?;
+//! gate.resume(None, Time(8))?;
 //! assert!(gate.call(&Call::new("5", "read")).lets_pass());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -375,6 +375,7 @@ pub use lockgate_call as call;
 pub use lockgate_gate as gate;
 pub use lockgate_petri as petri;
 pub use lockgate_policy as policy;
+pub use lockgate_store as store;
 
 pub use files::{LocalFiles, look_at_links};
 pub use lockgate_call::{
@@ -390,7 +391,7 @@ pub use lockgate_gate::{
 pub use lockgate_policy::{
     Diagnostic, Draft, DraftNet, DraftTransition, Mode, Pattern, Policy, Severity, Source, verify,
 };
-pub use open::{OpenError, Opened, net, open, open_with, read_sources, rules, when_then};
+pub use open::{OpenError, Opened, net, open, open_sources, open_with, read_sources, rules, when_then};
 pub use runner::LocalRunner;
 
 /// The snippets of the pages in `docs/`, run as tests.

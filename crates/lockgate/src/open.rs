@@ -70,6 +70,14 @@ pub fn open_with<P: AsRef<Path>>(paths: &[P], custom: &CustomNames) -> Result<Op
     join_with(&read_sources(paths)?, custom)
 }
 
+/// Joins policy files that were read before.
+///
+/// # Errors
+/// When anything in them is wrong: all mistakes are in the error.
+pub fn open_sources(sources: &[Source]) -> Result<Opened, OpenError> {
+    join(sources)
+}
+
 /// Reads one-line rules from a text.
 ///
 /// # Errors

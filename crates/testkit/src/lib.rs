@@ -5,15 +5,19 @@
 //! stands a [`Model`]: the one-line rules as a slow and obvious machine, against which the gate is compared
 //! on the policies and histories of [`generate`], and a [`WorkflowModel`] for workflows. [`conformance`] compares with
 //! what other gates were recorded to answer, [`yardsticks`] are nets whose state spaces are known, and a [`survey`]
-//! counts those of others in the slowest way. Nothing in here is shipped.
+//! counts those of others in the slowest way. What every shelf promises is the [`contract`]. A [`StubModel`] is what
+//! real coding agents talk to when `./test hosts` runs them behind the gate. Nothing in here is shipped.
 
 pub mod conformance;
+pub mod contract;
 mod doors;
 pub mod generate;
 mod model;
 pub mod oracle;
 mod page;
 mod runner;
+pub mod simulator;
+mod stub_model;
 pub mod survey;
 mod workflow_model;
 pub mod yardsticks;
@@ -24,4 +28,5 @@ pub use page::{
     CallStep, Expected, Human, Mistake, Outcome, Page, PolicyFile, Row, Sentence, Step, Story, read_pages,
 };
 pub use runner::{Door, Failure, Options, Played, play};
+pub use stub_model::{Script, StubModel, Turn};
 pub use workflow_model::{Deed, Said, WorkflowModel};

@@ -1,0 +1,143 @@
+//! The key that signs the audit trail, in a file beside the database.
+//!
+//! The file holds one line, `lockgate-key-1` and the 32 bytes of the seed in hex, and only its owner can read it.
+//! A new key is first kept under another name and gets its own once the database that needs it is stored
+//! ([`New::keep`]): so a key without a database, or a database without its key, is never an accident of ours, and
+//! both are refused. Whoever runs as the same user can read the key; docs/audit.md tells what that means.
+
+use std::{
+    fs::{self, File},
+    io::{self, ErrorKind, Read, Write},
+    path::{Path, PathBuf},
+};
+
+use ed25519_dalek::SigningKey;
+
+use crate::{
+    chain::{from_hex, to_hex},
+    error::{OpenError, OpenErrorKind},
+    files::{self, OPEN_TO_OTHERS, beside},
+};
+
+const WORD: &str = "lockgate-key-1 ";
+/// A key file is one short line.
+const KEY_FILE_BYTES_MAX: u64 = 128;
+
+/// Where the key of a database is.
+pub(crate) fn path_of(database: &Path) -> PathBuf {
+    beside(database, ".key")
+}
+
+/// Whether there is anything where the key of a database is.
+pub(crate) fn exists(database: &Path) -> bool {
+    fs::symlink_metadata(path_of(database)).is_ok()
+}
+
+/// Why a database that is empty or not there is not made anew.
+pub(crate) fn without_database(database: &Path) -> OpenError {
+    let reason = format!(
+        "is empty or not there, but `{}` shows that sessions rested here; restore the database from a copy, or move \
+         the key aside to begin with no sessions",
+        path_of(database).display()
+    );
+    OpenError::new(database, OpenErrorKind::Vanished, reason)
+}
+
+fn new_path_of(database: &Path) -> PathBuf {
+    beside(database, ".key.new")
+}
+
+/// Reads the key of a database; none if there is no such file.
+pub(crate) fn read(database: &Path) -> Result<Option<SigningKey>, OpenError> {
+    read_file(&path_of(database))
+}
+
+/// Reads the key of a database whose maker was cut off before the key got its name, and gives it its name.
+pub(crate) fn rescue(database: &Path, public_key: &[u8; 32]) -> Result<Option<SigningKey>, OpenError> {
+    let new = new_path_of(database);
+    let Some(key) = read_file(&new)?.filter(|key| key.verifying_key().as_bytes() == public_key) else {
+        return Ok(None);
+    };
+    name_it(database, &new)?;
+    Ok(Some(key))
+}
+
+/// A key that has no name yet.
+pub(crate) struct New {
+    pub(crate) key: SigningKey,
+    path: PathBuf,
+}
+
+impl New {
+    /// Makes a key. Invariant: the caller holds the database's lock, so nobody else makes one.
+    pub(crate) fn make(database: &Path) -> Result<Self, OpenError> {
+        let path = new_path_of(database);
+        let failed = |error: io::Error| OpenError::io(&path, "made", &error);
+        let mut seed = [0; 32];
+        getrandom::fill(&mut seed).map_err(|error| failed(io::Error::other(error)))?;
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(failed(error)),
+            _ => {}
+        }
+        let mut file = files::make(&path).map_err(failed)?;
+        writeln!(file, "{WORD}{}", to_hex(&seed)).and_then(|()| file.sync_all()).map_err(failed)?;
+        Ok(Self { key: SigningKey::from_bytes(&seed), path })
+    }
+
+    /// Gives the key its name, now that there is a database that needs it.
+    pub(crate) fn keep(self, database: &Path) -> Result<SigningKey, OpenError> {
+        name_it(database, &self.path)?;
+        Ok(self.key)
+    }
+}
+
+fn name_it(database: &Path, new: &Path) -> Result<(), OpenError> {
+    let path = path_of(database);
+    let folder = database.parent().unwrap_or(Path::new("."));
+    match fs::rename(new, &path) {
+        // Somebody who opened the database just now has done it already.
+        Err(error) if error.kind() == ErrorKind::NotFound && exists(database) => Ok(()),
+        named => named.and_then(|()| files::sync_folder(folder)),
+    }
+    .map_err(|error| OpenError::io(&path, "made", &error))
+}
+
+fn read_file(path: &Path) -> Result<Option<SigningKey>, OpenError> {
+    let file = match open_no_link(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => {
+            let reason = format!("cannot be read: {error}; the key must be a file of its own, not a link");
+            return Err(OpenError::new(path, OpenErrorKind::NotAFile, reason));
+        }
+    };
+    let metadata = file.metadata().map_err(|error| OpenError::io(path, "read", &error))?;
+    files::check_file(path, &metadata, OPEN_TO_OTHERS)?;
+    let mut text = String::new();
+    let read = file.take(KEY_FILE_BYTES_MAX).read_to_string(&mut text);
+    let seed = text.trim_end().strip_prefix(WORD).and_then(from_hex);
+    match (read, seed) {
+        (Ok(_), Some(seed)) => Ok(Some(SigningKey::from_bytes(&seed))),
+        _ => {
+            let reason = "is no key of Lockgate, or a damaged one; restore it from a copy";
+            Err(OpenError::new(path, OpenErrorKind::NoKey, reason))
+        }
+    }
+}
+
+#[cfg(unix)]
+fn open_no_link(path: &Path) -> io::Result<File> {
+    use rustix::fs::{Mode, OFlags};
+
+    // Without waiting: a pipe in the key's place must not keep the gate from answering.
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    Ok(rustix::fs::open(path, flags, Mode::empty())?.into())
+}
+
+#[cfg(not(unix))]
+fn open_no_link(path: &Path) -> io::Result<File> {
+    if fs::symlink_metadata(path)?.is_symlink() {
+        return Err(io::Error::other("it is a symbolic link"));
+    }
+    File::open(path)
+}

@@ -1,0 +1,206 @@
+//! The tables, and which database is ours.
+//!
+//! A database says whose it is (`application_id`) and in which form (`user_version`). `STEPS` is the list of
+//! forms; opening brings an older one up to date, one step after the other, and refuses everything it does not
+//! know. Nothing in here reads a session or an entry.
+
+use std::{
+    path::Path,
+    thread,
+    time::{Duration, Instant},
+};
+
+use ed25519_dalek::SigningKey;
+use rusqlite::{Connection, ErrorCode, params};
+
+use crate::{
+    chain::Head,
+    error::{Fault, OpenError, OpenErrorKind},
+    key, trail,
+};
+
+/// `LKGT`, in the header of the file, where `file` and other tools look.
+const APPLICATION_ID: i32 = 0x4c4b_4754;
+
+/// How long to wait before trying again to make a database that others are making as well.
+const RETRY: Duration = Duration::from_millis(5);
+
+/// What turns form n - 1 into form n. A step that was released is never edited.
+const STEPS: [&str; 1] = ["
+    CREATE TABLE session(
+        name TEXT PRIMARY KEY, version INTEGER NOT NULL, clock INTEGER NOT NULL, questions INTEGER NOT NULL,
+        bytes BLOB NOT NULL
+    ) STRICT;
+    CREATE TABLE commons(one INTEGER PRIMARY KEY CHECK (one = 1), bytes BLOB NOT NULL) STRICT;
+    CREATE TABLE answer(
+        session TEXT NOT NULL, number INTEGER NOT NULL, granted INTEGER NOT NULL, by TEXT NOT NULL,
+        at INTEGER NOT NULL, PRIMARY KEY (session, number)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE trail(
+        n INTEGER PRIMARY KEY, at INTEGER NOT NULL, session TEXT, prev BLOB NOT NULL, hash BLOB NOT NULL,
+        entry TEXT NOT NULL
+    ) STRICT;
+    CREATE TABLE head(
+        one INTEGER PRIMARY KEY CHECK (one = 1), n INTEGER NOT NULL, hash BLOB NOT NULL, at INTEGER NOT NULL,
+        pruned INTEGER NOT NULL, database BLOB NOT NULL, key BLOB NOT NULL, signature BLOB NOT NULL
+    ) STRICT;
+    CREATE TABLE checkpoint(
+        n INTEGER PRIMARY KEY, hash BLOB NOT NULL, at INTEGER NOT NULL, signature BLOB NOT NULL
+    ) STRICT;
+"];
+
+/// The form this Lockgate reads and writes.
+const VERSION: usize = STEPS.len();
+
+/// Whose database this is, and in which form.
+enum Form {
+    Ours(usize),
+    Empty,
+}
+
+/// Brings a database up to date and finds the key that signs its trail.
+pub(crate) fn ready(connection: &Connection, path: &Path, wait: Duration) -> Result<SigningKey, OpenError> {
+    let sql = |error: rusqlite::Error| OpenError::sql(path, wait, &error);
+    match form_of(connection, path, wait)? {
+        Form::Ours(VERSION) => key_of(connection, path, wait),
+        Form::Ours(_) => {
+            connection.execute_batch("BEGIN IMMEDIATE").map_err(sql)?;
+            // Somebody else may have done it meanwhile.
+            if let Form::Ours(version) = form_of(connection, path, wait)? {
+                climb(connection, version).map_err(sql)?;
+            }
+            connection.execute_batch("COMMIT").map_err(sql)?;
+            key_of(connection, path, wait)
+        }
+        Form::Empty => found(connection, path, wait),
+    }
+}
+
+fn form_of(connection: &Connection, path: &Path, wait: Duration) -> Result<Form, OpenError> {
+    let sql = |error: rusqlite::Error| OpenError::sql(path, wait, &error);
+    let number = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0)).map_err(sql);
+    let refused = |kind, reason: String| Err(OpenError::new(path, kind, reason));
+    match (number("application_id")?, number("user_version")?) {
+        (APPLICATION_ID, version @ 1..) if version as usize <= VERSION => Ok(Form::Ours(version as usize)),
+        (APPLICATION_ID, version @ 1..) => refused(
+            OpenErrorKind::Newer,
+            format!(
+                "has form {version}, and this Lockgate reads forms up to {VERSION}; use the newer Lockgate that wrote it"
+            ),
+        ),
+        (0, 0) if is_empty(connection).map_err(sql)? => Ok(Form::Empty),
+        (0 | APPLICATION_ID, _) => refused(
+            OpenErrorKind::NoVersion,
+            "holds tables but does not say that Lockgate made them; name another file, or restore it from a copy"
+                .to_owned(),
+        ),
+        (other, _) => refused(
+            OpenErrorKind::Foreign,
+            format!("is a database of another program (application id {other}); name another file"),
+        ),
+    }
+}
+
+fn is_empty(connection: &Connection) -> rusqlite::Result<bool> {
+    connection.query_row("SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema)", [], |row| row.get(0))
+}
+
+/// Makes the tables of a new database and the key that signs its trail.
+fn found(connection: &Connection, path: &Path, wait: Duration) -> Result<SigningKey, OpenError> {
+    let sql = |error: rusqlite::Error| OpenError::sql(path, wait, &error);
+    // Before anything is written: a log beside an empty file would be taken for that of the copy brought back.
+    if key::exists(path) {
+        return match form_of(connection, path, wait)? {
+            Form::Ours(_) => key_of(connection, path, wait),
+            Form::Empty => Err(key::without_database(path)),
+        };
+    }
+    begin_with_log(connection, wait).map_err(sql)?;
+    if let Form::Ours(_) = form_of(connection, path, wait)? {
+        // Somebody else was first.
+        connection.execute_batch("ROLLBACK").map_err(sql)?;
+        return key_of(connection, path, wait);
+    }
+    let new = key::New::make(path)?;
+    let mut database = [0; 16];
+    getrandom::fill(&mut database)
+        .map_err(|error| OpenError::io(path, "made", &std::io::Error::other(error)))?;
+    climb(connection, 0).map_err(sql)?;
+    connection.pragma_update(None, "application_id", APPLICATION_ID).map_err(sql)?;
+    insert_head(connection, &Head::first(database, &new.key)).map_err(sql)?;
+    connection.execute_batch("COMMIT").map_err(sql)?;
+    new.keep(path)
+}
+
+/// Several who find an empty file at once may get in each other's way here, and SQLite tells them at once instead
+/// of waiting.
+fn begin_with_log(connection: &Connection, wait: Duration) -> rusqlite::Result<()> {
+    let deadline = Instant::now() + wait;
+    loop {
+        match connection.execute_batch("PRAGMA journal_mode = WAL; BEGIN IMMEDIATE") {
+            Err(error) if is_busy(&error) && Instant::now() < deadline => thread::sleep(RETRY),
+            begun => return begun,
+        }
+    }
+}
+
+fn is_busy(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+}
+
+fn climb(connection: &Connection, from: usize) -> rusqlite::Result<()> {
+    for step in STEPS.iter().skip(from) {
+        connection.execute_batch(step)?;
+    }
+    connection.pragma_update(None, "user_version", VERSION as i64)
+}
+
+fn insert_head(connection: &Connection, head: &Head) -> rusqlite::Result<()> {
+    let Head { n, hash, at, pruned, database, public_key, signature } = head;
+    connection.execute(
+        "INSERT INTO head VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        params![*n as i64, hash, at.0 as i64, *pruned as i64, database, public_key, signature],
+    )?;
+    Ok(())
+}
+
+/// The key of a database that has one: a new one would sign what the old one never saw.
+fn key_of(connection: &Connection, path: &Path, wait: Duration) -> Result<SigningKey, OpenError> {
+    if let Some(key) = key::read(path)? {
+        return Ok(key);
+    }
+    let head = trail::head(connection).map_err(|fault| match fault {
+        Fault::Sql(error) => OpenError::sql(path, wait, &error),
+        Fault::Told(reason) => OpenError::new(path, OpenErrorKind::Damaged, reason),
+        Fault::Conflict => OpenError::new(path, OpenErrorKind::Busy, "was changed meanwhile; try again"),
+    })?;
+    if let Some(key) = key::rescue(path, &head.public_key)? {
+        return Ok(key);
+    }
+    // Whoever made the database may have given the key its name just now.
+    if let Some(key) = key::read(path)? {
+        return Ok(key);
+    }
+    let key = key::path_of(path);
+    let reason = format!(
+        "has a signed audit trail, but its key `{}` is missing; restore the key from a copy, or move the database \
+         aside to begin with no sessions",
+        key.display()
+    );
+    Err(OpenError::new(path, OpenErrorKind::NoKey, reason))
+}
+
+/// What the schema of a database is to be: kind, name and text of everything in it.
+pub(crate) fn expected() -> rusqlite::Result<Vec<[String; 3]>> {
+    let connection = Connection::open_in_memory()?;
+    climb(&connection, 0)?;
+    objects(&connection)
+}
+
+/// Everything in the schema of a database.
+pub(crate) fn objects(connection: &Connection) -> rusqlite::Result<Vec<[String; 3]>> {
+    let mut statement =
+        connection.prepare("SELECT type, name, coalesce(sql, '') FROM sqlite_schema ORDER BY type, name")?;
+    let rows = statement.query_map([], |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?]))?;
+    rows.collect()
+}
