@@ -5,10 +5,13 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
-use lockgate::Mode;
+use clap::{Args, Parser, Subcommand, ValueEnum, builder::PossibleValuesParser};
+use lockgate::{
+    Mode, Time,
+    store::{Anchor, from_hex},
+};
 
-use crate::serve::Clock;
+use crate::{hook::dialect, install::Agent, serve::Clock, when};
 
 /// A gate between AI agents and their tools
 #[derive(Debug, Parser)]
@@ -25,14 +28,24 @@ impl Arguments {
     /// Whether the output is for programs.
     pub(crate) fn prints_data(&self) -> bool {
         match self.command {
-            Command::Gate(_) | Command::Graph(_) | Command::Completions(_) => true,
+            Command::Gate(_) | Command::Hook(_) | Command::Graph(_) | Command::Completions(_) => true,
             Command::Demo
+            | Command::Init(_)
+            | Command::Uninstall(_)
             | Command::Verify(_)
             | Command::Diff(_)
             | Command::Check(_)
             | Command::Explain(_)
             | Command::Status(_)
-            | Command::See(_) => self.json,
+            | Command::See(_)
+            | Command::Replay(_)
+            | Command::Pending(_)
+            | Command::Approve(_)
+            | Command::Refuse(_)
+            | Command::Halt(_)
+            | Command::Resume(_)
+            | Command::Doctor(_) => self.json,
+            Command::Audit(ref audit) => self.json || audit.prints_data(),
         }
     }
 }
@@ -40,6 +53,7 @@ impl Arguments {
 const EXAMPLES: &str = "\
 Examples:
   lockgate demo                       see it work
+  lockgate init                       put it before the agents you use
   lockgate verify ops.rules           what the rules say, and what is wrong
   lockgate check ops.rules --call '{\"tool\": \"deploy\"}'
   lockgate gate ops.rules             judge calls from stdin, one JSON object a line
@@ -51,6 +65,33 @@ pub(crate) enum Command {
     /// Prove an example policy and play a session through it
     #[command(after_help = DEMO_EXAMPLES)]
     Demo,
+    /// Put Lockgate into the hooks of coding agents, with a first policy
+    #[command(after_help = INIT_EXAMPLES)]
+    Init(InitArguments),
+    /// Take Lockgate out of the hooks of coding agents
+    #[command(after_help = UNINSTALL_EXAMPLES)]
+    Uninstall(UninstallArguments),
+    /// Answer one event of a coding agent; `lockgate init` installs it
+    #[command(after_help = HOOK_EXAMPLES)]
+    Hook(HookArguments),
+    /// Check that the hooks of coding agents run, and that they block
+    #[command(after_help = DOCTOR_EXAMPLES)]
+    Doctor(DoctorArguments),
+    /// List the questions that wait for a human
+    #[command(after_help = PENDING_EXAMPLES)]
+    Pending(PendingArguments),
+    /// Say yes to questions
+    #[command(after_help = APPROVE_EXAMPLES)]
+    Approve(AnswerArguments),
+    /// Say no to questions
+    #[command(after_help = REFUSE_EXAMPLES)]
+    Refuse(AnswerArguments),
+    /// Block every further call, of one session or of all, until `lockgate resume`
+    #[command(after_help = HALT_EXAMPLES)]
+    Halt(HaltArguments),
+    /// Judge calls again after `lockgate halt`
+    #[command(after_help = RESUME_EXAMPLES)]
+    Resume(ResumeArguments),
     /// Look at a policy: its rules, their states, and what is wrong
     #[command(after_help = VERIFY_EXAMPLES)]
     Verify(VerifyArguments),
@@ -66,9 +107,15 @@ pub(crate) enum Command {
     /// Play calls and say why each verdict, rule by rule; or say what a finding means
     #[command(after_help = EXPLAIN_EXAMPLES, override_usage = EXPLAIN_USAGE)]
     Explain(ExplainArguments),
-    /// Where a session stands: its stages, and what is open and closed
+    /// Where sessions stand: their stages, and what is open and closed
     #[command(after_help = STATUS_EXAMPLES)]
     Status(StatusArguments),
+    /// Read the audit trail: list, follow, export; verify or prune it
+    #[command(after_help = AUDIT_EXAMPLES, args_conflicts_with_subcommands = true)]
+    Audit(Box<AuditArguments>),
+    /// Play recorded sessions through a policy: which verdicts would be others
+    #[command(after_help = REPLAY_EXAMPLES)]
+    Replay(ReplayArguments),
     /// Show what the gate sees in a call
     #[command(after_help = SEE_EXAMPLES)]
     See(SeeArguments),
@@ -84,6 +131,33 @@ const DEMO_EXAMPLES: &str = "\
 Examples:
   lockgate demo
   lockgate demo --json | jq .answer.verdict";
+
+const INIT_EXAMPLES: &str = "\
+Examples:
+  lockgate init                       the agents in use here, after a question
+  lockgate init claude-code --user    Claude Code, in all projects
+  lockgate init --dry-run             only show what would be changed
+  lockgate init --policy-only --yes   only .lockgate/policy.rules
+
+Every file is checked before the first is written; a policy that is there is
+never touched. Exit 0: done or nothing to do, 1: you said no, 2: could not.";
+
+const UNINSTALL_EXAMPLES: &str = "\
+Examples:
+  lockgate uninstall                  all agents, in this project
+  lockgate uninstall codex --user     Codex, for the user
+  lockgate uninstall --all --yes      the policy and its sessions, too
+
+Exit 0: done or nothing to do, 1: you said no, 2: could not.";
+
+const HOOK_EXAMPLES: &str = "\
+Examples:
+  lockgate hook claude-code < event.json
+  echo '{\"event\": \"before\", \"session\": \"s\", \"tool\": \"deploy\", \"input\": {}}' |
+    lockgate hook generic
+
+The answer is in the host's own form. When Lockgate itself fails, the host is
+made to block: exit 2, and a line on stderr.";
 
 const VERIFY_EXAMPLES: &str = "\
 Examples:
@@ -126,8 +200,94 @@ says \"ok\": false. `at` says when, in milliseconds since 1970; it is 0 at first
 
 const STATUS_EXAMPLES: &str = "\
 Examples:
+  lockgate status                                     what counts here, and all sessions
+  lockgate status --session claude-code/3f2a…         one of them, in words
   lockgate status delivery.yaml                       before the first call
   lockgate status delivery.yaml --session day.json    a session that `check` saved";
+
+const AUDIT_EXAMPLES: &str = "\
+Examples:
+  lockgate audit                      the last 50 entries
+  lockgate audit --verdict block --since 2h
+  lockgate audit --session 'claude-code/*' --tool bash --follow
+  lockgate audit --json | jq -r '.entry.reason // empty'
+  lockgate audit --export trail.jsonl
+  lockgate audit verify               was anything changed?
+
+WHEN is a moment like 2026-03-01T12:00:00Z, a day like 2026-03-01, or how long
+ago: 90s, 30m, 2h, 3d. NAME may have * and ? in it.";
+
+const AUDIT_VERIFY_EXAMPLES: &str = "\
+Examples:
+  lockgate audit verify
+  lockgate audit verify --expect 1204:5f1c…      the head as you noted it then
+  lockgate audit verify trail.jsonl --key 9b0e…  an export, and the key you noted
+
+Note the head that it prints where nobody who can change the database can change
+the note: only so an older copy, or a trail written anew, is found.
+Exit 0: whole, 1: something is wrong, 2: could not tell.";
+
+const AUDIT_PRUNE_EXAMPLES: &str = "\
+Examples:
+  lockgate audit --export 2026.jsonl && lockgate audit prune --before 90d
+  lockgate audit prune --before 2026-01-01 --yes
+
+Sessions that nobody has used since are forgotten: what they have spent is spent
+no more. The trail says what was pruned. Exit 0: done or nothing to do, 1: you
+said no, 2: could not.";
+
+const REPLAY_EXAMPLES: &str = "\
+Examples:
+  lockgate replay                     the policy in force, through all there is
+  lockgate replay new.rules --since 7d
+  lockgate replay new.rules --file trail.jsonl --json | jq '.flips[].new'
+
+Exit 0: every verdict stays, 1: some would be others, 2: could not tell.";
+
+const DOCTOR_EXAMPLES: &str = "\
+Examples:
+  lockgate doctor                     the agents that have hooks here, or are in use
+  lockgate doctor claude-code         one agent
+  lockgate doctor --json | jq '.agents[].checks[] | select(.result != \"ok\")'
+
+Each hook is run as it is installed, on made-up calls and on made-up faults, in
+folders that are thrown away. No tool is run and no session is touched.
+Exit 0: all is enforced, 1: something is not, 2: could not tell.";
+
+const PENDING_EXAMPLES: &str = "\
+Examples:
+  lockgate pending
+  lockgate pending --json | jq '.questions[].approval'
+
+Exit 0: none or some, 2: could not tell.";
+
+const APPROVE_EXAMPLES: &str = "\
+Examples:
+  lockgate approve a1@codex/3f2a…     as `lockgate pending` and the agent name it
+  lockgate approve --all              all that are open, after a question
+
+The first answer stands. Exit 0: taken, 1: somebody was first, or you said no,
+2: no such question is open.";
+
+const REFUSE_EXAMPLES: &str = "\
+Examples:
+  lockgate refuse a1@codex/3f2a…      as `lockgate pending` and the agent name it
+  lockgate refuse --all --yes         all that are open
+
+The first answer stands. Exit 0: taken, 1: somebody was first, or you said no,
+2: no such question is open.";
+
+const HALT_EXAMPLES: &str = "\
+Examples:
+  lockgate halt \"deploys are frozen\"
+  lockgate halt --session claude-code/3f2a… \"look at this first\"
+
+A call that is running already is not stopped; the next one is.";
+
+const RESUME_EXAMPLES: &str = "\
+Examples:
+  lockgate resume
+  lockgate resume --session claude-code/3f2a…";
 
 const SEE_EXAMPLES: &str = "\
 Examples:
@@ -158,6 +318,48 @@ pub(crate) struct PolicyArguments {
     /// Policy files, or folders of them
     #[arg(required = true, value_name = "POLICY")]
     pub(crate) files: Vec<PathBuf>,
+}
+
+/// Which settings of agents are changed, and how.
+#[derive(Debug, Args)]
+pub(crate) struct ChangeArguments {
+    /// The agents; without any, those that are found
+    #[arg(value_enum, value_name = "AGENT")]
+    pub(crate) agents: Vec<Agent>,
+    /// In the settings of the user, for all projects, instead of those of this folder
+    #[arg(long)]
+    pub(crate) user: bool,
+    /// Write without a question
+    #[arg(long, conflicts_with = "dry_run")]
+    pub(crate) yes: bool,
+    /// Show what would be changed, and write nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HookArguments {
+    /// Whose event it is
+    #[arg(value_name = "AGENT", value_parser = PossibleValuesParser::new(dialect::names()))]
+    pub(crate) agent: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InitArguments {
+    #[command(flatten)]
+    pub(crate) change: ChangeArguments,
+    /// Write a first policy, and no hooks
+    #[arg(long, conflicts_with = "agents")]
+    pub(crate) policy_only: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct UninstallArguments {
+    #[command(flatten)]
+    pub(crate) change: ChangeArguments,
+    /// Delete the folders of Lockgate too: policies, settings, sessions
+    #[arg(long, conflicts_with = "agents")]
+    pub(crate) all: bool,
 }
 
 #[derive(Debug, Args)]
@@ -236,11 +438,213 @@ pub(crate) struct ExplainArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct StatusArguments {
-    #[command(flatten)]
-    pub(crate) policy: PolicyArguments,
-    /// The file of a saved session; without one, where every session begins
-    #[arg(long, value_name = "FILE")]
+    /// Policy files, or folders of them; without any, the sessions of hooks
+    #[arg(value_name = "POLICY")]
+    pub(crate) files: Vec<PathBuf>,
+    /// With a policy: the file of a saved session; without one, where every session begins. Without a policy: the name
+    /// of a session
+    #[arg(long, value_name = "FILE|NAME")]
     pub(crate) session: Option<PathBuf>,
+    /// The database of sessions; otherwise the one that counts here
+    #[arg(long, value_name = "FILE", conflicts_with = "files")]
+    pub(crate) state: Option<PathBuf>,
+}
+
+/// Where sessions of hooks rest.
+#[derive(Debug, Args)]
+pub(crate) struct StateArguments {
+    /// The database of sessions; otherwise the one that counts here
+    #[arg(long, value_name = "FILE")]
+    pub(crate) state: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PendingArguments {
+    #[command(flatten)]
+    pub(crate) state: StateArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AnswerArguments {
+    /// The questions, such as a1@codex/3f2a…
+    #[arg(value_name = "ID", required_unless_present = "all")]
+    pub(crate) questions: Vec<String>,
+    /// All that are open and not answered yet
+    #[arg(long, conflicts_with = "questions")]
+    pub(crate) all: bool,
+    /// With --all: answer without asking back
+    #[arg(long, requires = "all")]
+    pub(crate) yes: bool,
+    /// Who answers, for the audit trail; otherwise the user who runs this
+    #[arg(long, value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    pub(crate) by: Option<String>,
+    #[command(flatten)]
+    pub(crate) state: StateArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HaltArguments {
+    /// Why, for the agents that are blocked
+    #[arg(value_name = "REASON", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    pub(crate) reason: String,
+    /// Only this session
+    #[arg(long, value_name = "NAME")]
+    pub(crate) session: Option<String>,
+    #[command(flatten)]
+    pub(crate) state: StateArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ResumeArguments {
+    /// Only this session
+    #[arg(long, value_name = "NAME")]
+    pub(crate) session: Option<String>,
+    #[command(flatten)]
+    pub(crate) state: StateArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArguments {
+    /// The agents; without any, those that have hooks here or are in use
+    #[arg(value_enum, value_name = "AGENT")]
+    pub(crate) agents: Vec<Agent>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AuditArguments {
+    #[command(subcommand)]
+    pub(crate) command: Option<AuditCommand>,
+    #[command(flatten)]
+    pub(crate) list: AuditListArguments,
+}
+
+impl AuditArguments {
+    fn prints_data(&self) -> bool {
+        self.command.is_none() && (self.list.csv || self.list.export.is_some())
+    }
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum AuditCommand {
+    /// Look for what was changed, lost or put into the trail behind its back
+    #[command(after_help = AUDIT_VERIFY_EXAMPLES)]
+    Verify(AuditVerifyArguments),
+    /// Forget old sessions and the old part of the trail
+    #[command(after_help = AUDIT_PRUNE_EXAMPLES)]
+    Prune(AuditPruneArguments),
+}
+
+/// Which entries of the trail are meant.
+#[derive(Debug, Default, Args)]
+pub(crate) struct FilterArguments {
+    /// Only of this session
+    #[arg(long, value_name = "NAME")]
+    pub(crate) session: Option<String>,
+    /// Not before this moment
+    #[arg(long, value_name = "WHEN", value_parser = when::parse)]
+    pub(crate) since: Option<Time>,
+    /// Before this moment
+    #[arg(long, value_name = "WHEN", value_parser = when::parse)]
+    pub(crate) until: Option<Time>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AuditListArguments {
+    #[command(flatten)]
+    pub(crate) state: StateArguments,
+    #[command(flatten)]
+    pub(crate) filter: FilterArguments,
+    /// Only calls and results of this tool
+    #[arg(long, value_name = "NAME")]
+    pub(crate) tool: Option<String>,
+    /// Only calls that were decided so
+    #[arg(long, value_enum)]
+    pub(crate) verdict: Option<VerdictArgument>,
+    /// Only calls that this rule had a say about
+    #[arg(long, value_name = "NAME")]
+    pub(crate) rule: Option<String>,
+    /// Only the last N; 50 where nothing else is said, and all as JSON or CSV
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<usize>,
+    /// Print as CSV
+    #[arg(long, conflicts_with = "export")]
+    pub(crate) csv: bool,
+    /// Go on with what comes, until interrupted
+    #[arg(long, conflicts_with = "export")]
+    pub(crate) follow: bool,
+    /// Write the whole trail as JSON lines to a file, or to stdout with -; its last line is the signed head
+    #[arg(long, value_name = "FILE")]
+    pub(crate) export: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum VerdictArgument {
+    Allow,
+    Redact,
+    Ask,
+    Block,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AuditVerifyArguments {
+    /// An export; otherwise the database is verified
+    #[arg(value_name = "FILE", conflicts_with = "state")]
+    pub(crate) file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) state: StateArguments,
+    /// A head that was noted elsewhere: the record's number and its hash
+    #[arg(long, value_name = "N:HASH", value_parser = anchor)]
+    pub(crate) expect: Option<Anchor>,
+    /// The public key that was noted elsewhere
+    #[arg(long, value_name = "HEX", value_parser = public_key)]
+    pub(crate) key: Option<PublicKey>,
+}
+
+/// The public half of the key that signs a trail.
+pub(crate) type PublicKey = [u8; 32];
+
+fn anchor(text: &str) -> Result<Anchor, String> {
+    let read = || {
+        let (n, hash) = text.split_once(':')?;
+        Some(Anchor { n: n.parse().ok()?, hash: from_hex(hash)? })
+    };
+    read().ok_or_else(|| {
+        "a record's number, a colon and the 64 hex digits of its hash, as `audit verify` prints them"
+            .to_owned()
+    })
+}
+
+fn public_key(text: &str) -> Result<PublicKey, String> {
+    from_hex(text).ok_or_else(|| "64 hex digits, as `audit verify` prints them".to_owned())
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AuditPruneArguments {
+    #[command(flatten)]
+    pub(crate) state: StateArguments,
+    /// What is older than this goes
+    #[arg(long, value_name = "WHEN", value_parser = when::parse)]
+    pub(crate) before: Time,
+    /// Prune without a question
+    #[arg(long)]
+    pub(crate) yes: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReplayArguments {
+    /// Policy files, or folders of them; otherwise the policy that counts in this folder
+    #[arg(value_name = "POLICY")]
+    pub(crate) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) state: StateArguments,
+    /// Sessions from an export instead of the database
+    #[arg(long, value_name = "FILE", conflicts_with = "state")]
+    pub(crate) file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) filter: FilterArguments,
+    /// Act, or let everything pass; otherwise as the settings say, and `enforce` for policies that are named here
+    #[arg(long, value_enum)]
+    pub(crate) mode: Option<ModeArgument>,
 }
 
 #[derive(Debug, Args)]

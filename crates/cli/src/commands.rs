@@ -1,15 +1,23 @@
 //! The commands: one file each, and here what they share.
 
+mod audit;
+mod changes;
 mod check;
 mod completions;
 mod demo;
 mod diff;
+mod doctor;
 mod explain;
 mod gate;
 mod graph;
+mod halt;
+mod init;
+mod questions;
+mod replay;
 mod see;
 mod states;
 mod status;
+mod uninstall;
 mod verify;
 mod watch;
 
@@ -22,6 +30,10 @@ use crate::{
     console::{CommandError, Console, Ending, wrong},
 };
 
+pub(crate) use audit::{FORGET_BATCH, forgotten};
+#[cfg(test)]
+pub(crate) use verify::Verified;
+
 /// Runs a command and gives its exit code.
 pub(crate) fn run(arguments: &Arguments, console: &mut Console<'_>) -> u8 {
     let json = arguments.json;
@@ -29,14 +41,28 @@ pub(crate) fn run(arguments: &Arguments, console: &mut Console<'_>) -> u8 {
         Command::Demo => demo::run(json, console),
         Command::Verify(arguments) if arguments.watch => watch::run(arguments, json, console),
         Command::Verify(arguments) => verify::run(arguments, json, console),
+        Command::Init(arguments) => init::run(arguments, json, console),
+        Command::Uninstall(arguments) => uninstall::run(arguments, json, console),
         Command::Diff(arguments) => diff::run(arguments, json, console),
         Command::Check(arguments) => check::run(arguments, json, console),
         Command::Explain(arguments) => explain::run(arguments, json, console),
         Command::See(arguments) => see::run(arguments, json, console),
         Command::Status(arguments) => status::run(arguments, json, console),
+        Command::Audit(arguments) => audit::run(arguments, json, console),
+        Command::Replay(arguments) => replay::run(arguments, json, console),
+        Command::Pending(arguments) => questions::pending(arguments, json, console),
+        Command::Approve(arguments) => questions::answer(arguments, true, json, console),
+        Command::Refuse(arguments) => questions::answer(arguments, false, json, console),
+        Command::Halt(arguments) => halt::halt(arguments, json, console),
+        Command::Resume(arguments) => halt::resume(arguments, json, console),
+        Command::Doctor(arguments) => doctor::run(arguments, json, console),
         Command::Graph(arguments) if arguments.states => states::run(arguments, json, console),
         Command::Graph(arguments) => graph::run(arguments, json, console),
         Command::Completions(arguments) => completions::run(arguments, console),
+        // A hook's watchdog prints as well, so nobody may hold stdout by then: see `lockgate_cli::run`.
+        Command::Hook(arguments) => {
+            Err(CommandError::Said(format!("no host is called `{}`", arguments.agent)))
+        }
         // It speaks nothing but JSON anyway.
         Command::Gate(arguments) => gate::run(arguments, console),
     };

@@ -121,6 +121,24 @@ pub(crate) fn wrapped(text: &str, indent: usize) -> Vec<String> {
     lines
 }
 
+/// How long something lasts, in its two largest units.
+pub(crate) fn lasting(ms: u64) -> String {
+    let seconds = ms / 1000;
+    let units = [(86_400, "d"), (3_600, "h"), (60, "min"), (1, "s")];
+    let parts = units.into_iter().scan(seconds, |left, (unit, name)| {
+        let count = *left / unit;
+        *left %= unit;
+        Some((count, name))
+    });
+    let told: Vec<String> = parts
+        .skip_while(|(count, _)| *count == 0)
+        .take(2)
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, name)| format!("{count} {name}"))
+        .collect();
+    if told.is_empty() { "under 1 s".to_owned() } else { told.join(" ") }
+}
+
 /// The beginning of a text that fits into so many columns.
 pub(crate) fn cut(text: &str, columns: usize) -> String {
     if text.chars().count() <= columns {
@@ -134,6 +152,21 @@ pub(crate) fn cut(text: &str, columns: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_are_told_in_two_units() {
+        for (ms, told) in [
+            (0, "under 1 s"),
+            (999, "under 1 s"),
+            (12_000, "12 s"),
+            (288_000, "4 min 48 s"),
+            (3_600_000, "1 h"),
+            (3_601_000, "1 h"),
+            (90_061_000, "1 d 1 h"),
+        ] {
+            assert_eq!(lasting(ms), told);
+        }
+    }
 
     #[test]
     fn lines_end_before_the_edge() {

@@ -5,15 +5,21 @@
 //! decided about a call in here: that is the library's work.
 
 mod args;
+mod books;
 mod commands;
 mod console;
+mod hook;
+mod install;
 mod pages;
 mod progress;
 pub mod protocol;
 mod report;
 mod serve;
 mod session_text;
+mod settings;
+mod state;
 mod tool_list;
+mod when;
 
 use std::{
     io::{self, Write},
@@ -28,6 +34,11 @@ pub use serve::{Clock, ServeOptions, Served, Server, serve};
 /// Does what the command line of this process says.
 pub fn run() -> ExitCode {
     let arguments = args::Arguments::parse();
+    if let args::Command::Hook(args::HookArguments { agent }) = &arguments.command
+        && let Some(dialect) = hook::dialect::named(agent)
+    {
+        hook::run(dialect, &settings::Environment::of_process());
+    }
     let mut stdout: Box<dyn Write> = if arguments.prints_data() {
         // Nothing may be taken out of data, not even what looks like a colour.
         Box::new(io::stdout().lock())

@@ -471,7 +471,15 @@ fn help_shows_each_command_with_an_example() {
         ("check", "Judge one call"),
         ("gate", "Judge calls from stdin"),
         ("explain", "Play calls and say why each verdict"),
-        ("status", "Where a session stands"),
+        ("status", "Where sessions stand"),
+        ("audit", "Read the audit trail"),
+        ("replay", "Play recorded sessions through a policy"),
+        ("doctor", "Check that the hooks of coding agents run, and that they block"),
+        ("pending", "List the questions that wait for a human"),
+        ("approve", "Say yes to questions"),
+        ("refuse", "Say no to questions"),
+        ("halt", "Block every further call"),
+        ("resume", "Judge calls again"),
         ("see", "Show what the gate sees in a call"),
         ("graph", "Draw the nets of a policy"),
         ("completions", "Print completions for a shell"),
@@ -487,13 +495,26 @@ fn help_shows_each_command_with_an_example() {
 
     Commands:
       demo         Prove an example policy and play a session through it
+      init         Put Lockgate into the hooks of coding agents, with a first policy
+      uninstall    Take Lockgate out of the hooks of coding agents
+      hook         Answer one event of a coding agent; `lockgate init` installs it
+      doctor       Check that the hooks of coding agents run, and that they block
+      pending      List the questions that wait for a human
+      approve      Say yes to questions
+      refuse       Say no to questions
+      halt         Block every further call, of one session or of all, until
+                   `lockgate resume`
+      resume       Judge calls again after `lockgate halt`
       verify       Look at a policy: its rules, their states, and what is wrong
       diff         Compare two policies: the shortest sessions that tell them apart
       check        Judge one call
       gate         Judge calls from stdin: one JSON object a line in, one a line out
       explain      Play calls and say why each verdict, rule by rule; or say what a
                    finding means
-      status       Where a session stands: its stages, and what is open and closed
+      status       Where sessions stand: their stages, and what is open and closed
+      audit        Read the audit trail: list, follow, export; verify or prune it
+      replay       Play recorded sessions through a policy: which verdicts would be
+                   others
       see          Show what the gate sees in a call
       graph        Draw the nets of a policy
       completions  Print completions for a shell
@@ -506,6 +527,7 @@ fn help_shows_each_command_with_an_example() {
 
     Examples:
       lockgate demo                       see it work
+      lockgate init                       put it before the agents you use
       lockgate verify ops.rules           what the rules say, and what is wrong
       lockgate check ops.rules --call '{"tool": "deploy"}'
       lockgate gate ops.rules             judge calls from stdin, one JSON object a

@@ -1,26 +1,261 @@
-//! `lockgate status`: where a saved session stands, in words.
+//! `lockgate status`: where sessions stand, in words.
+//!
+//! With a policy it is about a session in a file; without one about the sessions of hooks, and about what counts in this
+//! folder.
+
+use std::{env, path::Path};
 
 use lockgate::{
-    Gate, MemoryStore, Status,
+    Gate, MemoryStore, Mode, Status,
     call::visible,
-    gate::{Words, WorkflowStatus},
+    gate::{Shelf, Words, WorkflowStatus},
 };
+use serde::Serialize;
+use serde_json::json;
 
 use super::check::read_session;
 use crate::{
     args::StatusArguments,
-    console::{CommandError, Console, Ending, bold, dim},
+    books::Books,
+    console::{CommandError, Console, Ending, bold, dim, lasting, wrong},
     protocol::{StatusAnswer, encode},
     report::note,
     serve::now,
+    settings::{self, Ask, Environment, Origin, Settings},
 };
+
+/// How many sessions are shown to people; programs are told all.
+const SESSIONS_SHOWN_MAX: usize = 50;
 
 pub(crate) fn run(
     arguments: &StatusArguments,
     json: bool,
     console: &mut Console<'_>,
 ) -> Result<Ending, CommandError> {
-    let policy = super::open(&arguments.policy.files)?.policy;
+    match (arguments.files.is_empty(), &arguments.session) {
+        (false, _) => of_file(arguments, json, console),
+        (true, Some(session)) => {
+            of_session(session.to_string_lossy().as_ref(), arguments.state.as_deref(), json, console)
+        }
+        (true, None) => of_all(arguments.state.as_deref(), json, console),
+    }
+}
+
+/// One session of the database.
+fn of_session(
+    session: &str,
+    state: Option<&Path>,
+    json: bool,
+    console: &mut Console<'_>,
+) -> Result<Ending, CommandError> {
+    let books = Books::open(state)?;
+    let known = books.shelf().sessions().map_err(CommandError::said)?;
+    if !known.iter().any(|label| label.session == session) {
+        return Err(CommandError::Said(format!(
+            "no session is called `{}`; `lockgate status` lists them",
+            visible(session)
+        )));
+    }
+    let (_, book) = books.session(session)?;
+    let status = book.gate.status(session, now()).map_err(CommandError::said)?;
+    if let Some(fault) = &book.fault {
+        writeln!(console.err, "note: shown without its rules: {}", visible(fault))?;
+    }
+    if json {
+        writeln!(console.out, "{}", encode(&StatusAnswer::new(&status)))?;
+    } else {
+        write_status(console, &status)?;
+    }
+    Ok(Ending::Yes)
+}
+
+/// What counts in this folder, and all sessions of the database.
+fn of_all(state: Option<&Path>, json: bool, console: &mut Console<'_>) -> Result<Ending, CommandError> {
+    let counts = settings::find(&env::current_dir()?, &Environment::of_process());
+    let file = state.or(counts.as_ref().ok().map(|settings| settings.state.as_path()));
+    // Where no hook has judged anything yet there is nothing to read; a database that was named has to be there.
+    let is_there = state.is_some() || file.is_some_and(|file| file.symlink_metadata().is_ok());
+    let books = if is_there { Some(Books::open(file)?) } else { None };
+    let sessions = match &books {
+        Some(books) => lines(books)?,
+        None => Vec::new(),
+    };
+    let halted = books.as_ref().map(|books| books.session_halt(None)).transpose()?.flatten();
+    if json {
+        let (found, fault) = match &counts {
+            Ok(settings) => (Some(SettingsAnswer::new(settings)), None),
+            Err(error) => (None, Some(error.to_string())),
+        };
+        let answer = json!({ "settings": found, "fault": fault, "halted": halted, "sessions": sessions });
+        writeln!(console.out, "{}", encode(&answer))?;
+    } else {
+        match &counts {
+            Ok(settings) => write_settings(console, settings)?,
+            Err(error) => {
+                let text = visible(&error.to_string());
+                writeln!(console.out, "{}: {text}; every call of a hook is blocked here", wrong("error"))?;
+            }
+        }
+        if let Some(reason) = &halted {
+            note(console.out, "halted", &format!("every call is blocked: {reason}"))?;
+        }
+        write_sessions(console, &sessions)?;
+    }
+    Ok(if counts.is_ok() { Ending::Yes } else { Ending::CouldNotTell })
+}
+
+/// What is told of each session.
+#[derive(Debug, Serialize)]
+struct SessionLine {
+    session: String,
+    last_seen: u64,
+    judged: u64,
+    let_pass: u64,
+    in_flight: usize,
+    questions: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    halted: Option<String>,
+    /// Why it cannot be read, where it cannot.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fault: Option<String>,
+}
+
+fn lines(books: &Books) -> Result<Vec<SessionLine>, CommandError> {
+    let labels = books.shelf().sessions().map_err(CommandError::said)?;
+    let at = now();
+    let line = |label: lockgate::gate::Label| {
+        let read = books.session(&label.session);
+        let status =
+            read.and_then(|(_, book)| book.gate.status(&label.session, at).map_err(CommandError::said));
+        let (session, last_seen) = (label.session, label.clock.0);
+        match status {
+            Ok(status) => SessionLine {
+                session,
+                last_seen,
+                judged: status.counts.attempts,
+                let_pass: status.counts.tool_calls,
+                in_flight: status.pending.len(),
+                questions: status.approvals.len(),
+                halted: status.halted,
+                fault: None,
+            },
+            Err(error) => SessionLine {
+                session,
+                last_seen,
+                judged: 0,
+                let_pass: 0,
+                in_flight: 0,
+                questions: usize::try_from(label.questions).unwrap_or(usize::MAX),
+                halted: None,
+                fault: Some(error.to_string()),
+            },
+        }
+    };
+    Ok(labels.into_iter().map(line).collect())
+}
+
+fn write_sessions(console: &mut Console<'_>, sessions: &[SessionLine]) -> Result<(), CommandError> {
+    if sessions.is_empty() {
+        writeln!(console.out, "\nno session yet")?;
+    }
+    for line in sessions.iter().take(SESSIONS_SHOWN_MAX) {
+        let ago = lasting(now().0.saturating_sub(line.last_seen));
+        writeln!(console.out, "\n{}  {}", bold(visible(&line.session)), dim(format!("seen {ago} ago")))?;
+        if let Some(fault) = &line.fault {
+            note(console.out, "fault", fault)?;
+            continue;
+        }
+        let SessionLine { judged, let_pass, in_flight, questions, .. } = line;
+        let calls = if *judged == 1 { "call" } else { "calls" };
+        let text = format!("{judged} {calls} judged, {let_pass} let pass, {in_flight} in flight");
+        writeln!(console.out, "    {text}")?;
+        if *questions > 0 {
+            note(console.out, "asks", &format!("{questions} waiting for a human; see `lockgate pending`"))?;
+        }
+        if let Some(reason) = &line.halted {
+            note(console.out, "halted", reason)?;
+        }
+    }
+    if sessions.len() > SESSIONS_SHOWN_MAX {
+        let more = sessions.len() - SESSIONS_SHOWN_MAX;
+        writeln!(console.out, "\nand {more} that were seen before; --json tells all")?;
+    }
+    Ok(())
+}
+
+/// What counts in a folder, for programs.
+#[derive(Debug, Serialize)]
+struct SettingsAnswer {
+    origin: &'static str,
+    folder: Option<String>,
+    policy: Vec<String>,
+    mode: &'static str,
+    protect: bool,
+    ask: &'static str,
+    deadline_ms: u64,
+    state: String,
+}
+
+impl SettingsAnswer {
+    fn new(settings: &Settings) -> Self {
+        let (origin, folder) = match &settings.origin {
+            Origin::Project(folder) => ("project", Some(folder.display().to_string())),
+            Origin::User(folder) => ("user", Some(folder.display().to_string())),
+            Origin::BuiltIn => ("built-in", None),
+        };
+        Self {
+            origin,
+            folder,
+            policy: settings.files.iter().map(|file| file.display().to_string()).collect(),
+            mode: match settings.mode {
+                Mode::Enforce => "enforce",
+                Mode::Observe => "observe",
+            },
+            protect: settings.protect,
+            ask: match settings.ask {
+                Ask::Host => "host",
+                Ask::Wait => "wait",
+                Ask::Defer => "defer",
+                Ask::Block => "block",
+            },
+            deadline_ms: u64::try_from(settings.deadline.as_millis()).unwrap_or(u64::MAX),
+            state: settings.state.display().to_string(),
+        }
+    }
+}
+
+fn write_settings(console: &mut Console<'_>, settings: &Settings) -> Result<(), CommandError> {
+    let answer = SettingsAnswer::new(settings);
+    let origin = match (&answer.folder, answer.origin) {
+        (Some(folder), "project") => format!("of the project {folder}"),
+        (Some(folder), _) => format!("of the user, {folder}"),
+        (None, _) => "the one that is built in".to_owned(),
+    };
+    note(console.out, "policy", &origin)?;
+    for file in &answer.policy {
+        note(console.out, "from", file)?;
+    }
+    match settings.mode {
+        Mode::Enforce => note(console.out, "mode", "enforce")?,
+        Mode::Observe => note(console.out, "mode", "observe: everything passes")?,
+    }
+    note(
+        console.out,
+        "guards",
+        if settings.protect { "its own files, and the hooks of agents" } else { "nothing of its own" },
+    )?;
+    note(console.out, "ask", answer.ask)?;
+    note(console.out, "state", &answer.state)?;
+    Ok(())
+}
+
+/// A session in a file, or a fresh one.
+fn of_file(
+    arguments: &StatusArguments,
+    json: bool,
+    console: &mut Console<'_>,
+) -> Result<Ending, CommandError> {
+    let policy = super::open(&arguments.files)?.policy;
     let session = read_session(arguments.session.as_deref(), &policy)?;
     let built = Gate::builder(policy).store(MemoryStore::with_session("default", session)).build();
     let gate = built.map_err(CommandError::said)?;
@@ -85,4 +320,31 @@ fn write_workflow(console: &mut Console<'_>, workflow: &WorkflowStatus) -> Resul
         note(console.out, "human", &visible(message))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn people_are_shown_the_newest_sessions_and_told_of_the_rest() {
+        for (count, is_told) in [(SESSIONS_SHOWN_MAX, false), (SESSIONS_SHOWN_MAX + 1, true)] {
+            let line = |number: usize| SessionLine {
+                session: format!("generic/{number}"),
+                last_seen: 0,
+                judged: 1,
+                let_pass: 1,
+                in_flight: 0,
+                questions: 0,
+                halted: None,
+                fault: None,
+            };
+            let (mut out, mut err) = (Vec::new(), Vec::new());
+            let lines: Vec<SessionLine> = (0..count).map(line).collect();
+            write_sessions(&mut Console { out: &mut out, err: &mut err }, &lines).unwrap();
+            let shown = String::from_utf8(out).unwrap();
+            assert_eq!(shown.matches("generic/").count(), SESSIONS_SHOWN_MAX);
+            assert_eq!(shown.contains("and 1 that were seen"), is_told, "{shown}");
+        }
+    }
 }

@@ -67,7 +67,7 @@ pub(super) fn run(
 }
 
 /// Becomes true when somebody wants us to end. A second wish ends us at once, whatever we are at.
-fn interruption() -> io::Result<Arc<AtomicBool>> {
+pub(super) fn interruption() -> io::Result<Arc<AtomicBool>> {
     use signal_hook::{
         consts::{SIGINT, SIGTERM},
         flag,

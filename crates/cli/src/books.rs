@@ -1,0 +1,121 @@
+//! Sessions of the database, each read under the policy it is under.
+//!
+//! A session of a hook keeps the folder it began in, and that folder's policy counts for it; any other is read under
+//! the policy of this folder. Where that policy cannot be opened, the session is read without one: its questions, its
+//! counts and the kill switch need no rules, and whoever wants to stop an agent must not have to mend a policy first.
+
+use std::{
+    cell::RefCell,
+    collections::BTreeMap,
+    env,
+    path::{Path, PathBuf},
+    rc::Rc,
+    sync::Arc,
+};
+
+use lockgate::{Gate, Session, store::Sqlite};
+
+use crate::{
+    console::CommandError,
+    hook,
+    serve::now,
+    settings::{self, Environment, Settings},
+    state::open_state,
+};
+
+/// The sessions of one database.
+pub(crate) struct Books {
+    here: PathBuf,
+    environment: Environment,
+    shelf: Arc<Sqlite>,
+    books: RefCell<BTreeMap<PathBuf, Rc<Book>>>,
+}
+
+/// A gate under the policy of one folder, and the settings it comes from.
+pub(crate) struct Book {
+    pub(crate) gate: Gate,
+    /// None where they cannot be used.
+    pub(crate) settings: Option<Settings>,
+    /// Why the gate has no rules, where it has none.
+    pub(crate) fault: Option<String>,
+}
+
+impl Books {
+    /// Opens the database; see [`open_state`].
+    pub(crate) fn open(state: Option<&Path>) -> Result<Self, CommandError> {
+        Ok(Self {
+            shelf: Arc::new(open_state(state)?),
+            here: env::current_dir()?,
+            environment: Environment::of_process(),
+            books: RefCell::default(),
+        })
+    }
+
+    pub(crate) fn shelf(&self) -> &Sqlite {
+        &self.shelf
+    }
+
+    /// The gate of this folder.
+    pub(crate) fn here(&self) -> Result<Rc<Book>, CommandError> {
+        self.of_folder(&self.here)
+    }
+
+    /// The gate that a session is under.
+    pub(crate) fn of(&self, session: &str) -> Result<Rc<Book>, CommandError> {
+        let folder = hook::folder_of_session(&self.environment, session);
+        self.of_folder(folder.as_deref().unwrap_or(&self.here))
+    }
+
+    /// A session, and the gate it was read under: that of its own policy, or one without rules where it does not fit.
+    pub(crate) fn session(&self, session: &str) -> Result<(Session, Rc<Book>), CommandError> {
+        let book = self.of(session)?;
+        match book.gate.session(session) {
+            Ok(read) => Ok((read, book)),
+            Err(error) => {
+                let bare = self.without_rules(book.settings.clone(), error.to_string())?;
+                Ok((bare.gate.session(session).map_err(CommandError::said)?, Rc::new(bare)))
+            }
+        }
+    }
+
+    /// Why a session is halted, or every session.
+    pub(crate) fn session_halt(&self, session: Option<&str>) -> Result<Option<String>, CommandError> {
+        // No hook's session has an empty name, so only the switch for all of them can be found there.
+        let book = match session {
+            Some(session) => self.session(session)?.1,
+            None => self.here()?,
+        };
+        let status = book.gate.status(session.unwrap_or_default(), now()).map_err(CommandError::said)?;
+        Ok(status.halted)
+    }
+
+    fn of_folder(&self, folder: &Path) -> Result<Rc<Book>, CommandError> {
+        if let Some(book) = self.books.borrow().get(folder) {
+            return Ok(Rc::clone(book));
+        }
+        let book = Rc::new(self.read(folder)?);
+        self.books.borrow_mut().insert(folder.to_path_buf(), Rc::clone(&book));
+        Ok(book)
+    }
+
+    fn read(&self, folder: &Path) -> Result<Book, CommandError> {
+        let settings = match settings::find(folder, &self.environment) {
+            Ok(settings) => settings,
+            Err(error) => return self.without_rules(None, error.to_string()),
+        };
+        match settings.sources().and_then(|sources| lockgate::open_sources(&sources)) {
+            Ok(opened) => {
+                let gate = Gate::builder(opened.policy).mode(settings.mode).shelf(Arc::clone(&self.shelf));
+                let gate = gate.build().map_err(CommandError::said)?;
+                Ok(Book { gate, settings: Some(settings), fault: None })
+            }
+            Err(error) => self.without_rules(Some(settings), error.to_string()),
+        }
+    }
+
+    fn without_rules(&self, settings: Option<Settings>, fault: String) -> Result<Book, CommandError> {
+        let policy = lockgate::rules("").map_err(CommandError::said)?;
+        let gate = Gate::builder(policy).shelf(Arc::clone(&self.shelf)).build();
+        Ok(Book { gate: gate.map_err(CommandError::said)?, settings, fault: Some(fault) })
+    }
+}

@@ -1,0 +1,120 @@
+//! `lockgate audit`: entries, the newest last; with `--follow` also those that are still to come.
+//!
+//! The trail is read in order, a few hundred records at a time, so nobody who waits for a verdict waits for us. To
+//! follow is to look again a few times a second.
+
+use std::{collections::VecDeque, sync::atomic::Ordering, thread, time::Duration};
+
+use lockgate::{
+    gate::trail::Entry,
+    store::{Link, Sqlite},
+};
+
+use super::{entry_of, line, links, select::Selection};
+use crate::{
+    args::AuditListArguments,
+    commands::watch::interruption,
+    console::{CommandError, Console, Ending},
+    state::open_state,
+};
+
+/// So many entries people are shown where they do not say how many.
+const SHOWN: usize = 50;
+
+/// How long to wait between two looks for more.
+const PAUSE: Duration = Duration::from_millis(250);
+
+/// How an entry is printed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Line,
+    Json,
+    Csv,
+}
+
+pub(super) fn run(
+    arguments: &AuditListArguments,
+    json: bool,
+    console: &mut Console<'_>,
+) -> Result<Ending, CommandError> {
+    let form = match (json, arguments.csv) {
+        (true, true) => return Err(CommandError::said("--json and --csv are two forms; choose one")),
+        (true, false) => Form::Json,
+        (false, true) => Form::Csv,
+        (false, false) => Form::Line,
+    };
+    let selection = Selection::of(arguments)?;
+    let store = open_state(arguments.state.state.as_deref())?;
+    let interrupted = if arguments.follow { Some(interruption()?) } else { None };
+    let limit = arguments.limit.or((form == Form::Line).then_some(SHOWN));
+    if form == Form::Csv {
+        writeln!(console.out, "{}", line::HEADING)?;
+    }
+    let mut listing = Listing { store: &store, selection, form, seen: 0 };
+    listing.print_last(limit, console)?;
+    if let Some(interrupted) = interrupted {
+        while !interrupted.load(Ordering::Relaxed) {
+            console.out.flush()?;
+            thread::sleep(PAUSE);
+            listing.print_new(console)?;
+        }
+    }
+    console.out.flush()?;
+    Ok(Ending::Yes)
+}
+
+struct Listing<'a> {
+    store: &'a Sqlite,
+    selection: Selection,
+    form: Form,
+    /// The last record that was looked at.
+    seen: u64,
+}
+
+impl Listing<'_> {
+    /// Prints the last so many entries that are meant, or all of them.
+    fn print_last(&mut self, limit: Option<usize>, console: &mut Console<'_>) -> Result<(), CommandError> {
+        let Some(limit) = limit else { return self.print_new(console) };
+        if self.selection.is_everything() {
+            let head = self.store.head().map_err(CommandError::said)?;
+            self.seen = head.n.saturating_sub(limit as u64);
+        }
+        let mut last: VecDeque<(Link, Entry)> = VecDeque::new();
+        let after = self.seen;
+        for link in links(self.store, self.selection.query(after)) {
+            let link = link?;
+            self.seen = link.n;
+            let entry = entry_of(&link)?;
+            if self.selection.takes(&entry) {
+                last.push_back((link, entry));
+            }
+            if last.len() > limit {
+                last.pop_front();
+            }
+        }
+        last.iter().try_for_each(|(link, entry)| self.print(link, entry, console))
+    }
+
+    /// Prints what is meant of the records that nobody has looked at.
+    fn print_new(&mut self, console: &mut Console<'_>) -> Result<(), CommandError> {
+        let after = self.seen;
+        for link in links(self.store, self.selection.query(after)) {
+            let link = link?;
+            self.seen = link.n;
+            let entry = entry_of(&link)?;
+            if self.selection.takes(&entry) {
+                self.print(&link, &entry, console)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn print(&self, link: &Link, entry: &Entry, console: &mut Console<'_>) -> Result<(), CommandError> {
+        match self.form {
+            Form::Line => line::write_line(console.out, link.n, entry)?,
+            Form::Json => writeln!(console.out, "{}", link.to_line())?,
+            Form::Csv => line::write_row(console.out, link, entry)?,
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,96 @@
+//! `lockgate audit prune`: old sessions are forgotten, and the old part of the trail goes.
+//!
+//! Both leave an entry. Forgetting a session gives back what it has spent, so a human says how old is old, and agrees.
+
+use std::io::{self, BufRead, IsTerminal};
+
+use lockgate::{
+    Time,
+    gate::trail::{Entry, What},
+};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::{
+    args::AuditPruneArguments,
+    console::{CommandError, Console, Ending},
+    protocol::encode,
+    serve::now,
+    state::open_state,
+    when,
+};
+
+/// So many sessions are forgotten at a time: an entry names them all, and must not become too long.
+pub(crate) const FORGET_BATCH: usize = 100;
+
+pub(super) fn run(
+    arguments: &AuditPruneArguments,
+    json: bool,
+    console: &mut Console<'_>,
+) -> Result<Ending, CommandError> {
+    let before = arguments.before;
+    if before > now() {
+        return Err(CommandError::said(
+            "--before lies in the future: that would prune what is still to come",
+        ));
+    }
+    let store = open_state(arguments.state.state.as_deref())?;
+    if !arguments.yes {
+        if json || !io::stdin().is_terminal() {
+            return Err(CommandError::said(
+                "nothing was pruned, for nobody could be asked; run it again with --yes",
+            ));
+        }
+        if !is_agreed(before, console)? {
+            writeln!(console.out, "nothing was pruned")?;
+            return Ok(Ending::No);
+        }
+    }
+    let sessions = store
+        .forget(before, FORGET_BATCH, &|sessions| forgotten(before, sessions))
+        .map_err(CommandError::said)?;
+    let prune = operator("prune", json!({ "before": before.0 }));
+    let records = store.prune_trail(before, &prune).map_err(CommandError::said)?;
+    if json {
+        writeln!(console.out, "{}", encode(&Answer { sessions, records }))?;
+    } else {
+        let when = when::local(before);
+        writeln!(
+            console.out,
+            "{sessions} sessions forgotten and {records} records pruned, from before {when}"
+        )?;
+    }
+    Ok(Ending::Yes)
+}
+
+fn is_agreed(before: Time, console: &mut Console<'_>) -> Result<bool, CommandError> {
+    let when = when::local(before);
+    writeln!(
+        console.err,
+        "Sessions that nobody has used since {when} are forgotten with all they have spent,"
+    )?;
+    write!(console.err, "and older entries of the audit trail are gone for good. Go on? [y/N] ")?;
+    console.err.flush()?;
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+}
+
+/// The entry about sessions that nobody has gone on with.
+pub(crate) fn forgotten(before: Time, sessions: &[String]) -> String {
+    operator("forget", json!({ "before": before.0, "sessions": sessions }))
+}
+
+/// An entry about what an operator did to everything.
+fn operator(act: &str, about: Value) -> String {
+    let Value::Object(about) = about else { return String::new() };
+    let what = What::Operator { act: act.to_owned(), about };
+    Entry { at: now().0, session: None, policy: None, what }.to_json()
+}
+
+/// What is printed with `--json`.
+#[derive(Debug, Serialize)]
+struct Answer {
+    sessions: u64,
+    records: u64,
+}

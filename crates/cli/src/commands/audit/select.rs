@@ -1,0 +1,107 @@
+//! Which entries of the trail are meant.
+//!
+//! [`Selection`] is what the command line says about entries; an entry that it does not speak of is meant. What the
+//! database can tell by itself (one session, moments) it is asked; the rest is looked at here.
+
+use lockgate::{
+    Pattern, Time,
+    gate::trail::{Entry, What},
+    store::Query,
+};
+
+use crate::{
+    args::{AuditListArguments, FilterArguments, VerdictArgument},
+    console::CommandError,
+};
+
+/// A name as the command line gives it: with `*` or `?` a pattern for all of it, otherwise exactly it.
+pub(in crate::commands) enum Name {
+    Exact(String),
+    Like(Pattern),
+}
+
+impl Name {
+    pub(in crate::commands) fn parse(text: &str) -> Result<Self, CommandError> {
+        match text.contains(['*', '?']) {
+            true => Pattern::glob(text).map(Self::Like).map_err(CommandError::said),
+            false => Ok(Self::Exact(text.to_owned())),
+        }
+    }
+
+    pub(in crate::commands) fn is(&self, name: &str) -> bool {
+        match self {
+            Self::Exact(exact) => exact == name,
+            Self::Like(pattern) => pattern.matches_at_start(name),
+        }
+    }
+}
+
+/// Which entries are meant.
+#[derive(Default)]
+pub(super) struct Selection {
+    session: Option<Name>,
+    tool: Option<Name>,
+    rule: Option<Name>,
+    verdict: Option<&'static str>,
+    since: Option<Time>,
+    until: Option<Time>,
+}
+
+impl Selection {
+    pub(super) fn of(arguments: &AuditListArguments) -> Result<Self, CommandError> {
+        let name = |text: &Option<String>| text.as_deref().map(Name::parse).transpose();
+        let FilterArguments { session, since, until } = &arguments.filter;
+        Ok(Self {
+            session: name(session)?,
+            tool: name(&arguments.tool)?,
+            rule: name(&arguments.rule)?,
+            verdict: arguments.verdict.map(|verdict| match verdict {
+                VerdictArgument::Allow => "allow",
+                VerdictArgument::Redact => "redact",
+                VerdictArgument::Ask => "ask",
+                VerdictArgument::Block => "block",
+            }),
+            since: *since,
+            until: *until,
+        })
+    }
+
+    /// Whether every entry is meant.
+    pub(super) fn is_everything(&self) -> bool {
+        self.is_by_query() && self.session.is_none() && self.since.is_none() && self.until.is_none()
+    }
+
+    /// Whether the query tells all there is to tell.
+    fn is_by_query(&self) -> bool {
+        let is_exact = !matches!(self.session, Some(Name::Like(_)));
+        is_exact && self.tool.is_none() && self.rule.is_none() && self.verdict.is_none()
+    }
+
+    /// What the database is asked for: at least all that is meant, after this record.
+    pub(super) fn query(&self, after_n: u64) -> Query {
+        let session = match &self.session {
+            Some(Name::Exact(session)) => Some(session.clone()),
+            Some(Name::Like(_)) | None => None,
+        };
+        Query { after_n, session, since: self.since, until: self.until, limit: None }
+    }
+
+    /// Whether an entry that the query brought is meant.
+    pub(super) fn takes(&self, entry: &Entry) -> bool {
+        let session = entry.session.as_deref();
+        let (tool, rules, verdict) = match &entry.what {
+            What::Call { call, decided } => {
+                (Some(call.tool.as_str()), decided.rules.as_slice(), Some(decided.verdict.as_str()))
+            }
+            What::Result { tool, .. } => (tool.as_deref(), &[][..], None),
+            _ => (None, &[][..], None),
+        };
+        let is = |wanted: &Option<Name>, name: Option<&str>| {
+            wanted.as_ref().is_none_or(|wanted| name.is_some_and(|name| wanted.is(name)))
+        };
+        is(&self.session, session)
+            && is(&self.tool, tool)
+            && self.rule.as_ref().is_none_or(|wanted| rules.iter().any(|rule| wanted.is(&rule.rule)))
+            && self.verdict.is_none_or(|wanted| verdict == Some(wanted))
+    }
+}

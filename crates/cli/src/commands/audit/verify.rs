@@ -1,0 +1,238 @@
+//! `lockgate audit verify`: whether the trail, or an export of it, is as it was written.
+//!
+//! What is looked at and how is the store's; this tells what came of it, and the head for whoever notes it elsewhere. An
+//! export without a head ends anywhere, so nobody can tell whether it is whole.
+
+use std::{
+    fs::File,
+    io::{self, BufReader, Read},
+    path::Path,
+};
+
+use lockgate::{
+    call::visible,
+    store::{Problem, ProblemKind, Verified, to_hex, verify_lines},
+};
+use serde::Serialize;
+
+use crate::{
+    args::{AuditVerifyArguments, PublicKey},
+    console::{CommandError, Console, Ending, bold, dim, wrong},
+    progress::Progress,
+    protocol::encode,
+    state::open_state,
+    when,
+};
+
+pub(super) fn run(
+    arguments: &AuditVerifyArguments,
+    json: bool,
+    console: &mut Console<'_>,
+) -> Result<Ending, CommandError> {
+    let checked = match &arguments.file {
+        Some(file) => Checked::file(file, arguments, json)?,
+        None => Checked::database(arguments, json)?,
+    };
+    if json {
+        writeln!(console.out, "{}", encode(&Answer::new(&checked)))?;
+    } else {
+        checked.write(console)?;
+    }
+    Ok(checked.ending())
+}
+
+/// What was looked at, and what came of it.
+struct Checked {
+    what: String,
+    verified: Verified,
+    /// Another key signs than the one that was noted.
+    has_other_key: bool,
+    /// Nobody has said which key should have signed.
+    trusts_any_key: bool,
+    expects: Option<u64>,
+}
+
+impl Checked {
+    fn database(arguments: &AuditVerifyArguments, json: bool) -> Result<Self, CommandError> {
+        let store = open_state(arguments.state.state.as_deref())?;
+        let progress = Progress::start("verifying", json);
+        let mut tell = |now: lockgate::store::Progress| progress.tell(now.done, now.of);
+        let verified = store.verify_trail(arguments.expect, &mut tell).map_err(CommandError::said)?;
+        let what = format!("the audit trail in {}", store.path().display());
+        Ok(Self::new(what, verified, arguments, arguments.key.is_some_and(|key| key != store.public_key())))
+    }
+
+    fn file(file: &Path, arguments: &AuditVerifyArguments, json: bool) -> Result<Self, CommandError> {
+        let cannot =
+            |error: io::Error| CommandError::Said(format!("cannot read `{}`: {error}", file.display()));
+        let progress = Progress::start("verifying", json);
+        let opened = File::open(file).map_err(cannot)?;
+        let of = opened.metadata().map_err(cannot)?.len();
+        let lines = BufReader::new(Counted { inner: opened, done: 0, of, progress: &progress });
+        let key = arguments.key.as_ref();
+        let verified = verify_lines(lines, key, arguments.expect).map_err(cannot)?;
+        let mut checked = Self::new(file.display().to_string(), verified, arguments, false);
+        checked.trusts_any_key = arguments.key.is_none();
+        Ok(checked)
+    }
+
+    fn new(what: String, verified: Verified, arguments: &AuditVerifyArguments, has_other_key: bool) -> Self {
+        let expects = arguments.expect.map(|anchor| anchor.n);
+        Self { what, verified, has_other_key, trusts_any_key: false, expects }
+    }
+
+    fn is_whole(&self) -> bool {
+        self.verified.is_whole() && !self.has_other_key
+    }
+
+    fn ending(&self) -> Ending {
+        match (self.is_whole(), &self.verified.head) {
+            (false, _) => Ending::No,
+            (true, Some(_)) => Ending::Yes,
+            (true, None) => Ending::CouldNotTell,
+        }
+    }
+
+    fn write(&self, console: &mut Console<'_>) -> Result<(), CommandError> {
+        let Self { what, verified, .. } = self;
+        let out = &mut *console.out;
+        let Verified { records, first, head, problems, problems_untold } = verified;
+        let from = first.map(|first| format!(", from record {first} on")).unwrap_or_default();
+        writeln!(out, "{}: {} looked at{from}", bold(visible(what)), counted(*records))?;
+        for Problem { n, sentence, .. } in problems {
+            let n = n.map(|n| n.to_string()).unwrap_or_default();
+            writeln!(out, "{:>8}  {} {}", n, wrong("wrong:"), visible(sentence))?;
+        }
+        if *problems_untold > 0 {
+            writeln!(out, "{:>8}  {} and {problems_untold} more", "", wrong("wrong:"))?;
+        }
+        if self.has_other_key {
+            writeln!(
+                out,
+                "{:>8}  {} another key signs this trail than the one you noted",
+                "",
+                wrong("wrong:")
+            )?;
+        }
+        let Some(head) = head else {
+            writeln!(
+                console.err,
+                "{}: there is no signed head at its end, so nobody can tell where it should end; export it whole",
+                wrong("error")
+            )?;
+            return Ok(());
+        };
+        if self.is_whole() {
+            writeln!(out, "whole: every record is as it was written, and the head is signed")?;
+        }
+        if let (true, Some(n)) = (self.is_whole(), self.expects) {
+            writeln!(out, "record {n} is the one you noted, and so is all before it")?;
+        }
+        if self.trusts_any_key {
+            let text =
+                "whoever wrote this file may have signed it too: compare the key, or say it with --key";
+            writeln!(out, "{}", dim(text))?;
+        }
+        writeln!(out, "\nto note elsewhere:")?;
+        writeln!(out, "  head  {}:{}", head.n, to_hex(&head.hash))?;
+        writeln!(out, "  key   {}", to_hex(&head.public_key))?;
+        writeln!(out, "  {}", dim(format!("written {}, {} pruned", when::local(head.at), head.pruned)))?;
+        Ok(())
+    }
+}
+
+fn counted(records: u64) -> String {
+    if records == 1 { "1 record".to_owned() } else { format!("{records} records") }
+}
+
+/// Tells how much of a file was read.
+struct Counted<'a> {
+    inner: File,
+    done: u64,
+    of: u64,
+    progress: &'a Progress,
+}
+
+impl Read for Counted<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(into)?;
+        self.done = self.done.saturating_add(read as u64);
+        self.progress.tell(self.done, self.of);
+        Ok(read)
+    }
+}
+
+/// What is printed with `--json`.
+#[derive(Debug, Serialize)]
+struct Answer<'a> {
+    /// None where nobody can tell.
+    whole: Option<bool>,
+    records: u64,
+    first: Option<u64>,
+    problems: Vec<ProblemAnswer<'a>>,
+    problems_untold: u64,
+    other_key: bool,
+    head: Option<HeadAnswer>,
+}
+
+#[derive(Debug, Serialize)]
+struct ProblemAnswer<'a> {
+    n: Option<u64>,
+    kind: &'static str,
+    sentence: &'a str,
+}
+
+#[derive(Debug, Serialize)]
+struct HeadAnswer {
+    n: u64,
+    hash: String,
+    at: u64,
+    pruned: u64,
+    key: String,
+}
+
+impl<'a> Answer<'a> {
+    fn new(checked: &'a Checked) -> Self {
+        let Verified { records, first, head, problems, problems_untold } = &checked.verified;
+        let key = |key: &PublicKey| to_hex(key);
+        Self {
+            whole: match checked.ending() {
+                Ending::Yes => Some(true),
+                Ending::No => Some(false),
+                Ending::CouldNotTell => None,
+            },
+            records: *records,
+            first: *first,
+            problems: problems
+                .iter()
+                .map(|Problem { n, kind, sentence }| ProblemAnswer { n: *n, kind: word(*kind), sentence })
+                .collect(),
+            problems_untold: *problems_untold,
+            other_key: checked.has_other_key,
+            head: head.as_ref().map(|head| HeadAnswer {
+                n: head.n,
+                hash: to_hex(&head.hash),
+                at: head.at.0,
+                pruned: head.pruned,
+                key: key(&head.public_key),
+            }),
+        }
+    }
+}
+
+fn word(kind: ProblemKind) -> &'static str {
+    match kind {
+        ProblemKind::Changed => "changed",
+        ProblemKind::Unlinked => "unlinked",
+        ProblemKind::Missing => "missing",
+        ProblemKind::OutOfOrder => "out-of-order",
+        ProblemKind::Cut => "cut",
+        ProblemKind::ForgedHead => "forged-head",
+        ProblemKind::BadCheckpoint => "bad-checkpoint",
+        ProblemKind::Mislabelled => "mislabelled",
+        ProblemKind::NotAnchored => "not-anchored",
+        ProblemKind::ForeignSchema => "foreign-schema",
+        ProblemKind::Unreadable => "unreadable",
+        _ => "other",
+    }
+}

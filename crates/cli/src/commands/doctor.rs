@@ -1,0 +1,502 @@
+//! `lockgate doctor`: whether what is installed really blocks.
+//!
+//! Each hook is found in the files of its agent, held against what `lockgate init` writes, and run as the agent would
+//! run it: on a harmless call, on one that would take Lockgate away, and with faults all around it. Whether an agent
+//! does run its hooks is not looked at: no agent is started.
+
+mod trial;
+
+use std::{env, fs, path::Path, time::Duration};
+
+use lockgate::{
+    Mode, Severity,
+    call::visible,
+    store::{Options, Sqlite},
+};
+use serde::Serialize;
+use serde_json::Value;
+
+use self::trial::{Fault, World};
+use crate::{
+    args::DoctorArguments,
+    console::{CommandError, Console, Ending, bold, decided, doubtful, wrong},
+    hook::{
+        dialect::{self, Dialect, Event, Reply, Said},
+        hosts::{self, Does},
+    },
+    install::{self, Agent, InstalledCommand, Job, Scope},
+    protocol::encode,
+    report::painted_note,
+    settings::{self, Environment, Settings},
+};
+
+/// How often a hook is run to see how long it takes.
+const ROUNDS: usize = 5;
+
+/// What stands for the reason of a verdict.
+const REASON: &str = "for whatever reason";
+
+/// What came of a check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum Came {
+    Ok,
+    Wrong,
+    /// It could not be looked at.
+    Unknown,
+}
+
+#[derive(Debug, Serialize)]
+struct Check {
+    check: &'static str,
+    result: Came,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    told: String,
+}
+
+impl Check {
+    fn ok(check: &'static str, told: impl Into<String>) -> Self {
+        Self { check, result: Came::Ok, told: told.into() }
+    }
+
+    fn wrong(check: &'static str, told: impl Into<String>) -> Self {
+        Self { check, result: Came::Wrong, told: told.into() }
+    }
+
+    fn unknown(check: &'static str, told: impl Into<String>) -> Self {
+        Self { check, result: Came::Unknown, told: told.into() }
+    }
+}
+
+/// One row: the hooks of an agent in one place.
+#[derive(Debug, Serialize)]
+struct Row {
+    agent: &'static str,
+    scope: &'static str,
+    checks: Vec<Check>,
+    /// What no check can tell, or no hook can help.
+    notes: Vec<String>,
+}
+
+/// All that was found out.
+#[derive(Debug, Serialize)]
+struct Findings {
+    installation: Vec<Check>,
+    agents: Vec<Row>,
+    /// The median time of one hook process.
+    hook_ms: Option<u64>,
+    enforced: bool,
+}
+
+pub(crate) fn run(
+    arguments: &DoctorArguments,
+    json: bool,
+    console: &mut Console<'_>,
+) -> Result<Ending, CommandError> {
+    let patient = Patient { project: env::current_dir()?, environment: Environment::of_process() };
+    let agents = patient.agents(&arguments.agents);
+    if agents.is_empty() {
+        let names: Vec<&str> = Agent::ALL.iter().map(|agent| agent.name()).collect();
+        return Err(CommandError::Said(format!(
+            "no coding agent has hooks of Lockgate here, and none is in use; name one of {}",
+            names.join(", ")
+        )));
+    }
+    let (settings, installation) = patient.installation();
+    let mut hook_ms = None;
+    let mut rows = Vec::new();
+    for agent in agents {
+        rows.extend(patient.rows(agent, settings.as_ref(), &mut hook_ms));
+    }
+    let checks = || installation.iter().chain(rows.iter().flat_map(|row| &row.checks));
+    let is = |came: Came| checks().any(|check| check.result == came);
+    let ending = match (is(Came::Wrong), is(Came::Unknown)) {
+        (true, _) => Ending::No,
+        (false, true) => Ending::CouldNotTell,
+        (false, false) => Ending::Yes,
+    };
+    let findings = Findings { installation, agents: rows, hook_ms, enforced: ending == Ending::Yes };
+    if json {
+        writeln!(console.out, "{}", encode(&findings))?;
+    } else {
+        write(console, &findings)?;
+    }
+    Ok(ending)
+}
+
+/// Where we look.
+struct Patient {
+    project: std::path::PathBuf,
+    environment: Environment,
+}
+
+impl Patient {
+    fn agents(&self, named: &[Agent]) -> Vec<Agent> {
+        if !named.is_empty() {
+            let mut named = named.to_vec();
+            named.sort_unstable();
+            named.dedup();
+            return named;
+        }
+        let has_hooks = |agent: Agent| !self.scopes(agent).is_empty();
+        let all = Agent::ALL.iter().copied();
+        all.filter(|agent| has_hooks(*agent) || agent.is_in_use(&self.project, &self.environment)).collect()
+    }
+
+    fn scopes(&self, agent: Agent) -> Vec<Scope> {
+        let is_there = |scope: &Scope| install::is_installed(agent, *scope, &self.project, &self.environment);
+        [Scope::Project, Scope::User].into_iter().filter(is_there).collect()
+    }
+
+    /// What all hooks of this folder depend on.
+    fn installation(&self) -> (Option<Settings>, Vec<Check>) {
+        let settings = match settings::find(&self.project, &self.environment) {
+            Ok(settings) => settings,
+            Err(error) => return (None, Vec::from([Check::wrong("settings", error.to_string())])),
+        };
+        let mut checks = Vec::from([policy(&settings)]);
+        if settings.mode == Mode::Observe {
+            checks.push(Check::wrong("mode", "it is `observe`: whatever the rules say, calls pass"));
+        }
+        if !settings.protect {
+            checks
+                .push(Check::wrong("protect", "it is `false`: an agent may change its own policy and hooks"));
+        }
+        checks.extend(state(&settings.state));
+        (Some(settings), checks)
+    }
+
+    fn rows(&self, agent: Agent, settings: Option<&Settings>, hook_ms: &mut Option<u64>) -> Vec<Row> {
+        let scopes = self.scopes(agent);
+        if scopes.is_empty() {
+            let told = format!("it has no hook of Lockgate; run `lockgate init {agent}`");
+            let checks = Vec::from([Check::wrong("hook", told)]);
+            return Vec::from([Row { agent: agent.name(), scope: "none", checks, notes: Vec::new() }]);
+        }
+        let both = scopes.len() > 1;
+        let row = |scope: Scope| {
+            let commands = install::installed_commands(agent, scope, &self.project, &self.environment);
+            let mut checks = Vec::from([self.hook(agent, scope, &commands)]);
+            if let Some(command) = commands.first() {
+                checks.extend(trials(agent, command, settings, hook_ms));
+            }
+            let mut notes: Vec<String> = limits(agent).into_iter().map(str::to_owned).collect();
+            if both {
+                notes.push("it has hooks in the project and of the user, and runs both".to_owned());
+            }
+            let scope = match scope {
+                Scope::Project => "project",
+                Scope::User => "user",
+            };
+            Row { agent: agent.name(), scope, checks, notes }
+        };
+        scopes.into_iter().map(row).collect()
+    }
+
+    /// Whether the files say exactly what `lockgate init` would write for the program they name.
+    fn hook(&self, agent: Agent, scope: Scope, commands: &[InstalledCommand]) -> Check {
+        let option = if scope == Scope::User { " --user" } else { "" };
+        let remedy = format!("run `lockgate init {agent}{option}`");
+        let Some(InstalledCommand { program, .. }) = commands.first() else {
+            return Check::wrong("hook", format!("its hook cannot be found again; {remedy}"));
+        };
+        if !program.is_file() {
+            let program = program.display();
+            return Check::wrong("hook", format!("it runs `{program}`, which is not there; {remedy}"));
+        }
+        match install::plan(&Job::Install(program), &[agent], scope, &self.project, &self.environment) {
+            Ok(plan) => match plan.changes().next() {
+                None => Check::ok("hook", ""),
+                Some(change) => {
+                    let file = change.path.display();
+                    Check::wrong("hook", format!("{file} is not as strict as it could be; {remedy}"))
+                }
+            },
+            Err(errors) => {
+                let told: Vec<String> = errors.iter().map(ToString::to_string).collect();
+                Check::wrong("hook", told.join("; "))
+            }
+        }
+    }
+}
+
+/// What no hook can help, and what only a human can look at.
+fn limits(agent: Agent) -> Vec<&'static str> {
+    match agent {
+        Agent::Codex => Vec::from([
+            "whether it was trusted is known to Codex alone: look at `/hooks`",
+            "a hook that is killed or too slow lets the tool run; Lockgate answers long before",
+        ]),
+        Agent::GeminiCli => {
+            Vec::from(["a hook that is killed or too slow lets the tool run; Lockgate answers long before"])
+        }
+        Agent::Copilot => {
+            Vec::from(["a hook that is too slow lets the tool run; Lockgate answers long before"])
+        }
+        Agent::OpenClaw => Vec::from([
+            "whether the plugin is enabled is known to OpenClaw alone: see `openclaw plugins list`",
+        ]),
+        Agent::OpenCode => Vec::from(["the plugin was not run, only the command it runs"]),
+        Agent::ClaudeCode | Agent::Cursor => Vec::new(),
+    }
+}
+
+fn policy(settings: &Settings) -> Check {
+    match settings.sources().and_then(|sources| lockgate::open_sources(&sources)) {
+        Ok(opened) => {
+            let of = |severity| opened.findings.iter().filter(|it| it.severity == severity).count();
+            let rules = opened.policy.rules().count();
+            Check::ok("policy", format!("{rules} rules, {} warnings", of(Severity::Warning)))
+        }
+        Err(error) => Check::wrong("policy", error.to_string()),
+    }
+}
+
+/// Whether the database can be used, and by us alone.
+fn state(file: &Path) -> Vec<Check> {
+    match fs::symlink_metadata(file) {
+        Ok(_) => {}
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Vec::from([Check::ok("state", format!("none yet, {}", file.display()))]);
+        }
+        Err(error) => return Vec::from([Check::wrong("state", format!("{}: {error}", file.display()))]),
+    }
+    let store = match Sqlite::open(file, Options::default()) {
+        Ok(store) => store,
+        Err(error) => return Vec::from([Check::wrong("state", error.to_string())]),
+    };
+    let mut checks = Vec::from([match readable_by_others(file) {
+        Some(told) => Check::wrong("state", told),
+        None => Check::ok("state", file.display().to_string()),
+    }]);
+    checks.push(match store.head() {
+        Ok(head) if head.n == 0 || head.is_signed_by(&store.public_key()) => {
+            Check::ok("trail", format!("{} records, the last one signed", head.n))
+        }
+        Ok(head) => Check::wrong("trail", format!("record {} is not signed by this database's key", head.n)),
+        Err(error) => Check::wrong("trail", error.to_string()),
+    });
+    checks
+}
+
+#[cfg(unix)]
+fn readable_by_others(file: &Path) -> Option<String> {
+    use std::os::unix::fs::PermissionsExt;
+
+    let beside = |ending: &str| {
+        let mut name = file.as_os_str().to_owned();
+        name.push(ending);
+        std::path::PathBuf::from(name)
+    };
+    let files = [file.to_path_buf(), beside("-wal"), beside("-shm"), beside(".key")];
+    let open = |path: &std::path::PathBuf| {
+        let mode = fs::metadata(path).ok()?.permissions().mode() & 0o777;
+        (mode & 0o077 != 0).then(|| format!("{} has mode {mode:03o}; `chmod 600` it", path.display()))
+    };
+    files.iter().find_map(open)
+}
+
+#[cfg(not(unix))]
+fn readable_by_others(_: &Path) -> Option<String> {
+    None
+}
+
+/// Runs a hook on everything it has to withstand.
+fn trials(
+    agent: Agent,
+    command: &InstalledCommand,
+    settings: Option<&Settings>,
+    hook_ms: &mut Option<u64>,
+) -> Vec<Check> {
+    // Without settings there is nothing to try a hook with: it blocks everything.
+    let (Some(dialect), Some(settings)) = (dialect::named(agent.name()), settings) else { return Vec::new() };
+    let trial = Trial { dialect, command, settings };
+    let mut checks = Vec::from([trial.passes(hook_ms), trial.guards()]);
+    checks.push(trial.blocks("bad event", Fault::None, Some("{\"session_id\": \"s\", ")));
+    checks.push(trial.blocks("bad policy", Fault::BrokenPolicy, None));
+    checks.push(trial.blocks("bad database", Fault::CorruptDatabase, None));
+    checks.push(trial.blocks("no state", Fault::NoState, None));
+    checks
+}
+
+struct Trial<'a> {
+    dialect: &'static dyn Dialect,
+    command: &'a InstalledCommand,
+    settings: &'a Settings,
+}
+
+impl Trial<'_> {
+    fn event(&self, round: usize, command: &str, world: &World) -> Event {
+        // A session of its own each time: a call that comes twice in one is blocked for that.
+        let session = format!("lockgate-doctor-{round}");
+        hosts::canary(self.dialect.name(), &session, command, &world.project().to_string_lossy())
+    }
+
+    /// A harmless call is answered as one, and how long that takes.
+    fn passes(&self, hook_ms: &mut Option<u64>) -> Check {
+        let world = match World::new(self.settings, Fault::None) {
+            Ok(world) => world,
+            Err(error) => return Check::unknown("pass", format!("nothing could be tried: {error}")),
+        };
+        let event = self.event(0, "ls", &world);
+        let mut times: Vec<Duration> = Vec::new();
+        let mut first = None;
+        let rounds = if hook_ms.is_none() { ROUNDS } else { 1 };
+        for round in 0..rounds {
+            let event = Value::Object(self.event(round, "ls", &world)).to_string();
+            match world.run(self.command, &event) {
+                Ok((reply, took)) => {
+                    times.push(took);
+                    first.get_or_insert(reply);
+                }
+                Err(error) => return Check::wrong("pass", format!("it cannot be run: {error}")),
+            }
+        }
+        times.sort_unstable();
+        let median = times.get(times.len() / 2).copied().unwrap_or_default();
+        hook_ms.get_or_insert(u64::try_from(median.as_millis()).unwrap_or(u64::MAX));
+        let reply = first.unwrap_or_default();
+        let pass = self.dialect.encode(&event, &Said::Pass);
+        match hosts::before(self.dialect.name(), &reply) {
+            // Silence of a program that failed looks the same to some agents.
+            Does::AsWithoutUs if reply.code == 0 && reply.stdout.trim() == pass.stdout.trim() => {
+                Check::ok("pass", "")
+            }
+            _ if self.is_refusal(&event, &reply) => Check::ok("pass", "answered; the policy blocks `ls`"),
+            _ => Check::wrong("pass", format!("`ls` was answered by {}", shown(&reply))),
+        }
+    }
+
+    /// A call that would delete the policy is blocked by a verdict, not by a fault.
+    fn guards(&self) -> Check {
+        if !self.settings.protect {
+            return Check::wrong("guard", "`protect` is false, so an agent may change its own policy");
+        }
+        let answered = World::new(self.settings, Fault::None).and_then(|world| {
+            let guarded = world.guarded.to_string_lossy().replace('\'', r"'\''");
+            let event = self.event(0, &format!("rm -rf '{guarded}'"), &world);
+            let (reply, _) = world.run(self.command, &Value::Object(event.clone()).to_string())?;
+            Ok((event, reply))
+        });
+        match answered {
+            Ok((event, reply)) if self.is_refusal(&event, &reply) => Check::ok("guard", ""),
+            Ok((_, reply)) => {
+                Check::wrong("guard", format!("deleting the policy was answered by {}", shown(&reply)))
+            }
+            Err(error) => Check::wrong("guard", format!("it cannot be run: {error}")),
+        }
+    }
+
+    /// Whether it is a block by a verdict, as this host is told one. That the host would block is not enough: some
+    /// block on silence, which any program can say.
+    fn is_refusal(&self, event: &Event, reply: &Reply) -> bool {
+        let refusal = self.dialect.encode(event, &Said::Block { reason: REASON.to_owned() });
+        let read = |text: &str| serde_json::from_str::<Value>(text).ok();
+        let is_alike = match (read(&refusal.stdout), read(&reply.stdout)) {
+            (Some(wanted), Some(said)) => alike(&wanted, &said),
+            _ => false,
+        };
+        is_alike && reply.code == 0 && hosts::before(self.dialect.name(), reply) == Does::Blocks
+    }
+
+    /// A fault is answered by a block.
+    fn blocks(&self, check: &'static str, fault: Fault, event: Option<&str>) -> Check {
+        let answered = World::new(self.settings, fault).and_then(|world| {
+            let canary = self.event(0, "ls", &world);
+            let text = Value::Object(canary.clone()).to_string();
+            Ok((canary, world.run(self.command, event.unwrap_or(&text))?.0))
+        });
+        match answered {
+            // A program that is not there or says nothing is no block of ours, though some agents do block then.
+            Ok((canary, reply))
+                if reply.stderr.trim().is_empty() || reply.code != 2 && !self.is_refusal(&canary, &reply) =>
+            {
+                Check::wrong(check, format!("it was answered by {}", shown(&reply)))
+            }
+            Ok((_, reply)) => match hosts::before(self.dialect.name(), &reply) {
+                Does::Blocks => Check::ok(check, ""),
+                _ => Check::wrong(check, format!("it was answered by {}, and the tool runs", shown(&reply))),
+            },
+            Err(error) => Check::wrong(check, format!("it cannot be run: {error}")),
+        }
+    }
+}
+
+/// Whether two answers differ in nothing but the reason.
+fn alike(wanted: &Value, said: &Value) -> bool {
+    match (wanted, said) {
+        (Value::Object(wanted), Value::Object(said)) => {
+            let has_alike =
+                |(key, value): (&String, &Value)| said.get(key).is_some_and(|it| alike(value, it));
+            wanted.len() == said.len() && wanted.iter().all(has_alike)
+        }
+        (Value::String(wanted), Value::String(said)) if wanted.contains(REASON) => !said.trim().is_empty(),
+        (wanted, said) => wanted == said,
+    }
+}
+
+fn shown(reply: &Reply) -> String {
+    let said = [&reply.stdout, &reply.stderr].map(|text| text.trim().to_owned()).join(" ");
+    format!("exit {} and `{}`", reply.code, crate::console::cut(said.trim(), 200))
+}
+
+fn write(console: &mut Console<'_>, findings: &Findings) -> Result<(), CommandError> {
+    for check in &findings.installation {
+        write_check(console, check.check, check.result, &check.told)?;
+    }
+    let columns = ["hook", "pass", "guard", "bad event", "bad policy", "bad database", "no state"];
+    let name = |row: &Row| match row.scope {
+        "user" => format!("{} (user)", row.agent),
+        _ => row.agent.to_owned(),
+    };
+    let width = findings.agents.iter().map(|row| name(row).len()).max().unwrap_or_default();
+    let titles: Vec<String> =
+        columns.iter().map(|title| format!("{title:<w$}", w = title.len().max(5))).collect();
+    writeln!(console.out, "\n{}", bold(format!("{:width$}  {}", "", titles.join("  ")).trim_end()))?;
+    for row in &findings.agents {
+        write!(console.out, "{:width$}", name(row))?;
+        for column in columns {
+            let came = row.checks.iter().find(|check| check.check == column).map(|check| check.result);
+            let w = if column == "no state" { 0 } else { column.len().max(5) };
+            match came {
+                Some(Came::Ok) => write!(console.out, "  {:<w$}", decided(lockgate::Decision::Allow, "ok"))?,
+                Some(Came::Wrong) => write!(console.out, "  {:<w$}", wrong("wrong"))?,
+                Some(Came::Unknown) | None => write!(console.out, "  {:<w$}", doubtful("?"))?,
+            }
+        }
+        writeln!(console.out)?;
+    }
+    writeln!(console.out)?;
+    for row in &findings.agents {
+        let told = row.checks.iter().filter(|check| !check.told.is_empty());
+        for check in told {
+            write_check(
+                console,
+                check.check,
+                check.result,
+                &format!("{}, {}: {}", name(row), check.check, check.told),
+            )?;
+        }
+        for text in &row.notes {
+            crate::report::note(console.out, "note", &format!("{}: {text}", name(row)))?;
+        }
+    }
+    if let Some(ms) = findings.hook_ms {
+        crate::report::note(
+            console.out,
+            "time",
+            &format!("one hook process takes {ms} ms (median of {ROUNDS})"),
+        )?;
+    }
+    Ok(())
+}
+
+fn write_check(console: &mut Console<'_>, word: &str, came: Came, told: &str) -> Result<(), CommandError> {
+    let told = visible(told);
+    match came {
+        Came::Ok => crate::report::note(console.out, word, &told)?,
+        Came::Wrong => painted_note(console.out, &wrong("wrong"), "wrong", &told)?,
+        Came::Unknown => painted_note(console.out, &doubtful("?"), "?", &told)?,
+    }
+    Ok(())
+}

@@ -1,0 +1,92 @@
+//! `lockgate halt` and `lockgate resume`: the kill switch, from another terminal.
+//!
+//! It needs no policy that can be used: see [`crate::books`].
+
+use lockgate::{call::visible, gate::Shelf};
+use serde_json::json;
+
+use crate::{
+    args::{HaltArguments, ResumeArguments},
+    books::Books,
+    console::{CommandError, Console, Ending},
+    protocol::encode,
+    serve::now,
+};
+
+/// `lockgate halt`.
+pub(crate) fn halt(
+    arguments: &HaltArguments,
+    json: bool,
+    console: &mut Console<'_>,
+) -> Result<Ending, CommandError> {
+    let books = Books::open(arguments.state.state.as_deref())?;
+    let session = arguments.session.as_deref();
+    switch(&books, session, Some(&arguments.reason))?;
+    if json {
+        writeln!(console.out, "{}", encode(&json!({ "halted": session, "reason": arguments.reason })))?;
+        return Ok(Ending::Yes);
+    }
+    let (whose, option) = words(session);
+    writeln!(
+        console.out,
+        "every further call of {whose} is blocked; `lockgate resume{option}` lets them be judged again"
+    )?;
+    Ok(Ending::Yes)
+}
+
+/// `lockgate resume`.
+pub(crate) fn resume(
+    arguments: &ResumeArguments,
+    json: bool,
+    console: &mut Console<'_>,
+) -> Result<Ending, CommandError> {
+    let books = Books::open(arguments.state.state.as_deref())?;
+    let session = arguments.session.as_deref();
+    switch(&books, session, None)?;
+    // Either switch blocks by itself.
+    let still = books.session_halt(session)?;
+    if json {
+        writeln!(console.out, "{}", encode(&json!({ "resumed": session, "still_halted": still })))?;
+    } else {
+        writeln!(console.out, "calls of {} are judged again", words(session).0)?;
+        if let Some(reason) = &still {
+            let reason = visible(reason);
+            writeln!(
+                console.err,
+                "note: everything is still halted: {reason}; `lockgate resume` without --session ends that"
+            )?;
+        }
+    }
+    Ok(if still.is_some() { Ending::No } else { Ending::Yes })
+}
+
+fn words(session: Option<&str>) -> (String, String) {
+    match session {
+        Some(session) => {
+            (format!("session {}", visible(session)), format!(" --session {}", visible(session)))
+        }
+        None => ("every session".to_owned(), String::new()),
+    }
+}
+
+/// Halts for a reason, or resumes without one.
+fn switch(books: &Books, session: Option<&str>, reason: Option<&str>) -> Result<(), CommandError> {
+    let book = match session {
+        Some(session) => {
+            let known = books.shelf().sessions().map_err(CommandError::said)?;
+            if !known.iter().any(|label| label.session == session) {
+                return Err(CommandError::Said(format!(
+                    "no session is called `{}`; `lockgate status` lists them",
+                    visible(session)
+                )));
+            }
+            books.session(session)?.1
+        }
+        None => books.here()?,
+    };
+    let switched = match reason {
+        Some(reason) => book.gate.halt(session, reason, now()),
+        None => book.gate.resume(session, now()),
+    };
+    switched.map_err(CommandError::said)
+}

@@ -1,0 +1,94 @@
+//! `lockgate init`: a first policy, and hooks for the agents in use.
+//!
+//! A policy that is there already is never touched. Agents that are not named are looked for.
+
+use std::{env, path::Path};
+
+use super::changes::{Wanted, refused, scope, settle};
+use crate::{
+    args::InitArguments,
+    console::{CommandError, Console, Ending},
+    install::{Agent, Change, Job, Plan, Scope, is_installed, plan, running_program},
+    settings::{Environment, starter_place, starter_policy},
+};
+
+pub(crate) fn run(
+    arguments: &InitArguments,
+    json: bool,
+    console: &mut Console<'_>,
+) -> Result<Ending, CommandError> {
+    let (project, environment) = (env::current_dir()?, Environment::of_process());
+    let wanted = wanted(arguments, &project, &environment)?;
+    settle(&wanted, &arguments.change, json, console)
+}
+
+fn wanted(
+    arguments: &InitArguments,
+    project: &Path,
+    environment: &Environment,
+) -> Result<Wanted, CommandError> {
+    let scope = scope(&arguments.change);
+    let named = !arguments.change.agents.is_empty();
+    let mut agents: Vec<Agent> = match (arguments.policy_only, named) {
+        (true, _) => Vec::new(),
+        (false, true) => arguments.change.agents.clone(),
+        (false, false) => {
+            let all = Agent::ALL.iter().copied();
+            all.filter(|agent| agent.is_in_use(project, environment)).collect()
+        }
+    };
+    agents.sort_unstable();
+    agents.dedup();
+    let mut notes = Vec::new();
+    if agents.is_empty() && !arguments.policy_only {
+        let names: Vec<&str> = Agent::ALL.iter().map(|agent| agent.name()).collect();
+        notes.push(format!("no coding agent was found here; name one of {}", names.join(", ")));
+    }
+    for agent in &agents {
+        notes.extend(twice(*agent, scope, project, environment));
+    }
+    let program = running_program()?;
+    let job = Job::Install(&program);
+    let mut plan = plan(&job, &agents, scope, project, environment).map_err(|errors| refused(&errors))?;
+    put_starter(&mut plan, &mut notes, arguments, (scope, project, environment), &agents)?;
+    let next = |agent: &Agent| agent.next_steps(scope).iter().map(|text| (*agent, *text)).collect::<Vec<_>>();
+    let next = agents.iter().flat_map(next).collect();
+    Ok(Wanted { agents, plan, folders: Vec::new(), notes, next })
+}
+
+/// Both of a user's and a project's hooks run, so each call would be judged twice.
+fn twice(agent: Agent, scope: Scope, project: &Path, environment: &Environment) -> Option<String> {
+    let (other, option) = match scope {
+        Scope::Project => (Scope::User, " --user"),
+        Scope::User => (Scope::Project, ""),
+    };
+    is_installed(agent, other, project, environment).then(|| {
+        format!("{agent} has hooks of Lockgate already, and would run both; `lockgate uninstall {agent}{option}` takes those out")
+    })
+}
+
+/// Adds a first policy where there is none.
+fn put_starter(
+    plan: &mut Plan,
+    notes: &mut Vec<String>,
+    arguments: &InitArguments,
+    (scope, project, environment): (Scope, &Path, &Environment),
+    agents: &[Agent],
+) -> Result<(), CommandError> {
+    let place =
+        starter_place(scope, arguments.policy_only, project, environment).map_err(CommandError::said)?;
+    let path = match place {
+        Ok(path) => path,
+        Err(counts) => {
+            notes.push(format!("the policy of {} counts here; it stays as it is", counts.display()));
+            return Ok(());
+        }
+    };
+    // Somebody's file of that name is never overwritten, whatever else is wrong with the folder.
+    let before = plan.read(&path).map_err(CommandError::said)?;
+    if before.is_none() {
+        let agents = if agents.is_empty() { Agent::ALL } else { agents };
+        plan.put(Change { agent: None, path, before, after: Some(starter_policy(agents)) });
+    }
+    Ok(())
+}

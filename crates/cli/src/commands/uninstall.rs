@@ -1,0 +1,49 @@
+//! `lockgate uninstall`: takes Lockgate out of the hooks of agents.
+//!
+//! Only what `lockgate init` has written goes away. The policy and the sessions stay unless `--all` says otherwise.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+};
+
+use super::changes::{Wanted, refused, scope, settle};
+use crate::{
+    args::UninstallArguments,
+    console::{CommandError, Console, Ending},
+    install::{Agent, Job, Scope, plan},
+    settings::{Environment, FOLDER},
+};
+
+pub(crate) fn run(
+    arguments: &UninstallArguments,
+    json: bool,
+    console: &mut Console<'_>,
+) -> Result<Ending, CommandError> {
+    let (project, environment) = (env::current_dir()?, Environment::of_process());
+    let scope = scope(&arguments.change);
+    let mut agents = arguments.change.agents.clone();
+    if agents.is_empty() {
+        agents = Agent::ALL.to_vec();
+    }
+    agents.sort_unstable();
+    agents.dedup();
+    let plan =
+        plan(&Job::Remove, &agents, scope, &project, &environment).map_err(|errors| refused(&errors))?;
+    let folders = if arguments.all { own_folders(scope, &project, &environment) } else { Vec::new() };
+    let wanted = Wanted { agents, plan, folders, notes: Vec::new(), next: Vec::new() };
+    settle(&wanted, &arguments.change, json, console)
+}
+
+/// The folders that are Lockgate's own, where they are there. A link is none: what it leads to is somebody else's.
+fn own_folders(scope: Scope, project: &Path, environment: &Environment) -> Vec<PathBuf> {
+    let folders = match scope {
+        Scope::Project => Vec::from([Some(project.join(FOLDER))]),
+        Scope::User => {
+            let own = |folder: Option<PathBuf>| folder.map(|folder| folder.join("lockgate"));
+            Vec::from([own(environment.config_folder()), own(environment.data_folder())])
+        }
+    };
+    let is_there = |folder: &PathBuf| fs::symlink_metadata(folder).is_ok_and(|data| data.is_dir());
+    folders.into_iter().flatten().filter(is_there).collect()
+}

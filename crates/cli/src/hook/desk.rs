@@ -1,0 +1,195 @@
+//! What is answered to an event: the gate's word, for whatever the host tells.
+//!
+//! A [`Desk`] has a gate, a shelf and a clock, and knows no host: dialects read and write for it. What a human is
+//! asked reaches them by the host's own question or by `lockgate approve`; then the desk waits, no longer than its
+//! deadline, and refuses when that is over.
+
+use std::{
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
+
+use lockgate::{
+    Call, Decision, Gate, Outcome, Time, Verdict,
+    call::Sighting,
+    gate::{ApprovalId, OutputDecision, Shelf, StoreError},
+    look_at_links,
+};
+use serde_json::{Value, json};
+
+use super::dialect::{Asking, Phase, Said, Told, ToldCall, ToldResult};
+
+/// How often a waiting desk looks for an answer.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// Where events are answered.
+pub(crate) struct Desk<'a> {
+    pub(crate) gate: &'a Gate,
+    pub(crate) shelf: &'a dyn Shelf,
+    /// The host whose events these are: the first part of the names of its sessions.
+    pub(crate) host: &'a str,
+    pub(crate) asking: Asking,
+    /// Where calls run whose host does not say.
+    pub(crate) folder: Option<String>,
+    /// By when an answer must be there.
+    pub(crate) deadline: Instant,
+    pub(crate) clock: &'a dyn Fn() -> Time,
+}
+
+impl Desk<'_> {
+    /// Answers an event.
+    ///
+    /// # Errors
+    /// When Lockgate itself fails: then the host must be made to block.
+    pub(crate) fn answer(&self, told: Told) -> Result<Said, StoreError> {
+        match told {
+            Told::Call(told) => self.call(*told),
+            Told::Result(told) => self.result(*told),
+            Told::Refused(told) => self.refused(*told),
+            // What is remembered of a session outlives its end: it may be resumed.
+            Told::Session {
+                phase: Phase::Started | Phase::Resumed | Phase::Compacted | Phase::Ended,
+                ..
+            }
+            | Told::Nothing => Ok(Said::Pass),
+        }
+    }
+
+    fn call(&self, told: ToldCall) -> Result<Said, StoreError> {
+        let call = self.call_of(told);
+        // A host may come back with a call that it put off: the same question is still open, or answered.
+        let verdict = match self.gate.question_about(&call)? {
+            Some((approval, asked)) if asked.call.input == call.input && asked.call.tool == call.tool => {
+                self.collect(&approval)?.unwrap_or_else(|| Verdict::still_asking(approval))
+            }
+            _ if self.asking == Asking::Nobody => self.gate.call_unattended(&call),
+            _ => self.gate.call(&call),
+        };
+        let verdict = match self.asking {
+            Asking::Wait => self.wait(verdict)?,
+            Asking::Host | Asking::Defer | Asking::Nobody => verdict,
+        };
+        Ok(self.said(&call, verdict))
+    }
+
+    fn said(&self, call: &Call, verdict: Verdict) -> Said {
+        let reason = sentence(&verdict);
+        match (verdict.decision, verdict.input) {
+            (Decision::Allow, _) => Said::Pass,
+            (Decision::Redact, Some(input)) if *input != call.input => Said::Change { input: *input, reason },
+            (Decision::Redact, _) => Said::Pass,
+            (Decision::Ask, _) if self.asking == Asking::Defer => Said::Defer { reason },
+            (Decision::Ask, _) => Said::Ask { reason },
+            (Decision::Block, _) => Said::Block { reason },
+        }
+    }
+
+    /// Waits for a human as long as there is time; a grant may bring up another question.
+    fn wait(&self, mut verdict: Verdict) -> Result<Verdict, StoreError> {
+        while let (Decision::Ask, Some(approval)) = (verdict.decision, verdict.approval.clone()) {
+            if let Some(answered) = self.collect(&approval)? {
+                verdict = answered;
+            } else if Instant::now() + LOOK_EVERY < self.deadline {
+                thread::sleep(LOOK_EVERY);
+            } else {
+                // The tokens it holds are given back: whoever waited for them goes on.
+                let refused = self.gate.answer_by(&approval, false, Some("nobody in time"), (self.clock)());
+                return refused.map_err(|error| StoreError::Unavailable(error.to_string()));
+            }
+        }
+        Ok(verdict)
+    }
+
+    /// Takes in what a human said by `lockgate approve`, if anybody did.
+    fn collect(&self, approval: &ApprovalId) -> Result<Option<Verdict>, StoreError> {
+        let Some(kept) = self.shelf.answer(&approval.session, approval.number)? else { return Ok(None) };
+        // Who answered is in the trail already.
+        let verdict = self.gate.answer_by(approval, kept.granted, None, (self.clock)());
+        verdict.map(Some).map_err(|error| StoreError::Unavailable(error.to_string()))
+    }
+
+    fn result(&self, told: ToldResult) -> Result<Said, StoreError> {
+        let ToldResult { call, ok, output } = told;
+        let call = self.call_of(call);
+        // The host has asked its human itself, and the tool ran: that was a yes.
+        if let Some((approval, _)) = self.gate.question_about(&call)? {
+            let granted = self.gate.answer_by(&approval, true, Some(&self.human()), call.at);
+            granted.map_err(|error| StoreError::Unavailable(error.to_string()))?;
+        }
+        let like = call.id.is_empty().then(|| Box::new(call.clone()));
+        let outcome = Outcome { ok, output: Some(output), like, ..Outcome::success(&call) };
+        let settlement = self.gate.result(&outcome)?;
+        let reason = settlement.reason.unwrap_or_else(|| "sensitive data was masked.".to_owned());
+        Ok(match (settlement.decision, settlement.output) {
+            (OutputDecision::Allow | OutputDecision::Warn, _) => Said::Pass,
+            (OutputDecision::Redact, Some(output)) => Said::Replace { output, reason },
+            (OutputDecision::Redact, None) | (OutputDecision::Block, _) => Said::Withhold { reason },
+        })
+    }
+
+    /// The tool does not run: nothing is earned by it, and its question is answered.
+    fn refused(&self, told: ToldCall) -> Result<Said, StoreError> {
+        let call = self.call_of(told);
+        match self.gate.question_about(&call)? {
+            Some((approval, _)) => {
+                let refused = self.gate.answer_by(&approval, false, Some(&self.human()), call.at);
+                refused.map_err(|error| StoreError::Unavailable(error.to_string()))?;
+            }
+            None => {
+                let like = call.id.is_empty().then(|| Box::new(call.clone()));
+                self.gate.result(&Outcome { like, ..Outcome::failure(&call) })?;
+            }
+        }
+        Ok(Said::Pass)
+    }
+
+    fn human(&self) -> String {
+        format!("the human at {}", self.host)
+    }
+
+    fn call_of(&self, told: ToldCall) -> Call {
+        let ToldCall { session, id, tool, input, cwd, agent, seen_at, told_apart_by } = told;
+        let mut call = Call {
+            session: format!("{}/{session}", self.host),
+            id: id.unwrap_or_default(),
+            tool,
+            input,
+            at: (self.clock)(),
+            ..Call::default()
+        };
+        call.about.cwd = cwd.or_else(|| self.folder.clone());
+        call.about.metadata = Some(metadata(self.host, agent));
+        let told_apart_by = told_apart_by.iter().map(|field| (*field).to_owned()).collect();
+        call.about.sighting = Some(Sighting { door: Arc::from(seen_at), told_apart_by });
+        if self.gate.policy().has_sandboxes() {
+            look_at_links(&mut call);
+        }
+        call
+    }
+}
+
+fn metadata(host: &str, agent: Option<String>) -> Value {
+    match agent {
+        Some(agent) => json!({ "host": host, "agent": agent }),
+        None => json!({ "host": host }),
+    }
+}
+
+/// The sentence for the agent: which rule, why, and what would open it.
+fn sentence(verdict: &Verdict) -> String {
+    let mut text = match verdict.obstacles.first() {
+        Some(leading) if !leading.file.is_empty() => {
+            format!("{} (rule {}, {}:{})", verdict.reason, leading.name, leading.file, leading.line)
+        }
+        _ => verdict.reason.clone(),
+    };
+    if !verdict.next.is_empty() {
+        let next: Vec<&str> = verdict.next.iter().map(AsRef::as_ref).collect();
+        text.push_str(&format!(" What would help first: {}.", next.join(", ")));
+    }
+    if let (Decision::Ask, Some(approval)) = (verdict.decision, &verdict.approval) {
+        text.push_str(&format!(" (question {approval})"));
+    }
+    text
+}

@@ -1,0 +1,227 @@
+//! One event of one host, from stdin to the answer.
+//!
+//! Whatever goes wrong on the way, the host is made to block: what cannot be read, a policy or a database that is
+//! broken or in use for too long, a panic, and our own deadline, which lies well inside the host's. Exactly one
+//! answer is printed, by whoever is first: the desk, or the watchdog when the time is over.
+
+use std::{
+    io::{self, Read, Write},
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::{Path, PathBuf},
+    process,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use lockgate::{
+    Gate, Time,
+    store::{Options, Sqlite},
+};
+
+use super::{
+    anchor,
+    desk::Desk,
+    dialect::{Asking, Dialect, Event, Phase, Reply, Said, Told},
+    protection,
+};
+use crate::{
+    commands::{FORGET_BATCH, forgotten},
+    protocol::{self, LINE_BYTES_MAX},
+    serve::now,
+    settings::{self, Ask, Environment, Settings},
+};
+
+/// How long everything may take until the settings say otherwise.
+const FIRST_DEADLINE: Duration = Duration::from_secs(10);
+
+/// Of a deadline, what is kept for saying that it is over.
+const LAST_WORD: Duration = Duration::from_millis(200);
+
+/// Answers the event on stdin, and ends the process.
+pub(crate) fn run(dialect: &'static dyn Dialect, environment: &Environment) -> ! {
+    let started = Instant::now();
+    let post = Arc::new(Post::new(dialect));
+    // A panic is told as a fault; its own text, which may hold anything, is not printed.
+    std::panic::set_hook(Box::new(|_| {}));
+    let watched = Arc::clone(&post);
+    thread::spawn(move || watched.watch(started));
+    let answered = catch_unwind(AssertUnwindSafe(|| answer(&post, environment, started)));
+    let reply = match answered {
+        Ok(Ok(reply)) => reply,
+        Ok(Err(line)) => post.fault(&line),
+        Err(_) => post.fault("Lockgate panicked; the call is blocked."),
+    };
+    post.send(&reply)
+}
+
+/// Where the answer is given, once.
+struct Post {
+    dialect: &'static dyn Dialect,
+    /// The event, once it was read: a fault is answered in the form of its kind.
+    event: OnceLock<Event>,
+    is_sent: AtomicBool,
+    /// The deadline, in milliseconds after the start.
+    deadline_ms: AtomicU64,
+}
+
+impl Post {
+    fn new(dialect: &'static dyn Dialect) -> Self {
+        let is_sent = AtomicBool::new(false);
+        let post = Self { dialect, event: OnceLock::new(), is_sent, deadline_ms: AtomicU64::new(0) };
+        post.watch_until(FIRST_DEADLINE);
+        post
+    }
+
+    fn fault(&self, line: &str) -> Reply {
+        self.dialect.fault(self.event.get(), line)
+    }
+
+    fn watch_until(&self, deadline: Duration) {
+        let ms = u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX);
+        self.deadline_ms.store(ms, Ordering::SeqCst);
+    }
+
+    /// Blocks when the time is over.
+    fn watch(&self, started: Instant) {
+        loop {
+            let deadline = started + Duration::from_millis(self.deadline_ms.load(Ordering::SeqCst));
+            match deadline.checked_duration_since(Instant::now()) {
+                Some(left) if !left.is_zero() => thread::sleep(left.min(Duration::from_millis(200))),
+                _ => break,
+            }
+        }
+        let line = "Lockgate did not decide in time; the call is blocked.";
+        let reply = catch_unwind(AssertUnwindSafe(|| self.fault(line)));
+        self.send(&reply.unwrap_or_else(|_| Reply { stderr: line.to_owned(), code: 2, ..Reply::default() }))
+    }
+
+    fn send(&self, reply: &Reply) -> ! {
+        if self.is_sent.swap(true, Ordering::SeqCst) {
+            // Somebody else answers and ends the process.
+            loop {
+                thread::park();
+            }
+        }
+        let written = write_all(&mut io::stdout().lock(), &reply.stdout);
+        let _ = write_all(&mut io::stderr().lock(), &reply.stderr);
+        // An answer that the host did not get is no answer.
+        process::exit(if written.is_ok() { i32::from(reply.code) } else { 2 })
+    }
+}
+
+fn write_all(to: &mut dyn Write, text: &str) -> io::Result<()> {
+    to.write_all(text.as_bytes())?;
+    if !text.is_empty() && !text.ends_with('\n') {
+        to.write_all(b"\n")?;
+    }
+    to.flush()
+}
+
+/// Reads the event, finds the policy it is under, and asks the gate. Every error is a line for people.
+fn answer(post: &Post, environment: &Environment, started: Instant) -> Result<Reply, String> {
+    let event = read_event()?;
+    let event = post.event.get_or_init(|| event);
+    let dialect = post.dialect;
+    let told = dialect.decode(event).map_err(|error| error.to_string())?;
+    let host = dialect.host(event);
+    let (session, folder) = match &told {
+        Told::Nothing => return Ok(dialect.encode(event, &Said::Pass)),
+        Told::Session { session, .. } => (session, None),
+        Told::Call(call) => (&call.session, call.cwd.as_deref()),
+        Told::Result(result) => (&result.call.session, result.call.cwd.as_deref()),
+        Told::Refused(call) => (&call.session, call.cwd.as_deref()),
+    };
+    let home = anchored(environment, &format!("{host}/{session}"), folder)?;
+    let settings = settings::find(&home, environment).map_err(|error| error.to_string())?;
+    // Most hosts run the tool when a hook takes too long: the answer must be there well before.
+    let limit = settings.deadline.min(dialect.waits_for(&told) * 6 / 10);
+    let deadline = started + limit;
+    post.watch_until(limit);
+    if let Told::Session { phase, .. } = told {
+        // Nobody waits for a tool now.
+        if phase == Phase::Started && settings.state.exists() {
+            forget_old_sessions(&settings, &open_shelf(&settings, deadline)?)?;
+        }
+        return Ok(dialect.encode(event, &Said::Pass));
+    }
+    let shelf = Arc::new(open_shelf(&settings, deadline)?);
+    let gate = open_gate(&settings, &home, environment, Arc::clone(&shelf))?;
+    let asking = asking(settings.ask, dialect, event);
+    let deadline = deadline.checked_sub(LAST_WORD).unwrap_or(started);
+    // Hosts start their hooks where they stand themselves.
+    let folder = std::env::current_dir().ok().and_then(|folder| folder.to_str().map(ToOwned::to_owned));
+    let desk = Desk { gate: &gate, shelf: &*shelf, host, asking, folder, deadline, clock: &now };
+    let said = desk.answer(told).map_err(|error| format!("Lockgate could not decide: {error}"))?;
+    Ok(dialect.encode(event, &said))
+}
+
+/// How a question about an event reaches a human.
+pub(crate) fn asking(ask: Ask, dialect: &dyn Dialect, event: &Event) -> Asking {
+    match (ask, dialect.asking(event)) {
+        (Ask::Host, asking) => asking,
+        (Ask::Defer, _) if dialect.can_defer(event) => Asking::Defer,
+        (Ask::Defer, asking) => asking,
+        (Ask::Wait, _) => Asking::Wait,
+        (Ask::Block, _) => Asking::Nobody,
+    }
+}
+
+fn read_event() -> Result<Event, String> {
+    let mut text = String::new();
+    let room = LINE_BYTES_MAX as u64 + 1;
+    let read = io::stdin().lock().take(room).read_to_string(&mut text);
+    read.map_err(|error| format!("the event could not be read: {error}"))?;
+    protocol::read_object(&text).map_err(|error| format!("the event could not be read: {error}"))
+}
+
+/// The folder whose policy counts for a session.
+fn anchored(environment: &Environment, session: &str, folder: Option<&str>) -> Result<PathBuf, String> {
+    let here = std::env::current_dir().map_err(|error| format!("this process has no folder: {error}"))?;
+    let folder = folder.map(PathBuf::from).filter(|folder| folder.is_absolute() && folder.is_dir());
+    let anchors = anchors(environment).ok_or("there is no home folder, so nothing can be remembered")?;
+    anchor::folder_of(&anchors, session, &folder.unwrap_or(here))
+        .map_err(|error| format!("the policy of this session is not known: {error}"))
+}
+
+fn anchors(environment: &Environment) -> Option<PathBuf> {
+    Some(environment.data_folder()?.join("lockgate").join("sessions"))
+}
+
+/// The folder whose policy counts for a session that hooks have seen, by its whole name.
+pub(crate) fn folder_of_session(environment: &Environment, session: &str) -> Option<PathBuf> {
+    anchor::known_folder(&anchors(environment)?, session)
+}
+
+fn open_shelf(settings: &Settings, deadline: Instant) -> Result<Sqlite, String> {
+    let wait = deadline.saturating_duration_since(Instant::now()).saturating_sub(LAST_WORD);
+    let options = Options { wait, ..Options::default() };
+    Sqlite::open(&settings.state, options).map_err(|error| error.to_string())
+}
+
+/// Forgets, a few at a time, the sessions that nobody has gone on with for as long as the settings say.
+fn forget_old_sessions(settings: &Settings, shelf: &Sqlite) -> Result<(), String> {
+    let Some(after) = settings.forget_after else { return Ok(()) };
+    let after = u64::try_from(after.as_millis()).unwrap_or(u64::MAX);
+    let before = Time(now().0.saturating_sub(after));
+    let entry = |sessions: &[String]| forgotten(before, sessions);
+    shelf.forget(before, FORGET_BATCH, &entry).map(|_| ()).map_err(|error| error.to_string())
+}
+
+fn open_gate(
+    settings: &Settings,
+    folder: &Path,
+    environment: &Environment,
+    shelf: Arc<Sqlite>,
+) -> Result<Gate, String> {
+    let opened = settings.sources().and_then(|sources| lockgate::open_sources(&sources));
+    let opened = opened.map_err(|error| format!("the policy is not in force: {error}"))?;
+    let mut builder = Gate::builder(opened.policy).mode(settings.mode).shelf(shelf);
+    if settings.protect {
+        builder = builder.protect(protection::of(settings, folder, environment));
+    }
+    builder.build().map_err(|error| error.to_string())
+}

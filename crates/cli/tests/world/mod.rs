@@ -1,0 +1,119 @@
+//! A project, a home and the real binary between them, for tests of what hooks do.
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use std::{
+    fs,
+    io::Write,
+    path::{Path, PathBuf},
+    process::{Child, Command, Output, Stdio},
+    thread,
+    time::Duration,
+};
+
+use serde_json::Value;
+
+/// A folder with a project and a home in it.
+pub(crate) struct World(pub(crate) PathBuf);
+
+impl World {
+    pub(crate) fn new(name: &str) -> Self {
+        let top = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let _ = fs::remove_dir_all(&top);
+        for folder in ["project", "home"] {
+            fs::create_dir_all(top.join(folder)).unwrap();
+        }
+        Self(fs::canonicalize(top).unwrap())
+    }
+
+    /// The same with a policy and settings.
+    pub(crate) fn with(name: &str, policy: &str, settings: &str) -> Self {
+        let world = Self::new(name);
+        world.write("project/.lockgate/policy.rules", policy);
+        world.write("project/.lockgate/lockgate.toml", settings);
+        world
+    }
+
+    pub(crate) fn path(&self, file: &str) -> PathBuf {
+        self.0.join(file)
+    }
+
+    pub(crate) fn database(&self) -> PathBuf {
+        self.path("home/.local/share/lockgate/lockgate.db")
+    }
+
+    pub(crate) fn write(&self, file: &str, text: &str) {
+        fs::create_dir_all(self.path(file).parent().unwrap()).unwrap();
+        fs::write(self.path(file), text).unwrap();
+    }
+
+    pub(crate) fn read(&self, file: &str) -> String {
+        fs::read_to_string(self.path(file)).unwrap()
+    }
+
+    pub(crate) fn command_of(&self, program: &Path, words: &[&str]) -> Command {
+        let mut command = Command::new(program);
+        command
+            .args(words)
+            .current_dir(self.path("project"))
+            .env_clear()
+            .env("HOME", self.path("home"))
+            .env("PATH", "/usr/bin:/bin")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    pub(crate) fn spawn(&self, words: &[&str], input: &str) -> Child {
+        let mut child = self.command_of(Path::new(env!("CARGO_BIN_EXE_lockgate")), words).spawn().unwrap();
+        // Who ends before reading everything is judged by what it said.
+        let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+        child
+    }
+
+    pub(crate) fn lockgate(&self, words: &[&str]) -> Said {
+        Said(self.spawn(words, "").wait_with_output().unwrap())
+    }
+
+    pub(crate) fn hook(&self, agent: &str, event: &str) -> Said {
+        Said(self.spawn(&["hook", agent], event).wait_with_output().unwrap())
+    }
+
+    /// The questions that are open, as soon as there is one.
+    pub(crate) fn first_question(&self) -> Value {
+        for _ in 0..600 {
+            let said = self.lockgate(&["pending", "--json"]);
+            if said.code() == Some(0)
+                && let Some(question) = said.json()["questions"].get(0)
+            {
+                return question.clone();
+            }
+            thread::sleep(Duration::from_millis(100));
+        }
+        panic!("nobody asked anything");
+    }
+}
+
+pub(crate) struct Said(pub(crate) Output);
+
+impl Said {
+    pub(crate) fn of(child: Child) -> Self {
+        Self(child.wait_with_output().unwrap())
+    }
+
+    pub(crate) fn code(&self) -> Option<i32> {
+        self.0.status.code()
+    }
+
+    pub(crate) fn out(&self) -> String {
+        String::from_utf8(self.0.stdout.clone()).unwrap()
+    }
+
+    pub(crate) fn err(&self) -> String {
+        String::from_utf8(self.0.stderr.clone()).unwrap()
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.out()).unwrap_or_else(|_| panic!("{}{}", self.out(), self.err()))
+    }
+}
