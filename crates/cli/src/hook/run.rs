@@ -48,7 +48,9 @@ pub(crate) fn run(dialect: &'static dyn Dialect, environment: &Environment) -> !
     // A panic is told as a fault; its own text, which may hold anything, is not printed.
     std::panic::set_hook(Box::new(|_| {}));
     let watched = Arc::clone(&post);
-    thread::spawn(move || watched.watch(started));
+    if thread::Builder::new().spawn(move || watched.watch(started)).is_err() {
+        post.send(&post.fault("there is nobody to watch the time; the call is blocked."));
+    }
     let answered = catch_unwind(AssertUnwindSafe(|| answer(&post, environment, started)));
     let reply = match answered {
         Ok(Ok(reply)) => reply,
@@ -76,8 +78,10 @@ impl Post {
         post
     }
 
+    /// The answer when Lockgate fails, also where writing it fails.
     fn fault(&self, line: &str) -> Reply {
-        self.dialect.fault(self.event.get(), line)
+        let reply = catch_unwind(AssertUnwindSafe(|| self.dialect.fault(self.event.get(), line)));
+        reply.unwrap_or_else(|_| Reply { stderr: format!("lockgate: {line}"), code: 2, ..Reply::default() })
     }
 
     fn watch_until(&self, deadline: Duration) {
@@ -94,9 +98,7 @@ impl Post {
                 _ => break,
             }
         }
-        let line = "Lockgate did not decide in time; the call is blocked.";
-        let reply = catch_unwind(AssertUnwindSafe(|| self.fault(line)));
-        self.send(&reply.unwrap_or_else(|_| Reply { stderr: line.to_owned(), code: 2, ..Reply::default() }))
+        self.send(&self.fault("Lockgate did not decide in time; the call is blocked."))
     }
 
     fn send(&self, reply: &Reply) -> ! {
