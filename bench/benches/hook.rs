@@ -53,11 +53,19 @@ fn main() {
         row("an event without a call", &mut || run(&mut here(&["hook", "claude-code"]), quiet), rounds);
         let mut number = 0;
         let mut decide = |tool: &str| {
+            let event = |name: &str, rest: &str| {
+                let call = format!(
+                    r#""tool_name":"{tool}","tool_input":{{"branch":"main"}},"tool_use_id":"{number}""#
+                );
+                format!(
+                    r#"{{"hook_event_name":"{name}","session_id":"s","transcript_path":"/t",{call}{rest}}}"#
+                )
+            };
+            let taken = run(&mut here(&["hook", "claude-code"]), &event("PreToolUse", ""));
+            // Calls end before the next one begins, as those of most agents do.
+            run(&mut here(&["hook", "claude-code"]), &event("PostToolUse", r#","tool_response":"done""#));
             number += 1;
-            let event = format!(
-                r#"{{"hook_event_name":"PreToolUse","session_id":"s","transcript_path":"/t","tool_name":"{tool}","tool_input":{{"branch":"main"}},"tool_use_id":"{number}"}}"#
-            );
-            run(&mut here(&["hook", "claude-code"]), &event)
+            taken
         };
         row("a decision, stored: no rule has a say", &mut || decide("read"), rounds);
         row("a decision, stored: one rule counts it", &mut || decide("push"), rounds);

@@ -107,7 +107,10 @@ impl Dialect for Copilot {
             // After the tool ran, exit code 2 is only a warning and the output is shown.
             Some(Moment::After) => Reply { stderr: complaint(line), ..show(line, line) },
             // Exit code 2 refuses as well, but keeps the reason from the agent.
-            Some(Moment::Before) => Reply { stderr: complaint(line), ..decide("deny", line) },
+            Some(Moment::Before) => {
+                let complaint = complaint(line);
+                Reply { stderr: complaint.clone(), ..decide("deny", complaint.trim_end()) }
+            }
             _ => refuse(line),
         }
     }
