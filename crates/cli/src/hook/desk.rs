@@ -77,8 +77,10 @@ impl Desk<'_> {
         let reason = sentence(&verdict);
         match (verdict.decision, verdict.input) {
             (Decision::Allow, _) => Said::Pass,
-            (Decision::Redact, Some(input)) if *input != call.input => Said::Change { input: *input, reason },
-            (Decision::Redact, _) => Said::Pass,
+            (Decision::Redact, Some(input)) if *input == call.input => Said::Pass,
+            (Decision::Redact, Some(input)) => Said::Change { input: *input, reason },
+            // Something was to be masked, and nobody says what is left.
+            (Decision::Redact, None) => Said::Block { reason },
             (Decision::Ask, _) if self.asking == Asking::Defer => Said::Defer { reason },
             (Decision::Ask, _) => Said::Ask { reason },
             (Decision::Block, _) => Said::Block { reason },
