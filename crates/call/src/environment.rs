@@ -28,7 +28,7 @@ const PROMPTS: &str = "PS0 PS1 PS2 PS4";
 
 const FILES: &str = "BASH_ENV ENV";
 
-const CODE: &str = "LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES PERL5OPT PERL5DB";
+const CODE: &str = "LD_PRELOAD LD_AUDIT DYLD_INSERT_LIBRARIES PERL5OPT PERL5DB PYTHONINSPECT PYTHONSTARTUP";
 
 /// What a variable's value does; none for an ordinary variable.
 pub(crate) fn meaning(name: &str) -> Option<Meaning> {

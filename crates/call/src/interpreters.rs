@@ -20,6 +20,12 @@ const CALLS_MAX: usize = 64;
 const ARGUMENTS_MAX: usize = 64;
 const CALL_BYTES_MAX: usize = 4 * 1024;
 
+/// Commands that end an editor or a debugger.
+const ENDINGS: &str = "q qa qall quit quitall wq wqa wqall x xa xall exit cq";
+
+/// Modules of Python that are a prompt.
+const PROMPTS: &str = "pdb code asyncio IPython ptpython bpython";
+
 /// How an interpreter's command line and its language are built. Lists are words with spaces between them.
 pub(crate) struct Interpreter {
     names: &'static str,
@@ -35,8 +41,20 @@ pub(crate) struct Interpreter {
     operand: bool,
     /// Whether standard input is code when nothing else is.
     input: bool,
+    /// How many words that are no options name what it works on, before one could name its code: `sqlite3 x.db`.
+    data: usize,
+    /// Whether it takes commands from its standard input after all it was given, until one of them ends it.
+    stays: bool,
+    /// Options and words with which it does so: `python -i x.py`.
+    stays_with: &'static str,
+    /// Options with which it does nothing of the kind, and takes none from there at all.
+    leaves_with: &'static str,
+    /// Options with which, where they stand alone, it only talks about itself.
+    talks_with: &'static str,
     /// Functions that run a shell or a program.
     shells: &'static str,
+    /// Functions that take code from a terminal.
+    typed: &'static str,
     /// Functions that run code of the same language, or find a function by its name: a plain literal says all.
     evals: &'static str,
     /// Modules of such functions: any function of theirs counts.
@@ -72,7 +90,13 @@ const PLAIN: Interpreter = Interpreter {
     elsewhere: "",
     operand: false,
     input: true,
+    data: 0,
+    stays: false,
+    stays_with: "",
+    leaves_with: "",
+    talks_with: "--version --help -version -help",
     shells: "",
+    typed: "",
     evals: "",
     modules: "",
     bare: false,
@@ -88,9 +112,12 @@ const INTERPRETERS: &[Interpreter] = &[
         code: "-c",
         valued: "-W -X --check-hash-based-pycs",
         elsewhere: "-m",
+        stays_with: "-i",
+        talks_with: "--version --help --help-all -V -VV -h -?",
         shells: "system popen getoutput getstatusoutput execv execve execvp execvpe execl execle execlp execlpe \
             spawnl spawnle spawnlp spawnlpe spawnv spawnve spawnvp spawnvpe posix_spawn posix_spawnp Popen \
             check_call check_output create_subprocess_shell create_subprocess_exec startfile",
+        typed: "interact breakpoint set_trace embed start_ipython",
         evals: "eval exec getattr __import__ import_module __getattribute__ globals __builtins__",
         modules: "subprocess pty plumbum pexpect",
         ..PLAIN
@@ -100,6 +127,8 @@ const INTERPRETERS: &[Interpreter] = &[
         code: "-e -E",
         valued: "-I",
         glued: "-M -m -i -F -C -D -x -V",
+        stays_with: "-d",
+        talks_with: "--version --help -v -V -h",
         shells: "system exec qx popen open open2 open3 readpipe",
         evals: "eval do require",
         bare: true,
@@ -112,6 +141,8 @@ const INTERPRETERS: &[Interpreter] = &[
         code: "-e",
         valued: "-I -C -E -r",
         glued: "-i -F -x -T -W -K",
+        talks_with: "--version --help -v -h",
+        typed: "irb pry byebug debugger",
         shells: "system exec spawn popen popen2 popen2e popen3 capture2 capture2e capture3 pipeline %x",
         evals: "eval instance_eval class_eval module_eval send public_send __send__ method",
         bare: true,
@@ -124,6 +155,8 @@ const INTERPRETERS: &[Interpreter] = &[
         code: "-e -p --eval --print -pe eval",
         valued: "-r --require --import --loader -C --conditions --env-file --input-type",
         elsewhere: "run test x install add --test",
+        stays_with: "-i --interactive inspect",
+        talks_with: "--version --help -v -V -h --v8-options",
         shells: "execSync execFile execFileSync spawn spawnSync fork exec",
         evals: "eval Function require import runInThisContext runInNewContext runInContext",
         modules: "child_process execa shelljs zx Deno.Command Deno.run Bun.spawn Bun.spawnSync",
@@ -133,6 +166,9 @@ const INTERPRETERS: &[Interpreter] = &[
         names: "php php7 php8",
         code: "-r -B -R -E",
         valued: "-d -c -f -t -S -z",
+        stays_with: "-a --interactive",
+        leaves_with: "-i -m -l --ini --rf --ri --info --modules",
+        talks_with: "--version --help -v -h",
         shells: "system exec shell_exec passthru popen proc_open pcntl_exec",
         evals: "eval assert create_function call_user_func call_user_func_array include require",
         backticks: true,
@@ -165,6 +201,8 @@ const INTERPRETERS: &[Interpreter] = &[
         names: "lua luajit lua5.1 lua5.3 lua5.4 texlua",
         code: "-e",
         valued: "-l",
+        stays_with: "-i",
+        talks_with: "-v",
         shells: "execute popen",
         evals: "load loadstring dofile loadfile require",
         ..PLAIN
@@ -191,7 +229,8 @@ const INTERPRETERS: &[Interpreter] = &[
         names: "vim vi nvim view ex vimdiff gvim",
         code: "-c --cmd",
         valued: "-S -s -u -U -i -t -T -w -W",
-        input: false,
+        data: usize::MAX,
+        stays: true,
         shells: "system systemlist job_start termopen jobstart",
         evals: "eval execute",
         dialect: Dialect::Editor,
@@ -201,17 +240,33 @@ const INTERPRETERS: &[Interpreter] = &[
         names: "gdb lldb",
         code: "-ex -eval-command -iex -o --one-line",
         valued: "-x -p -c -s --command",
+        data: usize::MAX,
+        stays: true,
+        leaves_with: "-batch --batch",
         shells: "shell system",
         evals: "python pi py",
         bare: true,
         dialect: Dialect::Editor,
         ..PLAIN
     },
-    Interpreter { names: "ed", dialect: Dialect::Editor, ..PLAIN },
+    Interpreter { names: "ed", data: 1, stays: true, dialect: Dialect::Editor, ..PLAIN },
     Interpreter {
-        names: "sqlite3 psql mysql",
-        code: "-cmd -c --command -e --execute",
-        valued: "-h -U -d -p -u --host --username --dbname --port --user",
+        names: "sqlite3 duckdb",
+        code: "-cmd -c",
+        valued: "-separator -newline -nullvalue -init -mmap -vfs -maxsize",
+        data: 1,
+        operand: true,
+        shells: ".shell .system",
+        bare: true,
+        dialect: Dialect::Editor,
+        ..PLAIN
+    },
+    Interpreter {
+        names: "psql mysql mariadb",
+        code: "-c --command -e --execute",
+        valued: "-h -U -d -p -P -u -v -f -o -L -F -R -T --host --username --dbname --port --user --file --set",
+        data: usize::MAX,
+        leaves_with: "-f --file -l --list",
         shells: ".shell .system",
         bare: true,
         dialect: Dialect::Editor,
@@ -228,6 +283,8 @@ const INTERPRETERS: &[Interpreter] = &[
         names: "julia",
         code: "-e -E --eval --print",
         valued: "-L -J -t -p",
+        stays_with: "-i",
+        talks_with: "--version --help -v -h",
         shells: "run",
         evals: "eval include_string",
         backticks: true,
@@ -242,9 +299,29 @@ const INTERPRETERS: &[Interpreter] = &[
         bare: true,
         ..PLAIN
     },
-    Interpreter { names: "tclsh wish", shells: "exec open", evals: "eval", bare: true, ..PLAIN },
+    // They know no options: whatever is no file starts a prompt.
     Interpreter {
-        names: "groovy scala elixir erl swift ghc runghc jshell kotlin guile racket sbcl clojure ocaml emacs",
+        names: "tclsh wish erl",
+        talks_with: "",
+        shells: "exec open os:cmd",
+        evals: "eval",
+        bare: true,
+        ..PLAIN
+    },
+    Interpreter {
+        names: "emacs",
+        code: "-e --eval -eval --execute",
+        valued: "-l --load -f --funcall --script",
+        data: usize::MAX,
+        stays: true,
+        leaves_with: "-batch --batch --script",
+        shells: "start-process shell-command call-process",
+        evals: "eval load",
+        bare: true,
+        ..PLAIN
+    },
+    Interpreter {
+        names: "groovy scala elixir swift ghc runghc jshell kotlin guile racket sbcl clojure ocaml",
         code: "-e --eval -eval --execute",
         shells: "exec execute system cmd os:cmd run-program start-process shell-command readProcess callCommand \
             ProcessBuilder !",
@@ -313,6 +390,7 @@ impl Interpreter {
         let mut code = Vec::new();
         let mut label = "";
         let mut file = None;
+        let mut data = self.data;
         while let Some(word) = words.next() {
             let text = word.text.as_str();
             if self.dialect == Dialect::Make && matches!(text, "-f" | "--file" | "--makefile") {
@@ -327,6 +405,10 @@ impl Interpreter {
                     code.extend(words.next().cloned());
                 }
                 if self.dialect == Dialect::Make || !code.is_empty() {
+                    continue;
+                }
+                if data > 0 && !(self.data == usize::MAX && is_input(text)) {
+                    data = data.saturating_sub(1);
                     continue;
                 }
                 file = file.or(Some(word));
@@ -356,15 +438,62 @@ impl Interpreter {
             Some(word) if self.operand || word.text.contains(['(', ';', '"', '`']) => {
                 Source::Inline(vec![word.clone()], "")
             }
-            Some(word) if matches!(word.text.as_str(), "-" | "/dev/stdin" | "/dev/fd/0") => {
-                // An editor takes it for the text to edit.
-                if self.dialect == Dialect::Editor && !self.input { Source::Elsewhere } else { Source::Input }
-            }
+            Some(word) if is_input(&word.text) => Source::Input,
             Some(word) => Source::File(word.clone()),
             None if self.dialect == Dialect::Make => Source::Makefile,
+            None if self.takes_none(arguments) => Source::Elsewhere,
             None if self.input => Source::Input,
             None => Source::Elsewhere,
         }
+    }
+
+    /// Whether it takes commands from its standard input after what it was given, this code among it.
+    pub(crate) fn goes_on(&self, arguments: &[Field], code: &str) -> bool {
+        let ends = |line: &str| has(ENDINGS, line.trim().trim_start_matches(':').trim_end_matches('!'));
+        if self.is_given(self.stays_with, arguments) {
+            return true;
+        }
+        self.stays && !self.takes_none(arguments) && !code.lines().any(ends)
+    }
+
+    /// Whether its options say that it takes no commands from its standard input.
+    fn takes_none(&self, arguments: &[Field]) -> bool {
+        let alone = matches!(arguments, [only] if only.is_certain() && has(self.talks_with, &only.text));
+        alone || self.is_given(self.leaves_with, arguments) && !self.is_given(self.stays_with, arguments)
+    }
+
+    /// Whether one of these stands among the options, or right behind them.
+    fn is_given(&self, list: &str, arguments: &[Field]) -> bool {
+        if list.is_empty() {
+            return false;
+        }
+        let mut words = arguments.iter();
+        while let Some(word) = words.next() {
+            let text = word.text.as_str();
+            let name = text.split('=').next().unwrap_or_default();
+            let is_option = text.starts_with('-') && text != "--";
+            // What follows is for a file or a module: `python x.py -i`.
+            if has(list, name) || !is_option && self.data == 0 {
+                return has(list, name);
+            }
+            for letter in text.chars().skip(1).take_while(|_| is_option && !text.starts_with("--")) {
+                let option = format!("-{letter}");
+                if has(list, &option) && !text.contains(':') {
+                    return true;
+                }
+                if has(self.code, &option) || has(self.glued, &option) || has(self.valued, &option) {
+                    break;
+                }
+            }
+            match self.option(text) {
+                _ if !is_option => {}
+                Meaning::Code(_, "") | Meaning::ValueFollows => drop(words.next()),
+                // Some modules are prompts.
+                Meaning::Elsewhere => return words.next().is_some_and(|module| has(PROMPTS, &module.text)),
+                Meaning::Code(..) | Meaning::Flag => {}
+            }
+        }
+        false
     }
 
     fn option<'a>(&self, text: &'a str) -> Meaning<'a> {
@@ -414,9 +543,12 @@ impl Interpreter {
             Dialect::Editor => editor(code),
         };
         let mut looked_at = 0_usize;
-        for (list, kind) in
-            [(self.shells, Kind::Shell), (self.evals, Kind::Eval), (self.modules, Kind::Module)]
-        {
+        for (list, kind) in [
+            (self.shells, Kind::Shell),
+            (self.typed, Kind::Typed),
+            (self.evals, Kind::Eval),
+            (self.modules, Kind::Module),
+        ] {
             for name in list.split_ascii_whitespace().filter(|name| code.contains(*name)) {
                 for (before, after) in mentions(code, name) {
                     looked_at = looked_at.saturating_add(1);
@@ -441,6 +573,9 @@ impl Interpreter {
         let after = after.trim_start_matches([' ', '\t']);
         if kind == Kind::Module {
             return self.module(before, after);
+        }
+        if kind == Kind::Typed {
+            return Some(Inner::Typed);
         }
         let bracket = after.strip_prefix('(');
         let is_named =
@@ -469,7 +604,7 @@ impl Interpreter {
             (Kind::Shell, _) => Some(Inner::Words(fields)),
             // The scan of the whole code has seen what stands in the literal.
             (Kind::Eval, fields) => (!fields.iter().all(Field::is_certain)).then_some(Inner::Unknown),
-            (Kind::Module, _) => None,
+            (Kind::Module | Kind::Typed, _) => None,
         }
     }
 
@@ -554,6 +689,11 @@ impl Interpreter {
     }
 }
 
+/// Whether a word names the standard input.
+fn is_input(word: &str) -> bool {
+    matches!(word, "-" | "/dev/stdin" | "/dev/fd/0")
+}
+
 /// What an option of an interpreter means.
 enum Meaning<'a> {
     Flag,
@@ -567,6 +707,7 @@ enum Meaning<'a> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Shell,
+    Typed,
     Eval,
     Module,
 }

@@ -9,6 +9,7 @@
 mod call;
 mod canonical;
 mod confirm;
+mod consoles;
 mod environment;
 mod glob;
 mod hosts;

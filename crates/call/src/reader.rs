@@ -43,7 +43,9 @@ const NAME_CHARS_MAX: usize = 60;
 /// What comes on a command's standard input.
 #[derive(Clone, Debug)]
 pub(crate) enum Input {
-    /// What the whole script was given, or a file: not written by the script.
+    /// What the whole script was given. It may be a terminal, into which somebody types while the script runs.
+    Open,
+    /// A file, or what another command has read to its end: nobody writes there while the script runs.
     Given,
     /// This text.
     Text(String),
@@ -365,7 +367,7 @@ impl Reader {
     /// What a command writes that writes what it reads.
     fn passed_on(&mut self, redirects: &[Node], input: &Input) -> Input {
         match self.input_after(redirects, input) {
-            Input::Given => Input::Computed,
+            Input::Open | Input::Given => Input::Computed,
             known => known,
         }
     }

@@ -136,7 +136,7 @@ pub enum RedirectionKind {
 /// Reads a script and lists the simple commands it may run.
 #[must_use]
 pub fn read_script(text: &str) -> Script {
-    read(text.len(), |reader| reader.script(text, &Input::Given))
+    read(text.len(), |reader| reader.script(text, &Input::Open))
 }
 
 /// Reads a command given as a list of words, none of which a shell will touch: `["rm", "-rf", "/"]`.
@@ -152,7 +152,7 @@ pub fn read_words(words: &[String]) -> Script {
     }
     let bytes = words.iter().map(String::len).fold(0, usize::saturating_add);
     let fields: Vec<Field> = words.iter().map(Field::certain).collect();
-    let mut script = read(bytes, |reader| reader.run(fields.clone(), &Input::Given));
+    let mut script = read(bytes, |reader| reader.run(fields.clone(), &Input::Open));
     confirm_words(&mut script, words);
     script
 }

@@ -5,6 +5,7 @@
 //! `ssh` leaves the machine. After an option we do not know, both readings of the next word are given: its
 //! value and the command. Options are not checked: a wrong command line is read like a right one.
 
+use crate::consoles::takes_commands;
 use crate::script::Known;
 use crate::words::Field;
 use crate::wrappers::{Rest, Wrapper, has, is_shell, script_of_setting, wrappers};
@@ -19,6 +20,8 @@ pub(crate) enum Inner {
     File(Field),
     /// Whatever comes on standard input, as a script.
     Input,
+    /// Whatever is typed into it once it runs; what another command writes there does nothing more.
+    Typed,
     /// Something unknown before the script runs.
     Unknown,
 }
@@ -80,6 +83,11 @@ pub(crate) fn unwrap(program: &str, words: &[Field]) -> Option<Unwrapped> {
         wrapper.unwrap(arguments, all);
         all.own |= wrapper.own;
         all.repeats |= wrapper.repeats;
+    }
+    if takes_commands(name, arguments) {
+        let all = all.get_or_insert_with(Unwrapped::default);
+        all.inner.push(Inner::Typed);
+        all.own = true;
     }
     all
 }
@@ -197,9 +205,27 @@ impl Wrapper {
                 {
                     self.run(after.to_vec(), replaced, all);
                 }
-                self.run(rest, replaced, all);
+                if !rest.is_empty() || !self.starts_no_shell(arguments) {
+                    self.run(rest, replaced, all);
+                }
             }
         }
+    }
+
+    /// Whether its options say that it starts no shell where no command is given: `ssh -N host`, `sudo -v`.
+    fn starts_no_shell(&self, arguments: &[Field]) -> bool {
+        let options = || arguments.iter().filter(|word| word.is_certain()).map(|word| word.text.as_str());
+        let is_given = |list: &str| {
+            options().any(|option| {
+                let letters = option.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
+                has(list, option)
+                    || letters.is_some_and(|it| it.chars().any(|letter| has(list, &format!("-{letter}"))))
+            })
+        };
+        let talks = matches!(arguments, [only] if has("--version --help", &only.text) && only.is_certain());
+        talks
+            || is_given(self.shellless)
+            || !self.shell_only_with.is_empty() && !is_given(self.shell_only_with)
     }
 
     fn meaning<'a>(&self, option: &'a str) -> Meaning<'a> {
@@ -256,9 +282,12 @@ impl Wrapper {
             Rest::ScriptAndInput => return all.inner.extend(parallel(&rest)),
             Rest::Input => Inner::Input,
             Rest::WordsOrShell | Rest::ScriptOrShell | Rest::Shell if rest.is_empty() => Inner::Input,
+            Rest::WordsOrEntry if rest.is_empty() => Inner::Typed,
             Rest::Nothing => return,
             _ if rest.is_empty() => return,
-            Rest::Words | Rest::WordsOrShell | Rest::WordsOfScript | Rest::Shell => Inner::Words(rest),
+            Rest::Words | Rest::WordsOrShell | Rest::WordsOrEntry | Rest::WordsOfScript | Rest::Shell => {
+                Inner::Words(rest)
+            }
             Rest::Script | Rest::ScriptOrShell => Inner::Script(join(&rest)),
             Rest::Scripts => return all.inner.extend(rest.into_iter().map(Inner::Script)),
             Rest::Setting => {
@@ -299,6 +328,8 @@ fn shell(arguments: &[Field]) -> Vec<Inner> {
         let is_option = word.is_certain() && text.starts_with(['-', '+']) && text != "-";
         let inner = match text {
             "--" if word.is_certain() => break,
+            // It talks about itself. Where a shell does not know the option, it ends.
+            "--version" | "--help" if word.is_certain() && arguments.len() == 1 => return found,
             "--rcfile" | "--init-file" => {
                 found.extend(words.next().map(file));
                 continue;

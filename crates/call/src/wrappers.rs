@@ -22,6 +22,10 @@ pub(crate) struct Wrapper {
     pub(crate) settings: &'static str,
     /// Options with which it only talks about its arguments.
     pub(crate) queries: &'static str,
+    /// Options with which it starts no shell where it is given no command.
+    pub(crate) shellless: &'static str,
+    /// Options without which it starts no shell then; any, if the list is empty.
+    pub(crate) shell_only_with: &'static str,
     /// Words between the options and the command, such as the time limit of `timeout`.
     pub(crate) operands: usize,
     /// Whether `NAME=value` may stand before the command.
@@ -42,6 +46,8 @@ pub(crate) enum Rest {
     WordsAndInput,
     /// As words; a shell that reads standard input when there are none.
     WordsOrShell,
+    /// As words; when there are none, as something made for it, which may well be a shell.
+    WordsOrEntry,
     /// As further words of the script in an option, else as words.
     WordsOfScript,
     /// Joined by spaces, as a script.
@@ -70,6 +76,8 @@ const PLAIN: Wrapper = Wrapper {
     scripts: "",
     settings: "",
     queries: "",
+    shellless: "",
+    shell_only_with: "",
     operands: 0,
     assignments: false,
     rest: Rest::Words,
@@ -112,6 +120,7 @@ const WRAPPERS: &[Wrapper] = &[
             --disable-internal-agent --keep-cwd",
         valued: "-u -g -h -p -C -T -R -D -r -t -U -a -c --user --group --host --prompt --close-from \
             --command-timeout --chroot --chdir --role --type --other-user --auth-type --login-class",
+        shellless: "-l -v -V -K -e --list --validate --version --remove-timestamp --edit",
         assignments: true,
         rest: Rest::WordsOrShell,
         ..PLAIN
@@ -217,6 +226,7 @@ const WRAPPERS: &[Wrapper] = &[
         flags: "-4 -6 -A -a -C -f -G -g -K -k -M -N -n -q -s -T -t -V -v -X -x -Y -y",
         valued: "-b -c -D -E -e -F -I -i -J -L -l -m -O -p -Q -R -S -W -w -B -P",
         settings: "-o",
+        shellless: "-N -V -G -Q -O -W",
         operands: 1,
         rest: Rest::ScriptOrShell,
         own: true,
@@ -269,7 +279,9 @@ const WRAPPERS: &[Wrapper] = &[
         flags: CONTAINER_FLAGS,
         valued: CONTAINER_VALUED,
         scripts: "--entrypoint --health-cmd",
+        shell_only_with: "-i --interactive",
         operands: 1,
+        rest: Rest::WordsOrEntry,
         ..RUNNER
     },
     Wrapper {
@@ -285,14 +297,16 @@ const WRAPPERS: &[Wrapper] = &[
         verb: "run",
         flags: "-i -t -it --rm --stdin --tty --command --quiet --attach",
         valued: "-n --image --namespace --context --restart --env --labels -l --overrides --port",
+        shell_only_with: "-i --stdin",
         operands: 1,
+        rest: Rest::WordsOrEntry,
         ..RUNNER
     },
     Wrapper { names: "lxc incus", verb: "exec", operands: 1, ..RUNNER },
     Wrapper { names: "ip", verb: "netns exec", operands: 1, ..RUNNER },
-    Wrapper { names: "machinectl", verb: "shell", operands: 1, ..RUNNER },
-    Wrapper { names: "vagrant", verb: "ssh", scripts: "-c --command", ..HOST },
-    Wrapper { names: "gcloud", verb: "ssh", scripts: "--command", ..HOST },
+    Wrapper { names: "machinectl", verb: "shell", operands: 1, rest: Rest::WordsOrShell, ..RUNNER },
+    Wrapper { names: "vagrant", verb: "ssh", scripts: "-c --command", rest: Rest::Shell, ..HOST },
+    Wrapper { names: "gcloud", verb: "ssh", scripts: "--command", rest: Rest::Shell, ..HOST },
     Wrapper {
         names: "npx bunx uvx pnpx",
         flags: "-y -q --yes --no --no-install --quiet --bun --ignore-existing",
@@ -325,7 +339,13 @@ const WRAPPERS: &[Wrapper] = &[
         ..RUNNER
     },
     Wrapper { names: "aws-vault direnv", verb: "exec", operands: 1, ..RUNNER },
-    Wrapper { names: "nix-shell", scripts: "--run --command", valued: "-p -A -I --packages --attr", ..HOST },
+    Wrapper {
+        names: "nix-shell",
+        scripts: "--run --command",
+        valued: "-A -I --attr",
+        rest: Rest::Shell,
+        ..HOST
+    },
     Wrapper { names: "nix", verb: "-c", ..RUNNER },
     Wrapper { names: "nix", verb: "--command", ..RUNNER },
     Wrapper { names: "screen", valued: "-S -t -c -s -e -h -p", ..RUNNER },
@@ -336,6 +356,9 @@ const WRAPPERS: &[Wrapper] = &[
         rest: Rest::Script,
         ..RUNNER
     },
+    Wrapper { names: "tmux", verb: "neww", valued: "-n -c -t -e -F", rest: Rest::Script, ..RUNNER },
+    Wrapper { names: "tmux", verb: "splitw", valued: "-c -t -e -l -p -F", rest: Rest::Script, ..RUNNER },
+    Wrapper { names: "tmux", verb: "send", valued: "-t -N", rest: Rest::Scripts, ..RUNNER },
     Wrapper { names: "tmux", verb: "new", valued: "-s -n -c -t -e -x -y -F", rest: Rest::Script, ..RUNNER },
     Wrapper { names: "tmux", verb: "new-window", valued: "-n -c -t -e -F", rest: Rest::Script, ..RUNNER },
     Wrapper {

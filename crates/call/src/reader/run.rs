@@ -141,6 +141,7 @@ impl Reader {
             },
             source => source,
         };
+        let reads_input = matches!(source, Source::Input);
         let code = match source {
             Source::Inline(parts, label) => {
                 unwrapped.label = Some(label);
@@ -148,11 +149,7 @@ impl Reader {
                 unwrapped.inner.extend((!is_known).then_some(Inner::Unknown));
                 Content::Text(parts.iter().map(|part| part.text.as_str()).collect::<Vec<_>>().join("\n"))
             }
-            Source::Input => match input {
-                Input::Text(text) => Content::Text(text.clone()),
-                Input::Computed => Content::Unknown,
-                Input::Given => Content::Foreign,
-            },
+            Source::Input => told(input),
             Source::File(file) if file.text.contains("<(") || file.text.contains("/dev/") => Content::Unknown,
             Source::File(file) => self.written.read(&file, &self.found.commands, &self.open),
             Source::Makefile | Source::Elsewhere => Content::Foreign,
@@ -167,6 +164,13 @@ impl Reader {
         };
         if let Some(code) = &code {
             unwrapped.inner.extend(interpreter.handed_on(code));
+        }
+        if !reads_input && interpreter.goes_on(arguments, code.as_deref().unwrap_or_default()) {
+            match told(input) {
+                Content::Text(text) => unwrapped.inner.extend(interpreter.handed_on(&text)),
+                Content::Unknown => unwrapped.inner.push(Inner::Unknown),
+                Content::Foreign | Content::Read => {}
+            }
         }
         // What `sed` runs is all listed; the rest of its code is text to look for and to put in.
         let code = code.filter(|_| !interpreter.is_text());
@@ -214,7 +218,7 @@ impl Reader {
                         Content::Foreign if !file.is_certain() => match input {
                             Input::Text(text) => next.push(Next::Script(text.clone(), &Input::Given)),
                             Input::Computed => opaque = true,
-                            Input::Given => {}
+                            Input::Open | Input::Given => {}
                         },
                         Content::Foreign | Content::Read => {}
                     }
@@ -222,6 +226,9 @@ impl Reader {
                 // Whoever reads on in the same input finds nothing that is not listed.
                 (Inner::Input, Input::Text(text)) => next.push(Next::Script(text.clone(), &Input::Given)),
                 (Inner::Input, Input::Given) => listed = true,
+                (Inner::Typed, Input::Given | Input::Text(_) | Input::Computed) => listed = true,
+                // Whoever holds the terminal writes what runs, after it was judged.
+                (Inner::Input | Inner::Typed, Input::Open) => opaque = true,
                 (Inner::Script(_) | Inner::Unknown | Inner::Input, _) => opaque = true,
             }
         }
@@ -257,6 +264,15 @@ impl Reader {
             reader.variables.forget();
             reader.script(script, input);
         });
+    }
+}
+
+/// What a program finds that reads its standard input.
+fn told(input: &Input) -> Content {
+    match input {
+        Input::Text(text) => Content::Text(text.clone()),
+        Input::Open | Input::Computed => Content::Unknown,
+        Input::Given => Content::Foreign,
     }
 }
 

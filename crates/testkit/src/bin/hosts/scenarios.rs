@@ -214,6 +214,14 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         ..PLAIN
     },
     Scenario {
+        name: "a shell that waits for somebody to type is judged as whatever could be typed",
+        gate: Gate::Sound("policy.rules", "map SHELL running touch as mark\nblock mark\n"),
+        asked: &["bash", "touch first"],
+        missing: &["first"],
+        told: &["mark is blocked and cannot be called"],
+        ..PLAIN
+    },
+    Scenario {
         name: "what is typed into a running shell does not run",
         agents: Agents::Only("codex"),
         gate: Gate::Sound("policy.rules", "map SHELL running touch as mark\nblock mark\n"),
