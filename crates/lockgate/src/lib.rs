@@ -391,7 +391,9 @@ pub use lockgate_gate::{
 pub use lockgate_policy::{
     Diagnostic, Draft, DraftNet, DraftTransition, Mode, Pattern, Policy, Severity, Source, verify,
 };
-pub use open::{OpenError, Opened, net, open, open_sources, open_with, read_sources, rules, when_then};
+pub use open::{
+    OpenError, Opened, net, open, open_sources, open_unlinted, open_with, read_sources, rules, when_then,
+};
 pub use runner::LocalRunner;
 
 /// The snippets of the pages in `docs/`, run as tests.

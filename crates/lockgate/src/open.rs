@@ -78,6 +78,15 @@ pub fn open_sources(sources: &[Source]) -> Result<Opened, OpenError> {
     join(sources)
 }
 
+/// The policy of files that were read before, without findings: sooner there, for whoever judges one call and shows
+/// nobody what the author should know.
+///
+/// # Errors
+/// As [`open_sources`].
+pub fn open_unlinted(sources: &[Source]) -> Result<Policy, OpenError> {
+    opened(Policy::read_unlinted(sources)).map(|opened| opened.policy)
+}
+
 /// Reads one-line rules from a text.
 ///
 /// # Errors
@@ -234,7 +243,11 @@ fn join(sources: &[Source]) -> Result<Opened, OpenError> {
 }
 
 fn join_with(sources: &[Source], custom: &CustomNames) -> Result<Opened, OpenError> {
-    match Policy::read_with(sources, custom) {
+    opened(Policy::read_with(sources, custom))
+}
+
+fn opened(read: (Option<Policy>, Vec<Diagnostic>)) -> Result<Opened, OpenError> {
+    match read {
         (Some(mut policy), findings) => {
             // Sandboxes are drawn around where their folders really are.
             policy.resolve_folders(&LocalFiles);

@@ -137,11 +137,21 @@ impl Policy {
 
     /// The same for files that look at what the host says about calls under names of its own.
     pub fn read_with(sources: &[Source], custom: &CustomNames) -> (Option<Self>, Vec<Diagnostic>) {
+        Self::read_and(true, sources, custom)
+    }
+
+    /// Reads policy files without looking for what their authors should know: some of that takes longer than
+    /// everything else. What is wrong is told as ever, because the linter only warns.
+    pub fn read_unlinted(sources: &[Source]) -> (Option<Self>, Vec<Diagnostic>) {
+        Self::read_and(false, sources, &CustomNames::default())
+    }
+
+    fn read_and(lints: bool, sources: &[Source], custom: &CustomNames) -> (Option<Self>, Vec<Diagnostic>) {
         let mut drafts = Vec::with_capacity(sources.len());
         let mut diagnostics = Vec::new();
         for source in sources {
             let (draft, mistakes) = crate::language::parse(source, custom);
-            if is_sound(&mistakes) {
+            if lints && is_sound(&mistakes) {
                 diagnostics.extend(crate::lint::lint(&draft));
             }
             drafts.push(draft);
@@ -150,7 +160,7 @@ impl Policy {
         diagnostics.extend(crate::includes::unread_includes(&drafts));
         diagnostics.extend(when_then::resolve(&mut drafts));
         diagnostics.extend(ruleset::compose(&mut drafts));
-        if is_sound(&diagnostics) {
+        if lints && is_sound(&diagnostics) {
             diagnostics
                 .extend(drafts.iter().filter(|draft| draft.when_then.is_written).flat_map(when_then::lint));
         }

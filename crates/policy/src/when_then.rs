@@ -76,13 +76,19 @@ const FILE_KEYS: [&str; 17] = [
 
 /// Whether a file has when/then rules: its outermost mapping has no `kind`, and a key that only such files have.
 pub(crate) fn is_when_then(source: &Source) -> bool {
+    let tells = |key: &str| TELLING_KEYS.contains(&key);
+    // Without the word there is no such key, or one in disguise, which the reading then finds. So the first key that
+    // tells is enough, and a long file is not read twice.
+    if !source.text().contains("kind") && yaml::has_top_level_key(source, tells) {
+        return true;
+    }
     let (mut keys, is_whole) = yaml::top_level_keys(source);
     if !is_whole {
         // A file that breaks off early still says what it wants to be, so that its mistake is told as such.
         let lines = source.text().lines().filter_map(|line| line.split_once(':'));
         keys.extend(lines.map(|(key, _)| key.trim_end().trim_matches(['"', '\'']).to_owned()));
     }
-    !keys.iter().any(|key| key == "kind") && keys.iter().any(|key| TELLING_KEYS.contains(&key.as_str()))
+    !keys.iter().any(|key| key == "kind") && keys.iter().any(|key| tells(key))
 }
 
 /// The files that a file includes, as written, and where it says so. Mistakes are left for the reading to tell.

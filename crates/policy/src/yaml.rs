@@ -120,12 +120,37 @@ pub(crate) fn top_level_word<'s>(source: &'s Source, key: &str) -> Result<Option
 
 /// The keys of the outermost mapping, and whether the text could be followed to its end.
 pub(crate) fn top_level_keys(source: &Source) -> (Vec<String>, bool) {
-    let (mut depth, mut is_key, mut keys) = (0_usize, true, Vec::new());
+    let mut keys = Vec::new();
+    let is_whole = walk_top_level_keys(source, |key| {
+        keys.push(key.to_owned());
+        true
+    });
+    (keys, is_whole)
+}
+
+/// Whether a key of the outermost mapping is meant; nothing behind it is read.
+pub(crate) fn has_top_level_key(source: &Source, is_meant: impl Fn(&str) -> bool) -> bool {
+    let mut found = false;
+    walk_top_level_keys(source, |key| {
+        found = is_meant(key);
+        !found
+    });
+    found
+}
+
+/// Tells the keys of the outermost mapping for as long as somebody wants more, and whether the text did not break off
+/// until then.
+fn walk_top_level_keys(source: &Source, mut wants_more: impl FnMut(&str) -> bool) -> bool {
+    let (mut depth, mut is_key) = (0_usize, true);
     for event in events(source) {
-        let Ok((event, _)) = event else { return (keys, false) };
+        let Ok((event, _)) = event else { return false };
         match event {
-            Event::Scalar(word, ..) if depth == 1 && is_key => keys.push(word.into_owned()),
-            Event::SequenceStart(..) if depth == 0 => return (keys, true),
+            Event::Scalar(word, ..) if depth == 1 && is_key => {
+                if !wants_more(&word) {
+                    return true;
+                }
+            }
+            Event::SequenceStart(..) if depth == 0 => return true,
             Event::MappingStart(..) | Event::SequenceStart(..) => {
                 depth += 1;
                 continue;
@@ -139,7 +164,7 @@ pub(crate) fn top_level_keys(source: &Source) -> (Vec<String>, bool) {
             is_key = !is_key;
         }
     }
-    (keys, true)
+    true
 }
 
 /// Where comments start, in order. Of a text that breaks off, only those before that place are told.

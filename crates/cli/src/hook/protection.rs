@@ -103,6 +103,12 @@ pub(crate) fn of(settings: &Settings, folder: &Path, environment: &Environment) 
     protection
 }
 
+/// A path that must be protected and cannot be, because it has no name that a call could be compared with.
+pub(crate) fn nameless(settings: &Settings, folder: &Path, environment: &Environment) -> Option<PathBuf> {
+    let paths = unchanged(settings, folder, environment).into_iter().chain(untouched(settings, environment));
+    paths.into_iter().find(|path| path.to_str().is_none())
+}
+
 fn unchanged(settings: &Settings, folder: &Path, environment: &Environment) -> Vec<PathBuf> {
     let root = match &settings.origin {
         Origin::Project(root) => root.as_path(),

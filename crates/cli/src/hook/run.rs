@@ -219,10 +219,18 @@ fn open_gate(
     environment: &Environment,
     shelf: Arc<Sqlite>,
 ) -> Result<Gate, String> {
-    let opened = settings.sources().and_then(|sources| lockgate::open_sources(&sources));
-    let opened = opened.map_err(|error| format!("the policy is not in force: {error}"))?;
-    let mut builder = Gate::builder(opened.policy).mode(settings.mode).shelf(shelf);
+    // Nobody reads findings here, and looking for them may take longer than all the rest.
+    let policy = settings.sources().and_then(|sources| lockgate::open_unlinted(&sources));
+    let policy = policy.map_err(|error| format!("the policy is not in force: {error}"))?;
+    let mut builder = Gate::builder(policy).mode(settings.mode).shelf(shelf);
     if settings.protect {
+        if let Some(path) = protection::nameless(settings, folder, environment) {
+            return Err(format!(
+                "`{}` cannot be protected from the agent: its name is no Unicode text; rename it, or say `protect = \
+                 false` in the settings",
+                path.display()
+            ));
+        }
         builder = builder.protect(protection::of(settings, folder, environment));
     }
     builder.build().map_err(|error| error.to_string())
