@@ -43,6 +43,21 @@ fn err(output: &Output) -> String {
 }
 
 #[test]
+fn a_gate_goes_on_where_another_process_stopped() {
+    let folder = folder("gate-store");
+    let policy = folder.join("push.rules");
+    fs::write(&policy, "limit push to 2 per session\n").unwrap();
+    let store = format!("sqlite:{}", folder.join("lockgate.db").display());
+    let mut push = |id: &str| {
+        let line = format!(r#"{{"call": {{"id": "{id}", "tool": "push"}}}}"#);
+        let output = lockgate(&["gate", policy.to_str().unwrap(), "--store", &store], &line);
+        let answer: serde_json::Value = serde_json::from_str(&out(&output)).unwrap();
+        answer["verdict"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(["1", "2", "3"].map(&mut push), ["allow", "allow", "block"]);
+}
+
+#[test]
 fn exit_codes_say_yes_no_or_could_not_tell() {
     let ops = example("ops.rules");
     let calls = example("calls.jsonl");
@@ -80,6 +95,8 @@ fn exit_codes_say_yes_no_or_could_not_tell() {
         (vec!["gate", &ops], "{}", 2),
         (vec!["gate", broken], line, 2),
         (vec!["gate", &ops, "--store", "redis://x"], line, 2),
+        (vec!["gate", &ops, "--store", "memry"], line, 2),
+        (vec!["gate", &ops, "--store", broken], line, 2),
         (vec!["gate", &ops, "--session", ""], line, 2),
         (vec!["explain", &ops, &calls], "", 0),
         (vec!["explain", &ops, "-"], blocked, 0),

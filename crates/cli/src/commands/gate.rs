@@ -2,7 +2,10 @@
 
 use std::io;
 
-use lockgate::{Gate, Severity};
+use lockgate::{
+    Gate, Severity,
+    store::{Options, Sqlite},
+};
 
 use crate::{
     args::GateArguments,
@@ -11,20 +14,35 @@ use crate::{
 };
 
 pub(crate) fn run(arguments: &GateArguments, console: &mut Console<'_>) -> Result<Ending, CommandError> {
-    if arguments.store != "memory" {
-        let text =
-            format!("no store answers to `{}`; try `--store memory`, the only one there is", arguments.store);
-        return Err(CommandError::Said(text));
-    }
+    let shelf = shelf(&arguments.store)?;
     let opened = super::open(&arguments.policy.files)?;
     let warnings = opened.findings.iter().filter(|finding| finding.severity == Severity::Warning).count();
     if warnings > 0 {
         writeln!(console.err, "warning: {warnings} in this policy; `lockgate verify` shows what and where")?;
     }
-    let builder = Gate::builder(opened.policy).mode(arguments.mode.into());
+    let mut builder = Gate::builder(opened.policy).mode(arguments.mode.into());
+    if let Some(shelf) = shelf {
+        builder = builder.shelf(shelf);
+    }
     let built = super::lend_runner(builder, &arguments.exec).build();
     let gate = built.map_err(CommandError::said)?;
     let options = ServeOptions { session: arguments.session.clone(), clock: arguments.clock.into() };
     let served = serve(&gate, &options, io::stdin().lock(), &mut *console.out)?;
     Ok(if served.errors == 0 { Ending::Yes } else { Ending::CouldNotTell })
+}
+
+/// Where sessions are kept: none for memory, else a SQLite file.
+fn shelf(store: &str) -> Result<Option<Sqlite>, CommandError> {
+    let path = match store.split_once(':') {
+        _ if store == "memory" => return Ok(None),
+        Some(("sqlite", path)) => path,
+        None if store.contains(['/', '.']) => store,
+        _ => {
+            let text = format!(
+                "no store answers to `{store}`; try `--store memory`, or `--store sqlite:FILE` to keep sessions in a file"
+            );
+            return Err(CommandError::Said(text));
+        }
+    };
+    Sqlite::open(path, Options::default()).map(Some).map_err(CommandError::said)
 }
