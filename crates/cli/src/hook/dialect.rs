@@ -1,6 +1,6 @@
 //! What hosts tell a hook and what a hook answers, in our words.
 //!
-//! Each host has one file beside this one that reads its events into [`Told`] and writes [`Said`] in the form that
+//! Each host has one file beside this one, or shares one with others, that reads its events into [`Told`] and writes [`Said`] in the form that
 //! makes *that* host obey. A dialect decides nothing, reads no file and knows no clock. [`named`] finds one.
 
 mod claude_code;
@@ -8,9 +8,6 @@ mod codex;
 mod copilot;
 mod cursor;
 mod gemini_cli;
-mod generic;
-mod openclaw;
-mod opencode;
 mod plain;
 #[cfg(test)]
 mod tests;
@@ -29,9 +26,9 @@ static DIALECTS: [&dyn Dialect; 8] = [
     &gemini_cli::GeminiCli,
     &copilot::Copilot,
     &cursor::Cursor,
-    &opencode::OpenCode,
-    &openclaw::OpenClaw,
-    &generic::Generic,
+    &plain::OPENCODE,
+    &plain::OPENCLAW,
+    &plain::GENERIC,
 ];
 
 /// The dialect of a host, by its name on the command line.
@@ -68,10 +65,7 @@ pub(crate) trait Dialect: Sync {
 
     /// How long the host waits for the hook, as `lockgate init` installs it.
     fn waits_for(&self, told: &Told) -> Duration {
-        match told {
-            Told::Call(_) => CALL_LIMIT,
-            Told::Result(_) | Told::Refused(_) | Told::Session { .. } | Told::Nothing => OTHER_LIMIT,
-        }
+        limit_of(told)
     }
 
     /// Reads an event. An event of an unknown kind that carries a tool call is [`Misread`]: it is blocked.
@@ -83,6 +77,14 @@ pub(crate) trait Dialect: Sync {
     /// Writes that Lockgate itself has failed, so that the host blocks; the event is none where it could not be
     /// read. The line is one clear sentence, never empty.
     fn fault(&self, event: Option<&Event>, line: &str) -> Reply;
+}
+
+/// How long hosts wait that can be told to.
+fn limit_of(told: &Told) -> Duration {
+    match told {
+        Told::Call(_) => CALL_LIMIT,
+        Told::Result(_) | Told::Refused(_) | Told::Session { .. } | Told::Nothing => OTHER_LIMIT,
+    }
 }
 
 /// How a question reaches a human.

@@ -4,17 +4,63 @@
 //! Told are `{"event":"before","session":…,"tool":…,"input":{…}}` and `{"event":"after",…,"ok":true,"output":…}`,
 //! with `call`, `cwd` and `agent` where the host has them, and `start`, `resume`, `compact`, `end` with a `session`.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use super::{
-    Event, Misread, Phase, Reply, Said, Told, ToldCall, ToldResult,
+    Asking, Dialect, Event, Misread, Phase, Reply, Said, Told, ToldCall, ToldResult, limit_of,
     wire::{
         Moment, answer, complaint, object, optional_text, quiet, reason_of, sentence, text, unknown, value,
     },
 };
+use crate::install::OPENCLAW_LIMIT;
+
+/// A host that is spoken to in the plain form.
+pub(super) struct Plain {
+    name: &'static str,
+    /// Whether it asks people itself; where it does not, the hook waits for them.
+    asks: bool,
+    waits_for: Option<Duration>,
+}
+
+/// Any host without a dialect of its own.
+pub(super) const GENERIC: Plain = Plain { name: "generic", asks: false, waits_for: None };
+
+/// OpenCode, by way of our plugin `assets/opencode-plugin.js`, which throws to block.
+pub(super) const OPENCODE: Plain = Plain { name: "opencode", ..GENERIC };
+
+/// OpenClaw, by way of our plugin `assets/openclaw-plugin`.
+pub(super) const OPENCLAW: Plain = Plain { name: "openclaw", asks: true, waits_for: Some(OPENCLAW_LIMIT) };
+
+impl Dialect for Plain {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn asking(&self, _: &Event) -> Asking {
+        if self.asks { Asking::Host } else { Asking::Wait }
+    }
+
+    fn waits_for(&self, told: &Told) -> Duration {
+        self.waits_for.unwrap_or_else(|| limit_of(told))
+    }
+
+    fn decode(&self, event: &Event) -> Result<Told, Misread> {
+        decode(event)
+    }
+
+    fn encode(&self, event: &Event, said: &Said) -> Reply {
+        encode(event, said, self.asks)
+    }
+
+    fn fault(&self, event: Option<&Event>, line: &str) -> Reply {
+        fault(event, line)
+    }
+}
 
 /// Reads an event in the plain form.
-pub(super) fn decode(event: &Event) -> Result<Told, Misread> {
+fn decode(event: &Event) -> Result<Told, Misread> {
     match text(event, "event")? {
         "before" => Ok(Told::Call(Box::new(call(event, "before")?))),
         "after" => {
@@ -73,7 +119,7 @@ fn moment(event: &Event) -> Moment {
 }
 
 /// Writes an answer; `can_ask` where the host asks people itself.
-pub(super) fn encode(event: &Event, said: &Said, can_ask: bool) -> Reply {
+fn encode(event: &Event, said: &Said, can_ask: bool) -> Reply {
     let reason = reason_of(said);
     match (moment(event), said) {
         (_, Said::Pass) => answer(&json!({ "decision": "pass" })),
@@ -92,7 +138,7 @@ pub(super) fn encode(event: &Event, said: &Said, can_ask: bool) -> Reply {
 }
 
 /// Says that Lockgate has failed, in the answer and in the exit code: a script may look at either.
-pub(super) fn fault(event: Option<&Event>, line: &str) -> Reply {
+fn fault(event: Option<&Event>, line: &str) -> Reply {
     let decision = match event.map(moment) {
         Some(Moment::After) => "withhold",
         _ => "block",
