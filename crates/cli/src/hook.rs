@@ -2,14 +2,16 @@
 //!
 //! `lockgate hook AGENT` reads one event on stdin. `dialect` knows how each host speaks, `desk` asks the gate, `run`
 //! is the process around both: whatever fails on the way, the host is made to block. `hosts` says what hosts do with
-//! an answer. `anchor` keeps a session under
-//! the policy it began with, `protection` lists what an agent must leave alone.
+//! an answer. `anchor` keeps a session under the policy it began with, `protection` lists what an agent must leave
+//! alone. `in_process` is the door without the process.
 
 mod anchor;
 mod desk;
 pub(crate) mod dialect;
 pub(crate) mod hosts;
+mod in_process;
 mod protection;
 mod run;
 
+pub use in_process::{HookAsks, HookDoor, HookReply};
 pub(crate) use run::{asking, folder_of_session, run};

@@ -29,6 +29,7 @@ use std::{
 use clap::Parser;
 use console::Console;
 
+pub use hook::{HookAsks, HookDoor, HookReply};
 pub use serve::{Clock, ServeOptions, Served, Server, serve};
 
 /// Does what the command line of this process says.

@@ -129,11 +129,12 @@ fn uninstall_gives_back_what_was_there() {
     let done = world.lockgate(&agents);
     assert_eq!(done.code(), Some(0), "{}", done.err());
     assert!(done.out().contains("codex: start `codex`, open `/hooks` and trust"), "{}", done.out());
-    assert_eq!(world.files().len(), 10, "{:?}", world.files());
+    assert_eq!(world.files().len(), 11, "{:?}", world.files());
     world.write("project/.lockgate/policy.rules", "block format_disk\n");
 
     assert_eq!(world.lockgate(&["uninstall", "codex", "--yes"]).code(), Some(0));
     assert_eq!(world.read("project/.codex/hooks.json"), None);
+    assert_eq!(world.read("project/.codex/config.toml"), None);
     assert!(world.read("project/.cursor/hooks.json").is_some());
     assert_eq!(world.lockgate(&["uninstall"]).code(), Some(2), "nobody can be asked");
     assert!(world.read("project/.cursor/hooks.json").is_some());

@@ -1,9 +1,11 @@
 //! The ways into a gate that the pages of `spec/` are played through.
 //!
 //! [`LibraryDoor`] calls the library and writes the protocol itself, [`LinesDoor`] speaks to the server of the
-//! line protocol in this process, [`ProcessDoor`] to a `lockgate gate` of its own. They share the pages and
+//! line protocol in this process, [`ProcessDoor`] to a `lockgate gate` of its own, [`EventsDoor`] to the hook of a
+//! coding agent. They share the pages and
 //! nothing that decides, so a mistake of one shows beside the others. None of them retries.
 
+mod events;
 mod library;
 mod lines;
 mod pipes;
@@ -11,6 +13,7 @@ mod process;
 
 use std::path::Path;
 
+pub use events::{EventsDoor, Host};
 pub use library::LibraryDoor;
 pub use lines::LinesDoor;
 pub use process::ProcessDoor;

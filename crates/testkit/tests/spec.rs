@@ -6,13 +6,23 @@
 
 use std::path::Path;
 
-use lockgate_testkit::{Door, LibraryDoor, LinesDoor, Options, PolicyFile, play_pages};
+use lockgate_testkit::{Door, EventsDoor, Host, LibraryDoor, LinesDoor, Options, PolicyFile, play_pages};
 
 fn check(name: &str, door: &mut dyn Door) {
     match play_pages(Path::new("../../spec"), door) {
         Ok(count) => println!("{name}: {count}"),
         Err(failures) => panic!("{name}:\n{failures}"),
     }
+}
+
+/// A page that says more and more of what no event can say would be played past the hook without anybody noticing.
+fn check_hook(name: &str, host: Host) {
+    let mut door = EventsDoor::new(host);
+    check(name, &mut door);
+    let tally = door.tally();
+    println!("{name}: {tally}");
+    let unsayable: usize = tally.unsayable.values().sum();
+    assert!(tally.events > unsayable * 20, "too little of it is said in events: {tally}");
 }
 
 #[test]
@@ -23,6 +33,16 @@ fn the_library_answers_to_every_page() {
 #[test]
 fn the_line_protocol_answers_to_every_page() {
     check("lines", &mut LinesDoor::default());
+}
+
+#[test]
+fn the_hook_of_any_host_answers_to_every_page() {
+    check_hook("hook generic", Host::Generic);
+}
+
+#[test]
+fn the_hook_of_claude_code_answers_to_every_page() {
+    check_hook("hook claude-code", Host::ClaudeCode);
 }
 
 #[test]

@@ -3,11 +3,11 @@
 //! The answers are put into the protocol's words here and not by the server's code: what the server loses or
 //! renames on its way out would otherwise be missing in both doors alike.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use lockgate::{
     About, Call, Gate, Mode, Obstacle, Outcome, Policy, Source, Time, Verdict,
-    gate::ApprovalId,
+    gate::{ApprovalId, GateBuilder},
     policy::{Workflow, workflow::Moved},
 };
 use serde_json::{Map, Value, json};
@@ -20,15 +20,15 @@ pub struct LibraryDoor {
     open: Option<Open>,
 }
 
-struct Open {
-    gate: Gate,
+pub(super) struct Open {
+    pub(super) gate: Arc<Gate>,
     /// The questions asked so far by their names, each with the id of the call it is about.
-    questions: HashMap<String, (ApprovalId, String)>,
+    pub(super) questions: HashMap<String, (ApprovalId, String)>,
 }
 
 impl Door for LibraryDoor {
     fn open(&mut self, policy: &[PolicyFile], options: &Options) -> Result<(), String> {
-        self.open = Some(Open { gate: build_gate(policy, options)?, questions: HashMap::new() });
+        self.open = Some(Open::new(build_gate(policy, options)?));
         Ok(())
     }
 
@@ -43,37 +43,46 @@ impl Door for LibraryDoor {
 
 /// A gate under this policy, in memory.
 pub(super) fn build_gate(policy: &[PolicyFile], options: &Options) -> Result<Gate, String> {
+    gate_builder(policy, options)?.build().map_err(|error| error.to_string())
+}
+
+/// The same, for whoever has something to add.
+pub(super) fn gate_builder(policy: &[PolicyFile], options: &Options) -> Result<GateBuilder, String> {
     let sources: Vec<_> = policy.iter().map(|file| Source::new(&*file.name, &*file.text)).collect();
     let (policy, diagnostics) = Policy::read(&sources);
     let policy =
         policy.ok_or_else(|| diagnostics.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))?;
     let mode = if options.observe { Mode::Observe } else { Mode::Enforce };
-    Gate::builder(policy).mode(mode).build().map_err(|error| error.to_string())
+    Ok(Gate::builder(policy).mode(mode))
 }
 
 /// What a line says.
-struct Body<'a>(&'a Value);
+pub(super) struct Body<'a>(pub(super) &'a Value);
 
 impl Body<'_> {
-    fn text(&self, field: &str) -> Option<&str> {
+    pub(super) fn text(&self, field: &str) -> Option<&str> {
         self.0.get(field).and_then(Value::as_str)
     }
 
-    fn id(&self) -> String {
+    pub(super) fn id(&self) -> String {
         self.text("id").unwrap_or_default().to_owned()
     }
 
-    fn session(&self) -> &str {
+    pub(super) fn session(&self) -> &str {
         self.text("session").unwrap_or("default")
     }
 
-    fn says_yes(&self, field: &str) -> bool {
+    pub(super) fn says_yes(&self, field: &str) -> bool {
         self.0.get(field) == Some(&Value::Bool(true))
     }
 }
 
 impl Open {
-    fn respond(&mut self, kind: &str, body: &Body<'_>, at: Time) -> Result<Value, String> {
+    pub(super) fn new(gate: impl Into<Arc<Gate>>) -> Self {
+        Self { gate: gate.into(), questions: HashMap::new() }
+    }
+
+    pub(super) fn respond(&mut self, kind: &str, body: &Body<'_>, at: Time) -> Result<Value, String> {
         match kind {
             "call" => Ok(self.call(body, at)),
             "answer" => self.answer(body, at),
@@ -201,7 +210,7 @@ impl Open {
     }
 
     /// A verdict in the protocol's words; its question is kept for the answer.
-    fn tell(&mut self, session: &str, id: &str, verdict: &Verdict) -> Value {
+    pub(super) fn tell(&mut self, session: &str, id: &str, verdict: &Verdict) -> Value {
         let approval = verdict.approval.as_ref().map(|approval| {
             let name = format!("question {}", self.questions.len() + 1);
             self.questions.insert(name.clone(), (approval.clone(), id.to_owned()));
