@@ -364,7 +364,7 @@ impl Open {
                     let Some(verdict) = decided else {
                         return Err(format!("the hook said {spoken:?} and the gate nothing"));
                     };
-                    return self.agreed(name, &verdict, spoken);
+                    return self.agreed(name, &verdict, &spoken);
                 }
                 Heard::Ended(..) => {}
             }
@@ -372,10 +372,10 @@ impl Open {
     }
 
     /// The verdict as the page's words, after it was compared with what the host is told.
-    fn agreed(&mut self, name: &Name, verdict: &Verdict, spoken: Spoken) -> Result<Value, String> {
+    fn agreed(&mut self, name: &Name, verdict: &Verdict, spoken: &Spoken) -> Result<Value, String> {
         let input = self.told.get(name).and_then(|told| told.get("input")).cloned().unwrap_or(json!({}));
         let given = verdict.input.as_deref().map(|input| Value::Object(input.clone()));
-        let agrees = match (&spoken, verdict.decision) {
+        let agrees = match (spoken, verdict.decision) {
             (Spoken::Pass, Decision::Allow) => true,
             (Spoken::Pass, Decision::Redact) => given == Some(input),
             (Spoken::Changed(changed), Decision::Redact) => given.as_ref() == Some(changed),
