@@ -40,11 +40,35 @@ enum Colour {
 /// The goal cannot be reached from here.
 struct Never;
 
+/// One of the labels that must come before another: its first time or its last.
+enum Before {
+    First(usize),
+    Last(usize),
+    Nothing,
+    /// There are no more.
+    End,
+}
+
 impl Estimator {
     /// The least number of labels to the goal; none if it cannot be reached.
     pub(super) fn estimate(&mut self, problem: &Problem, state: &[u64]) -> Option<u64> {
         self.demand(problem, state).ok()?;
         Some(self.total(problem, state))
+    }
+
+    /// Whether a counter that watches can never be used up, because using it up would take what refills it, and ever more
+    /// of that. The state is to be at least as good as any in which nothing of the counter is spent.
+    ///
+    /// Take the last such moment of a session that uses it up. From then on each refill has to be spent once more. If
+    /// spending as often as there is to spend already demands a refill, spending once more demands one more: each cell
+    /// that is spent more often must be earned as much more often. So there is no end to it.
+    pub(super) fn is_endless(&mut self, problem: &Problem, state: &[u64]) -> bool {
+        let Some(monitor) = &problem.monitor else { return false };
+        let is_met = problem.cells.iter().all(|cell| problem.value(cell, state) > 0);
+        match self.demand(problem, state) {
+            Err(Never) => true,
+            Ok(()) => is_met && monitor.gains.iter().any(|label| self.calls.at(*label) > 0),
+        }
     }
 
     /// After an estimate: a label that must happen, is possible now and may as well happen first.
@@ -175,47 +199,86 @@ impl Estimator {
     }
 
     /// Whether something demanded would have to happen before itself.
+    ///
+    /// A label stands here twice: for the first time it happens, and beyond all labels for the last.
     fn no_circle(&mut self, problem: &Problem, state: &[u64]) -> Result<(), Never> {
+        let n_labels = problem.labels.len();
         self.colours.clear();
-        self.colours.resize(problem.labels.len(), Colour::White);
-        for start in 0..problem.labels.len() {
+        self.colours.resize(2 * n_labels, Colour::White);
+        for start in 0..n_labels {
             if self.calls.at(start) == 0 || self.colours.at(start) != Colour::White {
                 continue;
             }
             self.path.clear();
             self.path.push((start, 0));
             self.colours.put(start, Colour::Grey);
-            while let Some((label, next)) = self.path.last_mut() {
-                let (label, place) = (*label, *next);
+            while let Some((moment, next)) = self.path.last_mut() {
+                let (moment, place) = (*moment, *next);
                 *next += 1;
-                let cells = problem.ops.get(label).map(|op| op.cells.as_slice()).unwrap_or_default();
-                let earner = match cells.get(place).and_then(|index| problem.cells.get(*index)) {
-                    Some(cell) => match cell.gains.as_slice() {
-                        [earner] if problem.value(cell, state) == 0 => *earner,
-                        _ => continue,
-                    },
-                    None => {
-                        match problem.before_by_tables(label, state).nth(place.saturating_sub(cells.len())) {
-                            Some(before) => before,
-                            None => {
-                                self.colours.put(label, Colour::Black);
-                                self.path.pop();
-                                continue;
-                            }
-                        }
+                let before = match moment.checked_sub(n_labels) {
+                    None => self.before_first(problem, state, moment, place),
+                    Some(label) => self.before_last(problem, state, label, place),
+                };
+                let before = match before {
+                    Before::First(label) => label,
+                    Before::Last(label) => n_labels + label,
+                    Before::Nothing => continue,
+                    Before::End => {
+                        self.colours.put(moment, Colour::Black);
+                        self.path.pop();
+                        continue;
                     }
                 };
-                match self.colours.at(earner) {
+                match self.colours.at(before) {
                     Colour::Grey => return Err(Never),
                     Colour::Black => {}
                     Colour::White => {
-                        self.colours.put(earner, Colour::Grey);
-                        self.path.push((earner, 0));
+                        self.colours.put(before, Colour::Grey);
+                        self.path.push((before, 0));
                     }
                 }
             }
         }
         Ok(())
+    }
+
+    /// What comes before a demanded label for the first time: whatever alone earns what it needs, whatever it
+    /// forbids for good, and whatever tables want.
+    #[inline]
+    fn before_first(&self, problem: &Problem, state: &[u64], label: usize, place: usize) -> Before {
+        let Some(op) = problem.ops.get(label) else { return Before::End };
+        if let Some(index) = op.cells.get(place) {
+            return match problem.cells.get(*index) {
+                Some(cell) if cell.gains.len() == 1 && problem.value(cell, state) == 0 => {
+                    Before::First(cell.gains.at(0))
+                }
+                _ => Before::Nothing,
+            };
+        }
+        let place = place - op.cells.len();
+        if let Some(forbidden) = op.forbids.get(place) {
+            let is_demanded = self.calls.at(*forbidden) > 0;
+            return if is_demanded { Before::Last(*forbidden) } else { Before::Nothing };
+        }
+        let mut by_tables = problem.before_by_tables(label, state);
+        by_tables.nth(place - op.forbids.len()).map_or(Before::End, Before::First)
+    }
+
+    /// What comes before a demanded label for the last time: its first time, and whatever alone earns what it spends more
+    /// of than there is.
+    fn before_last(&self, problem: &Problem, state: &[u64], label: usize, place: usize) -> Before {
+        let Some(op) = problem.ops.get(label) else { return Before::End };
+        let Some(place) = place.checked_sub(1) else { return Before::First(label) };
+        let Some(index) = op.cells.get(place) else { return Before::End };
+        match problem.cells.get(*index) {
+            Some(cell) if cell.gains.len() == 1 => {
+                let others = cell.spends.iter().filter(|other| **other != label);
+                let others = others.fold(0_u64, |sum, other| sum.saturating_add(self.calls.at(*other)));
+                let is_short = others == 0 && self.missing(cell, problem.value(cell, state)) > 0;
+                if is_short { Before::First(cell.gains.at(0)) } else { Before::Nothing }
+            }
+            _ => Before::Nothing,
+        }
     }
 
     fn total(&mut self, problem: &Problem, state: &[u64]) -> u64 {

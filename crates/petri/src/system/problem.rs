@@ -143,6 +143,14 @@ pub(super) struct LocalCell {
 }
 
 impl LocalCell {
+    /// The best that it can ever be, unless it is a table.
+    pub(super) fn best(&self) -> u64 {
+        match self.place {
+            Place::Counter { full, .. } => full,
+            Place::Bit { .. } | Place::Table { .. } => 1,
+        }
+    }
+
     /// The label that a letter of its table is, if it is in the problem.
     pub(super) fn label_of(&self, letter: usize) -> Option<usize> {
         self.letters.get(letter).copied().flatten()
@@ -180,6 +188,8 @@ pub(super) struct Op {
     letter: Option<usize>,
     /// The cells that must not be zero.
     pub(super) cells: List,
+    /// Labels that this one forbids for good: each of them must have happened before, if it must happen at all.
+    pub(super) forbids: List,
     /// If this label must happen anyway and these bits are unset, it may as well happen first.
     pub(super) commit: Option<Words>,
 }
@@ -636,7 +646,10 @@ impl<'a> Gathering<'a> {
             }
             Kind::Bit { .. } | Kind::Counter { .. } => Vec::new(),
         };
-        let harms = loses.iter().copied().filter(|label| !needs.contains(label)).collect();
+        let harms: List = loses.iter().copied().filter(|label| !needs.contains(label)).collect();
+        if gains.is_empty() && matches!(cell.kind, Kind::Bit { .. }) {
+            each_op(ops, &harms, |op| op.forbids.extend_from_slice(&needs));
+        }
         let (spends, asks) = needs.into_iter().partition::<List, _>(|label| loses.contains(label));
         LocalCell { rule, place, spends, asks, gains, harms, letters }
     }

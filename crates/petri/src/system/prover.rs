@@ -12,8 +12,8 @@ use super::{
     answer::{Answer, Explored, Reason, Trace},
     dense::At,
     label::{Label, LabelSet},
-    problem::{Goal, Monitor, Problem, Rules, Scratch, Setting},
-    rule::{Kind, Rule, Table},
+    problem::{Goal, LocalCell, Monitor, Problem, Rules, Scratch, Setting},
+    rule::{Cell, Kind, Rule, Table},
     search::{Found, search},
     state::{Session, State},
     structure::{RuleId, System, Touch, Waiting},
@@ -86,7 +86,7 @@ pub(super) struct Question<'q> {
     pub(super) from: &'q State,
     /// What the monitor remembers.
     pub(super) monitor: u64,
-    /// Whether to start with all that limits how often something can happen.
+    /// Whether to start with all that limits how often something can happen, or forbids it for good.
     pub(super) counts: bool,
     pub(super) states_max: usize,
 }
@@ -304,6 +304,27 @@ impl Question<'_> {
         (scratch.estimator.estimate(&problem, &start), rules)
     }
 
+    /// The rules because of which a counter that watches is never used up, if demands alone tell that.
+    pub(super) fn endless_because(&self, scratch: &mut Scratch) -> Option<Vec<usize>> {
+        let mut rules = self.first_rules(scratch);
+        // Of tables it is not known where they stand by then.
+        rules.retain(|rule| !self.setting.system.cells.get(*rule).is_some_and(Cell::is_table));
+        let mut rules = self.is_endless(&rules, scratch)?;
+        for rule in rules.clone().into_iter().take(REASON_TRIED_MAX) {
+            let fewer: Vec<usize> = rules.iter().copied().filter(|other| *other != rule).collect();
+            rules = self.is_endless(&fewer, scratch).unwrap_or(rules);
+        }
+        Some(rules)
+    }
+
+    /// Whether it is never used up under some rules; and which of them have to do with it.
+    fn is_endless(&self, rules: &[usize], scratch: &mut Scratch) -> Option<Vec<usize>> {
+        let problem = Problem::new(self.setting, &self.goal, Rules::These(rules), scratch);
+        let best = problem.encode(LocalCell::best, self.monitor);
+        let is_endless = scratch.estimator.is_endless(&problem, &best);
+        is_endless.then(|| problem.cells.iter().map(|cell| cell.rule).collect())
+    }
+
     /// The rules that stand between the start and the goal whatever way is taken.
     fn first_rules(&self, scratch: &mut Scratch) -> Vec<usize> {
         let system = self.setting.system;
@@ -332,7 +353,10 @@ impl Question<'_> {
                         let label = system.labels().get(label);
                         label.is_some_and(|label| cell.step(value, *label).is_none())
                     }
-                    _ => touch.role.needs() && (value == 0 || self.counts && touch.role.loses()),
+                    _ => {
+                        let is_counted = touch.role.loses() || cell.gains.is_empty();
+                        touch.role.needs() && (value == 0 || self.counts && is_counted)
+                    }
                 };
                 if !is_obstacle || Some(touch.rule) == self.setting.without {
                     continue;

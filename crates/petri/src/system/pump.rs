@@ -3,8 +3,9 @@
 //! To use up a limit of a million, a session goes round in a circle a million times. `exhaust` finds such a
 //! circle by using the limit up a few times and looking whether the rules then stand where they stood before,
 //! counters apart; what the counters lose in a round is multiplied. That the limit can never be used up is
-//! seen by counting demands, or because not even a small one of its kind can be. It does not try every circle:
-//! where those it tries do not last, the question stays undecided.
+//! seen by counting demands, because what would refill another counter refills this one, or because not even
+//! a small one of its kind can be. It does not try every circle: where those it tries do not last, the
+//! question stays undecided.
 
 use super::{
     answer::{Answer, Explored, Reason, Run, Trace},
@@ -106,11 +107,16 @@ impl Prover<'_> {
         if let Some(trace) = self.pump(setting, rule, monitor, estimate, scratch) {
             return Answer::Yes(trace);
         }
+        let from = State::default();
+        let mut question = self.question(setting, Goal::Violate(monitor), &from);
+        (question.monitor, question.counts) = (monitor.cell.start(), true);
+        if let Some(rules) = question.endless_because(scratch) {
+            return Answer::No(Reason { rules: rules.into_iter().map(RuleId).collect() });
+        }
         if let Some(trace) = self.pump_thriftily(setting, rule, monitor, estimate, scratch) {
             return Answer::Yes(trace);
         }
         let small = Monitor::new(self.system, &with_count(rule, SMALLER_COUNT));
-        let from = State::default();
         let mut question = self.question(setting, Goal::Violate(&small), &from);
         (question.monitor, question.counts) = (SMALLER_COUNT, true);
         question.states_max = self.bounds.states_max.min(SMALLER_STATES_MAX);

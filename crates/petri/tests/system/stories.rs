@@ -71,6 +71,7 @@ fn a_label_is_called_after_what_it_waits_for() {
         ("require ab before c; block a", "c", "b c"),
         ("require a before c; require b before c; after a never b", "c", "b a c"),
         ("require a before c; require b before c; after a never b; after b never a", "c", "no: 1 2 3 4"),
+        ("require b before a; require c before b; after c never a", "a", "no: 1 2 3"),
         ("d needs t since e; require e before d", "d", "e t d"),
         ("require a before bc; limit a to 1; require b before c", "c", "no: 1 2 3"),
         // The only earner that lasts must not be used up early just because it is needed anyway.
@@ -109,6 +110,10 @@ fn a_rule_matters_where_it_alone_refuses() {
         ("require b once before a; limit a to 1000000", 2, "b (a)^1000001"),
         ("limit a to 10 per b; limit a to 1000000", 2, "(a)^10 (b a)^999991"),
         ("require r before a; limit a to 1000000 per r", 2, "no: 1"),
+        // What refills the one refills the other: only one more is ever had in advance.
+        ("require c before a; limit c to 500000 per r; limit a to 500001 per r", 3, "no: 1 2"),
+        // A refill that comes too late is none.
+        ("limit a to 300000; limit a to 100000 per r; require k before r; after k never a", 1, "no: 2 3 4"),
         ("block a; block a", 2, "no: 1"),
         ("block a; limit a to 3", 2, "no: 1"),
     ] {
