@@ -183,9 +183,9 @@ impl Estimator {
     fn spread_by_tables(&mut self, problem: &Problem, label: usize, state: &[u64]) -> Result<(), Never> {
         for (cell, table, letter, value) in problem.tables_of(label, state) {
             table.study().distance(letter, value).ok_or(Never)?;
-            for before in table.study().before(letter, value) {
+            for (before, times) in table.study().before_each(letter, value, self.calls.at(label)) {
                 // Whatever is in no session of the problem leads nowhere.
-                self.raise(cell.label_of(before).ok_or(Never)?, 1);
+                self.raise(cell.label_of(before).ok_or(Never)?, times);
             }
         }
         Ok(())

@@ -26,6 +26,11 @@ impl LabelSet {
         self.0.binary_search(&label).ok()
     }
 
+    /// Whether all of them are in another set.
+    pub(super) fn is_within(&self, other: &Self) -> bool {
+        self.iter().all(|label| other.contains(label))
+    }
+
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

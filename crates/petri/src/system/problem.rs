@@ -412,19 +412,32 @@ impl Problem {
         labels.map(|(label, _)| label).collect()
     }
 
+    /// As many bits as fit into a word, if there are any.
+    pub(super) fn first_bits(&self, state: &[u64]) -> u64 {
+        if self.bits > 0 { state.at(0) } else { 0 }
+    }
+
     /// Whether whatever is possible from the second state is possible from the first.
     pub(super) fn dominates(&self, one: &[u64], other: &[u64]) -> bool {
-        let pairs = || one.iter().zip(other);
-        let is_table = |kind: &Kind| matches!(kind, Kind::Table(_));
-        let tables = pairs().skip(self.counters).take(self.tables - self.counters);
-        let mut monitor = pairs().skip(self.tables);
-        pairs().take(self.bits).all(|(one, other)| other & !one == 0)
-            && pairs().take(self.counters).skip(self.bits).all(|(one, other)| one >= other)
-            && tables.zip(&self.studied).all(|((one, other), table)| table.study().is_at_least(*one, *other))
-            && monitor.all(|(one, other)| {
-                let same = self.monitor.as_ref().is_some_and(|monitor| is_table(&monitor.kind));
-                if same { one == other } else { one >= other }
-            })
+        let (one_bits, one) = one.split_at_checked(self.bits).unwrap_or_default();
+        let (other_bits, other) = other.split_at_checked(self.bits).unwrap_or_default();
+        if one_bits.iter().zip(other_bits).any(|(one, other)| other & !one != 0) {
+            return false;
+        }
+        let (one_counters, one) = one.split_at_checked(self.counters - self.bits).unwrap_or_default();
+        let (other_counters, other) = other.split_at_checked(self.counters - self.bits).unwrap_or_default();
+        if one_counters.iter().zip(other_counters).any(|(one, other)| one < other) {
+            return false;
+        }
+        let mut tables = one.iter().zip(other).zip(&self.studied);
+        if tables.any(|((one, other), table)| one != other && !table.study().is_at_least(*one, *other)) {
+            return false;
+        }
+        let Some(monitor) = &self.monitor else { return true };
+        match (&monitor.kind, one.last(), other.last()) {
+            (Kind::Table(_), one, other) => one == other,
+            (_, one, other) => one >= other,
+        }
     }
 }
 

@@ -173,6 +173,9 @@ impl<'a> Prover<'a> {
         if setting.without.is_none() && !monitor.cell.is_table() && needs.iter().all(is_dead) {
             return self.no_because_dead(&self.system.positions(needs).collect::<Vec<_>>());
         }
+        if let Some(stricter) = self.stricter(setting, &monitor.cell) {
+            return Answer::No(Reason { rules: vec![stricter] });
+        }
         if let Kind::Counter { .. } = monitor.cell.kind {
             return self.exhaust(setting, rule, &monitor, scratch);
         }
@@ -181,6 +184,17 @@ impl<'a> Prover<'a> {
         question.monitor = monitor.cell.start();
         let outcome = self.ask(&question, scratch);
         self.answer(outcome, &question, &[], scratch)
+    }
+
+    /// A rule of the system that refuses whatever another one does, as can be seen by comparing the two.
+    fn stricter(&self, setting: Setting<'_>, cell: &Cell) -> Option<RuleId> {
+        let first = self.system.position(cell.needs.iter().next()?)?;
+        let mut guards = self.system.touches(first).iter().filter(|touch| touch.role.needs());
+        let is_stricter = |touch: &&Touch| {
+            let other = self.system.cells.get(touch.rule);
+            Some(touch.rule) != setting.without && other.is_some_and(|other| other.is_stricter_than(cell))
+        };
+        guards.find(is_stricter).map(|touch| RuleId(touch.rule))
     }
 
     fn no_because_dead(&self, dead: &[usize]) -> Answer {
@@ -422,7 +436,7 @@ fn better_labels(system: &System) -> Vec<usize> {
         HashMap::default();
     for label in 0..system.labels().len() {
         let touches = system.touches(label);
-        let is_table = |rule: usize| system.cells.get(rule).is_some_and(super::rule::Cell::is_table);
+        let is_table = |rule: usize| system.cells.get(rule).is_some_and(Cell::is_table);
         let is_strict = |touch: &&Touch| touch.role.needs() || touch.role.loses() || is_table(touch.rule);
         let strict = touches.iter().filter(is_strict);
         let key: Vec<_> = strict.map(|touch| (touch.rule, touch.role.needs(), touch.role.loses())).collect();

@@ -60,9 +60,6 @@ impl Prover<'_> {
             let labels = vec![*free];
             return Answer::Yes(Trace::new([Run { labels, times: full.saturating_add(1) }], true));
         }
-        if let Some(stricter) = self.stricter(setting, rule) {
-            return Answer::No(Reason { rules: vec![stricter] });
-        }
         let from = State::default();
         let mut question = self.question(setting, Goal::Violate(monitor), &from);
         (question.monitor, question.counts) = (full, true);
@@ -183,21 +180,6 @@ impl Prover<'_> {
             climb.go_round(round.to_vec());
             self.climb(climb, standings.first()?, setting, monitor, estimate, scratch)
         })
-    }
-
-    /// A limit of the system that is used up before this one, as can be seen by comparing the two.
-    fn stricter(&self, setting: Setting<'_>, rule: &Rule) -> Option<RuleId> {
-        let spend = match rule {
-            Rule::Limit { spend, .. } | Rule::LimitPer { spend, .. } => spend,
-            _ => return None,
-        };
-        let first = self.system.positions(spend).next()?;
-        let mut others = self.system.touches(first).iter().map(|touch| touch.rule);
-        let is_stricter = |other: usize| {
-            Some(other) != setting.without
-                && self.system.rules().get(other).is_some_and(|other| is_stricter(other, rule))
-        };
-        others.find(|other| is_stricter(*other)).map(RuleId)
     }
 
     /// A session that goes round until the counter is used up.
@@ -374,21 +356,5 @@ fn with_count(rule: &Rule, count: u64) -> Rule {
             Rule::LimitPer { spend: spend.clone(), count, refill: refill.clone() }
         }
         other => other.clone(),
-    }
-}
-
-/// Whether whatever the second limit refuses, the first refuses too.
-fn is_stricter(one: &Rule, other: &Rule) -> bool {
-    let is_within = |small: &super::label::LabelSet, large: &super::label::LabelSet| {
-        small.iter().all(|label| large.contains(label))
-    };
-    let (Rule::Limit { spend, count } | Rule::LimitPer { spend, count, .. }) = other else { return false };
-    match one {
-        Rule::Limit { spend: all, count: fewer } => is_within(spend, all) && fewer <= count,
-        Rule::LimitPer { spend: all, count: fewer, refill } => {
-            let Rule::LimitPer { refill: refills, .. } = other else { return false };
-            is_within(spend, all) && fewer <= count && is_within(refill, refills)
-        }
-        _ => false,
     }
 }

@@ -351,6 +351,23 @@ impl Cell {
         }
     }
 
+    /// Whether it can be seen that this cell refuses whatever another one does: it is never higher than the other.
+    ///
+    /// Both start so, and no label changes that: what makes this one higher makes the other one higher, and what makes the
+    /// other one lower makes this one lower.
+    pub(super) fn is_stricter_than(&self, other: &Self) -> bool {
+        let is_never_higher = match (&self.kind, &other.kind) {
+            (Kind::Bit { start }, Kind::Bit { start: other }) => start <= other,
+            (Kind::Bit { .. }, Kind::Counter { .. }) => true,
+            (Kind::Counter { full }, Kind::Counter { full: other }) => full <= other,
+            (Kind::Counter { .. }, Kind::Bit { .. }) | (Kind::Table(_), _) | (_, Kind::Table(_)) => false,
+        };
+        is_never_higher
+            && other.needs.is_within(&self.needs)
+            && other.loses.is_within(&self.loses)
+            && self.gains.is_within(&other.gains)
+    }
+
     pub(super) fn is_table(&self) -> bool {
         matches!(self.kind, Kind::Table(_))
     }

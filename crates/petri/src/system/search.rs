@@ -8,6 +8,7 @@ use std::{cmp::Reverse, collections::BinaryHeap, hash::BuildHasher};
 
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
+use smallvec::SmallVec;
 
 use super::{
     dense::At,
@@ -40,6 +41,15 @@ struct Node {
 
 const ANY: u32 = u32::MAX;
 
+/// A state to compare others with, and what tells most of them apart at once.
+#[derive(Clone, Copy)]
+struct Rival {
+    id: u32,
+    cost: u32,
+    /// Its first bits, if it has any.
+    bits: u64,
+}
+
 struct Search<'a> {
     problem: &'a Problem,
     estimator: &'a mut Estimator,
@@ -49,7 +59,7 @@ struct Search<'a> {
     hasher: FixedState,
     open: BinaryHeap<(Reverse<u64>, u32, Reverse<u32>)>,
     /// States of which none is at least as good as another at no higher cost.
-    rivals: Vec<u32>,
+    rivals: Vec<Rival>,
     states_max: usize,
     is_full: bool,
 }
@@ -153,26 +163,29 @@ impl Search<'_> {
         nodes.push(Node { cost, from, by, commit, estimate: estimate.unwrap_or(u64::MAX), is_done: false });
         index.insert_unique(hash, id, |id| hasher.hash_one(words_of(words, problem.width, *id)));
         if let Some(estimate) = estimate {
-            self.rivals.push(id);
+            self.rivals.push(Rival { id, cost, bits: self.problem.first_bits(state) });
             self.open.push((Reverse(estimate.saturating_add(u64::from(cost))), cost, Reverse(id)));
         }
     }
 
     /// Whether a state found at no higher cost can do whatever this one can.
     fn is_outdone(&mut self, state: &[u64], cost: u32) -> bool {
-        let Self { problem, nodes, words, rivals, .. } = self;
-        let mut place = 0;
+        let Self { problem, words, rivals, .. } = self;
+        let bits = problem.first_bits(state);
         let from = rivals.len().saturating_sub(RIVALS_MAX);
-        while let Some(rival) = rivals.get(from + place).copied() {
-            let (theirs, their_cost) = (words_of(words, problem.width, rival), nodes.at(rival as usize).cost);
-            if their_cost <= cost && problem.dominates(theirs, state) {
+        let mut outdone: SmallVec<[usize; 4]> = SmallVec::new();
+        for (place, rival) in rivals.iter().enumerate().skip(from) {
+            let is_candidate = rival.cost <= cost && bits & !rival.bits == 0;
+            if is_candidate && problem.dominates(words_of(words, problem.width, rival.id), state) {
                 return true;
             }
-            if cost <= their_cost && problem.dominates(state, theirs) {
-                rivals.swap_remove(from + place);
-            } else {
-                place += 1;
+            let is_candidate = cost <= rival.cost && rival.bits & !bits == 0;
+            if is_candidate && problem.dominates(state, words_of(words, problem.width, rival.id)) {
+                outdone.push(place);
             }
+        }
+        for place in outdone.iter().rev() {
+            rivals.swap_remove(*place);
         }
         false
     }

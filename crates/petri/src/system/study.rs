@@ -36,6 +36,8 @@ pub(super) struct Study {
     distances: Vec<u32>,
     /// For each label and state which others surely come before it, a bit each; empty if nobody knows.
     before: Vec<u64>,
+    /// For each label which others surely come between one time it happens and the next; empty if nobody knows.
+    between: Vec<u64>,
     /// For each pair of states whether the first is at least as good; empty if nobody knows.
     is_at_least: Vec<bool>,
     worst: Option<u64>,
@@ -106,6 +108,7 @@ impl Study {
             (0..n_letters).for_each(|letter| study.find_distances(moves, &back, letter));
             if n_letters <= LETTERS_MAX {
                 study.find_before(moves);
+                study.find_between(moves);
                 if cells.saturating_mul(n_states) <= STEPS_MAX {
                     study.compare_states(moves, &back);
                 }
@@ -127,11 +130,22 @@ impl Study {
 
     /// The labels that surely come before a label, while it is refused.
     pub(super) fn before(&self, letter: usize, state: u64) -> impl Iterator<Item = usize> + use<> {
-        let mut bits = self.before.at(letter * self.n_states + state as usize);
-        std::iter::from_fn(move || {
-            let letter = (bits != 0).then(|| bits.trailing_zeros() as usize)?;
-            bits &= bits - 1;
-            Some(letter)
+        letters_of(self.before.at(letter * self.n_states + state as usize))
+    }
+
+    /// The labels that surely come before each time a label happens, however often that is; each with how often it comes
+    /// at least, for so many times.
+    pub(super) fn before_each(
+        &self,
+        letter: usize,
+        state: u64,
+        times: u64,
+    ) -> impl Iterator<Item = (usize, u64)> + use<> {
+        let before = self.before.at(letter * self.n_states + state as usize);
+        let between = if times > 1 { self.between.at(letter) } else { 0 };
+        letters_of(before | between).map(move |other| {
+            let is_in = |set: u64| set >> other & 1;
+            (other, is_in(before).saturating_add(is_in(between).saturating_mul(times.saturating_sub(1))))
         })
     }
 
@@ -209,6 +223,25 @@ impl Study {
         self.before = all;
     }
 
+    /// Between two times a label happens comes whatever comes before it from where the first time leads to.
+    fn find_between(&mut self, moves: Moves<'_>) {
+        if self.before.is_empty() {
+            return;
+        }
+        let after = |letter: usize| {
+            let states = (0..moves.n_states).filter(|state| self.is_reachable.at(*state));
+            states.filter_map(move |state| moves.next(state, letter))
+        };
+        let is_again = |letter: usize, state: &usize| self.distance(letter, *state as u64).is_some();
+        let between = (0..moves.n_letters).map(|letter| {
+            let again = after(letter).filter(|state| is_again(letter, state));
+            let before = again.map(|state| self.before.at(letter * moves.n_states + state));
+            // Where it never happens twice there is nothing to say.
+            before.reduce(|all, before| all & before).unwrap_or_default()
+        });
+        self.between = between.collect();
+    }
+
     /// One state is at least as good as another if it lets pass whatever the other does, and is at least as
     /// good after it. Starts from "all are" and takes away.
     fn compare_states(&mut self, moves: Moves<'_>, back: &[Vec<usize>]) {
@@ -249,4 +282,13 @@ impl Study {
             .reduce(|worst, state| if self.is_at_least(worst, state) { state } else { worst })?;
         self.reachable().all(|state| self.is_at_least(state, worst)).then_some(worst)
     }
+}
+
+/// The letters of a set that has a bit for each.
+fn letters_of(mut set: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let letter = (set != 0).then(|| set.trailing_zeros() as usize)?;
+        set &= set - 1;
+        Some(letter)
+    })
 }
