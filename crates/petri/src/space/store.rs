@@ -117,7 +117,8 @@ impl Store {
         hits.extend(markings.chunks_exact(words).zip(slots.iter().zip(tags.iter())).map(
             |(marking, (slot, tag))| {
                 let start = (*slot as u32 as usize).saturating_sub(1) * words;
-                let is_same = self.markings.get(start..start + words).is_some_and(|known| known == marking);
+                let is_same =
+                    self.markings.get(start..start + words).is_some_and(|known| is_same(known, marking));
                 slot * u64::from(is_same & (*slot as u32 != 0) & ((slot >> 32) as u32 == *tag))
             },
         ));
@@ -130,6 +131,7 @@ impl Store {
         markings.clear();
     }
 
+    #[inline]
     fn keep_tagged(&mut self, tag: u32, marking: &[u64], room: Room) -> Kept {
         let free = match self.probe(tag, marking) {
             Ok(state) => return Kept::As(state),
@@ -154,6 +156,7 @@ impl Store {
     }
 
     /// The number of a marking, or the free slot where it would be put.
+    #[inline]
     fn probe(&self, tag: u32, marking: &[u64]) -> Result<u32, usize> {
         let last = self.slots.len() - 1;
         let mut index = self.home(tag);
@@ -163,7 +166,9 @@ impl Store {
                 0 => return Err(index),
                 slot if (slot >> 32) as u32 == tag => {
                     let state = slot as u32 - 1;
-                    if self.marking(state as usize) == marking {
+                    let start = state as usize * marking.len();
+                    let known = self.markings.get(start..start + marking.len());
+                    if known.is_some_and(|known| is_same(known, marking)) {
                         return Ok(state);
                     }
                 }
@@ -179,6 +184,7 @@ impl Store {
     }
 
     /// Makes room for one more marking, unless that would take too many bytes.
+    #[inline]
     fn has_grown_for_one_more(&mut self, bytes_max: usize) -> bool {
         const WORD_BYTES: usize = size_of::<u64>();
         if self.markings.len() + self.words > self.markings.capacity() {
@@ -213,6 +219,13 @@ impl Store {
             }
         }
     }
+}
+
+/// Whether two markings of the same number of words are the same: most are so short that a call to compare them would take
+/// longer than the comparison.
+#[inline]
+fn is_same(one: &[u64], other: &[u64]) -> bool {
+    one.iter().zip(other).fold(0, |difference, (one, other)| difference | one ^ other) == 0
 }
 
 /// Zero is a free slot, so numbers count from one in here.

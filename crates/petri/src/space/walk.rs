@@ -150,11 +150,10 @@ impl<'a> Walk<'a> {
     }
 
     fn go_on_with<W: Words, M: AsRef<[u64]> + AsMut<[u64]>>(&mut self, mut here: M) -> Result<(), usize> {
-        let words = here.as_ref().len();
         loop {
             while self.next < self.level_end {
                 let looked_at = self.fill_batch::<W, M>(&mut here);
-                self.keep_batch(words);
+                self.keep_batch(&here);
                 looked_at?;
                 if self.is_told_to_stop() {
                     return Ok(());
@@ -195,8 +194,10 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
+    /// Keeps what was collected; `like` is any marking, for its number of words.
     #[inline]
-    fn keep_batch(&mut self, words: usize) {
+    fn keep_batch<M: AsRef<[u64]>>(&mut self, like: &M) {
+        let words = like.as_ref().len();
         let is_too_deep = self.depth >= self.wishes.limits.depth_max;
         let states_max = if is_too_deep { 0 } else { self.wishes.limits.states_max };
         let beside = self.found.firings.as_ref().map_or(0, Firings::bytes);
