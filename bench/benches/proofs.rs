@@ -1,20 +1,27 @@
 //! How long does it take to prove something about n rules together?
 //!
-//! Prints two tables. The first is about systems of rules as the engine sees them: for each shape and size the
+//! Prints three tables. The first is about systems of rules as the engine sees them: for each shape and size the
 //! milliseconds of each kind of question, the median over a few systems, and how many answers stayed undecided
-//! in all of them. The second is about whole policies from their text. Milliseconds are those of all threads that
+//! in all of them. The second is about whole policies from their text. The third is about all that `lockgate verify`
+//! does with files of one kind of rule, such as conditions on calls. Milliseconds are those of all threads that
 //! work, so that a busy machine changes little.
 //!
 //! `cargo bench -p lockgate-bench --bench proofs -- 1000 clustered` shows the rows that have both words; the
-//! word `systems` or `policies` leaves the other table out.
+//! words `systems`, `policies` and `files` leave the other tables out.
 #![allow(clippy::print_stdout, reason = "the tables are what it is for")]
 
 use lockgate::{
     Policy, Source,
+    gate::Rulebook,
     petri::system::{Answer, Bounds, LabelSet, Prover, Rule, System},
     policy::proof::{Composed, diff, prove},
+    verify,
 };
-use lockgate_bench::shapes::{Dice, Form, Shape, rules, text};
+use lockgate_bench::{
+    by_regex, by_tool, by_word, check_contains, ruleset,
+    shapes::{Dice, Form, Shape, Statement, rules, text},
+    when_then,
+};
 use rustix::time::{ClockId, clock_gettime};
 
 const SYSTEMS: u64 = 5;
@@ -25,19 +32,74 @@ const KINDS: [&str; 8] = ["cycles", "dead", "matter", "diff", "claims", "five", 
 
 fn main() {
     let mut words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
-    let has = |table: &str| words.iter().any(|word| word == table);
-    let (systems, policies) = (!has("policies"), !has("systems"));
+    let tables: Vec<String> = words.extract_if(.., |word| TABLES.contains(&word.as_str())).collect();
+    let has = |table: &str| tables.is_empty() || tables.iter().any(|it| it == table);
     // Under `cargo test` it only has to be seen to work.
     let rules_max = if std::env::args().any(|word| word == "--bench") { usize::MAX } else { 10 };
-    words.retain(|word| word != "systems" && word != "policies");
-    if systems {
+    if has("systems") {
         println!("{:44}{}  lose max, undecided: {}", "ms of systems", heads(&KINDS), UNDECIDED);
         each_shape(&words, rules_max, |shape| Row::measure(shape).to_string());
     }
-    if policies {
+    if has("policies") {
         println!("{:44}{}", "ms of policies from text", heads(&QUESTIONS.map(|(name, _)| name)));
         each_shape(&words, rules_max, policies_from_text);
     }
+    if has("files") {
+        println!(
+            "{:44}{}",
+            "ms of files of one kind of rule",
+            heads(&["read", "verify", "prove", "findings"])
+        );
+        for (kind, source) in FILES {
+            for n_rules in [10, 100, 1_000, 10_000].into_iter().filter(|n_rules| *n_rules <= rules_max) {
+                let name = format!("{n_rules:>6} {kind}");
+                if words.iter().all(|word| name.split_whitespace().any(|part| part == word)) {
+                    println!("{name:44}{}", verified(&source(n_rules)));
+                }
+            }
+        }
+    }
+}
+
+const TABLES: [&str; 3] = ["systems", "policies", "files"];
+
+/// Makes a file of so many rules.
+type Written = fn(usize) -> Source;
+
+/// Files of one kind of rule.
+const FILES: [(&str, Written); 5] = [
+    ("limits per tool", limits_per_tool),
+    ("conditions on tools of their own", |n_rules| when_then(by_tool, n_rules)),
+    ("conditions on one tool", |n_rules| when_then(by_regex, n_rules)),
+    ("conditions on every tool", |n_rules| when_then(by_word, n_rules)),
+    ("checks of every tool", |n_rules| ruleset(check_contains, n_rules)),
+];
+
+/// Budgets that other tools refill, in groups.
+fn limits_per_tool(n_rules: usize) -> Source {
+    let shape = Shape {
+        rules: n_rules,
+        form: Form::Clustered,
+        is_dag: true,
+        count_max: 100,
+        has_outcomes: false,
+        nets: 0,
+    };
+    let mut dice = Dice(1);
+    let statements = std::iter::repeat_with(|| shape.statement(&mut dice));
+    let limits = statements.filter(|statement| matches!(statement, Statement::LimitPer { .. }));
+    Source::new("bench.rules", text(&limits.take(n_rules).collect::<Vec<_>>()))
+}
+
+/// One row of the third table.
+fn verified(source: &Source) -> String {
+    let ((policy, _), reading) = timed(|| Policy::read(std::slice::from_ref(source)));
+    let Some(policy) = policy else { return " is not accepted".into() };
+    let (reports, verifying) = timed(|| verify(&policy));
+    std::hint::black_box(reports);
+    let rulebook = Rulebook::new(policy);
+    let (proved, proving) = timed(|| lockgate::gate::prove(&rulebook));
+    format!("{reading:>10.2}{verifying:>10.2}{proving:>10.2}{:>10}", proved.findings.len())
 }
 
 const UNDECIDED: &str = "dead matter diff claims lose stuck";
@@ -177,7 +239,7 @@ impl std::fmt::Display for Row {
 }
 
 /// Changes a hundredth of some statements.
-fn change(statements: &mut [lockgate_bench::shapes::Statement], shape: Shape, dice: &mut Dice) {
+fn change(statements: &mut [Statement], shape: Shape, dice: &mut Dice) {
     for _ in 0..shape.rules.div_ceil(100) {
         let place = dice.below(statements.len() as u64) as usize;
         let other = shape.statement(dice);
