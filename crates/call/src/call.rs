@@ -56,6 +56,8 @@ pub struct About {
     pub links: Option<Links>,
     /// Where on its way it was seen, if it may be seen more than once.
     pub sighting: Option<Sighting>,
+    /// What the door it comes by has against it, whatever the rules say: it is blocked then.
+    pub objection: Option<String>,
 }
 
 /// Where on its way to the tool a call was seen.

@@ -26,6 +26,7 @@ mod script;
 mod sed;
 mod selector;
 pub mod sensitive;
+mod strict;
 mod tools;
 mod unread;
 mod unwrap;
@@ -47,5 +48,6 @@ pub use script::{
     Command, Known, Redirection, RedirectionKind, Script, Word, is_script_field, read_script, read_words,
 };
 pub use selector::{Selected, Selector, SelectorError};
-pub use tools::{may_answer_early, may_run_another, reads_one_file, runs_nothing};
+pub use strict::StrictJson;
+pub use tools::{may_answer_early, may_run_another, reads_one_file, runs_nothing, without_server};
 pub use visible::visible;

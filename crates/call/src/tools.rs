@@ -146,7 +146,7 @@ pub fn may_run_another(input: &Map<String, Value>) -> bool {
 
 /// The name without `mcp__server__`. Where a server's name ends is told by the first `__`, so that no tool can put
 /// a known name behind its own.
-fn without_server(tool: &str) -> &str {
+pub fn without_server(tool: &str) -> &str {
     let named = tool.strip_prefix("mcp__").and_then(|rest| rest.split_once("__"));
     named.filter(|(server, _)| !server.is_empty()).map_or(tool, |(_, name)| name)
 }

@@ -5,24 +5,25 @@
 //! nested too deeply or missing is refused here, so that nothing behind this door has to doubt its input.
 //! Nothing is decided in here.
 
-use std::{collections::BTreeMap, fmt};
+use std::collections::BTreeMap;
 
 use lockgate::{
     About, Call, Counts, Gate, Mode, Obstacle, Outcome, Settlement, Status, Time, Verdict,
+    call::StrictJson,
     gate::WorkflowStatus,
     look_at_links,
     policy::{Deed, workflow::Progress},
 };
 use serde::{
     Deserialize, Deserializer, Serialize,
-    de::{DeserializeOwned, DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor},
+    de::{DeserializeOwned, Error as _},
 };
 use serde_json::{Map, Value};
 
 /// The longest line that is read.
 pub const LINE_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// How many objects and lists may stand inside each other in a line.
-pub const DEPTH_MAX: usize = 64;
+pub const DEPTH_MAX: usize = StrictJson::DEPTH_MAX;
 
 /// Why a line was not understood. Nothing was decided.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -157,7 +158,7 @@ pub(crate) fn read_object(text: &str) -> Result<Map<String, Value>, ProtocolErro
         return Err(ProtocolError::too_long());
     }
     match serde_json::from_str(text) {
-        Ok(Strict(Value::Object(fields))) => Ok(fields),
+        Ok(StrictJson(Value::Object(fields))) => Ok(fields),
         Ok(_) => Err(ProtocolError("a JSON object was expected".into())),
         Err(error) => Err(ProtocolError::of_json(&error)),
     }
@@ -413,18 +414,6 @@ impl ProtocolError {
     }
 }
 
-/// A JSON value without a key that stands twice, and no deeper than [`DEPTH_MAX`].
-///
-/// Of `{"command": "ls", "command": "rm"}` one reader takes the first and another the last; a gate that
-/// judges one while the tool runs the other is no gate.
-struct Strict(Value);
-
-impl<'de> Deserialize<'de> for Strict {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        StrictAt(0).deserialize(deserializer).map(Self)
-    }
-}
-
 fn object_or_nothing<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Map<String, Value>, D::Error> {
     object("input", Value::deserialize(deserializer)?)
         .map(Option::unwrap_or_default)
@@ -475,85 +464,6 @@ fn object(name: &str, value: Value) -> Result<Option<Map<String, Value>>, String
 
 fn whole(name: &str, value: &Value) -> Result<u64, String> {
     value.as_u64().ok_or_else(|| format!("`{name}` is a whole number from 0 on, not {value}"))
-}
-
-/// Reads a value that stands so deep in others.
-#[derive(Clone, Copy)]
-struct StrictAt(usize);
-
-impl StrictAt {
-    fn inside<E: serde::de::Error>(self) -> Result<Self, E> {
-        if self.0 >= DEPTH_MAX {
-            return Err(E::custom(format!("the line nests deeper than {DEPTH_MAX}")));
-        }
-        Ok(Self(self.0 + 1))
-    }
-}
-
-impl<'de> DeserializeSeed<'de> for StrictAt {
-    type Value = Value;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for StrictAt {
-    type Value = Value;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a JSON value")
-    }
-
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Null)
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
-        Ok(Value::Bool(value))
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
-        Ok(Value::from(value))
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
-        Ok(Value::from(value))
-    }
-
-    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
-        Ok(Value::from(value))
-    }
-
-    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
-        Ok(Value::from(value))
-    }
-
-    fn visit_string<E>(self, value: String) -> Result<Value, E> {
-        Ok(Value::String(value))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
-        let inside = self.inside()?;
-        let mut array = Vec::new();
-        while let Some(item) = items.next_element_seed(inside)? {
-            array.push(item);
-        }
-        Ok(Value::Array(array))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
-        let inside = self.inside()?;
-        let mut object = Map::new();
-        while let Some(key) = entries.next_key::<String>()? {
-            // Before the value is read: whatever follows, the line is refused.
-            if object.contains_key(&key) {
-                return Err(A::Error::custom(format!("key `{key}` stands twice in one object")));
-            }
-            object.insert(key, entries.next_value_seed(inside)?);
-        }
-        Ok(Value::Object(object))
-    }
 }
 
 /// To a call or an answer.
@@ -993,7 +903,7 @@ mod tests {
             format!(r#"{{"call":{{"id":"1","tool":"a","input":{{"x":{open}{close}}}}}}}"#)
         };
         assert!(decode(&nested(DEPTH_MAX)).is_ok());
-        assert!(refusal(&nested(DEPTH_MAX + 1)).starts_with("the line nests deeper than 64"));
+        assert!(refusal(&nested(DEPTH_MAX + 1)).starts_with("it nests deeper than 64"));
         assert!(decode(&"[".repeat(1_000_000)).is_err());
     }
 

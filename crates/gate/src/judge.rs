@@ -301,6 +301,7 @@ fn judge_by_rules(
         staged: Vec::new(),
         wants: None,
     };
+    hearing.hear_door();
     hearing.hear_protection();
     hearing.hear_clauses();
     for (audience, deeds) in &groups {
@@ -331,6 +332,13 @@ struct Hearing<'a> {
 }
 
 impl Hearing<'_> {
+    /// A door may know what no rule can, such as a tool that is no longer what it was.
+    fn hear_door(&mut self) {
+        if let Some(reason) = &self.call.about.objection {
+            self.obstacles.push(Obstacle::of_gate("door", reason.clone()));
+        }
+    }
+
     /// Lockgate's own files and switches are not for agents.
     fn hear_protection(&mut self) {
         let protection = self.rulebook.protection.as_deref();

@@ -9,7 +9,7 @@
 use lockgate_call::{
     Access, Call, Command, Known, Links, Place, Reading, Spot, TouchedPath, Word, may_hold_a_script,
     path::{PathDoubt, is_under},
-    visible,
+    visible, without_server,
 };
 
 /// Programs that only make what they name, where it is not there yet.
@@ -84,7 +84,7 @@ impl Protection {
         if let Some(word) = commands().find_map(|command| self.forbidden_run(command)) {
             return Some(format!("`{}` is for humans, not for agents.", visible(&word)));
         }
-        let reads_only = self.readers.contains(&call.tool) && reading.scripts().next().is_none();
+        let reads_only = self.is_reader(&call.tool) && reading.scripts().next().is_none();
         let found = reading.paths();
         let names = reading.names();
         let may_hide = !found.unseen.is_empty() || names.is_err();
@@ -128,6 +128,10 @@ impl Protection {
             }
         }
         None
+    }
+
+    fn is_reader(&self, tool: &str) -> bool {
+        self.readers.iter().any(|reader| reader == without_server(tool))
     }
 
     /// The protected place that a path may reach.

@@ -538,8 +538,19 @@ fn is_false(flag: &bool) -> bool {
 
 impl SavedCall {
     fn of(call: &Call) -> Self {
-        let About { sender, principal, context, metadata, environment, cwd, parent, links, sighting } =
-            call.about.clone();
+        // What a door objects to is blocked, so nothing that is kept has an objection.
+        let About {
+            sender,
+            principal,
+            context,
+            metadata,
+            environment,
+            cwd,
+            parent,
+            links,
+            sighting,
+            objection: _,
+        } = call.about.clone();
         let owned = |(path, real): (&str, Option<&str>)| (path.to_owned(), real.map(ToOwned::to_owned));
         Self {
             session: call.session.clone(),
@@ -578,7 +589,19 @@ impl SavedCall {
         } = self;
         let links = links.map(|links| links.into_iter().collect());
         let sighting = sighting.map(|SavedSighting { door, told_apart_by }| Sighting { door, told_apart_by });
-        let about = About { sender, principal, context, metadata, environment, cwd, parent, links, sighting };
+        let objection = None;
+        let about = About {
+            sender,
+            principal,
+            context,
+            metadata,
+            environment,
+            cwd,
+            parent,
+            links,
+            sighting,
+            objection,
+        };
         Call { session, id, tool, input, at: Time(at_ms), about }
     }
 }
@@ -606,6 +629,7 @@ mod tests {
             parent: Some("0".into()),
             links: Some(links),
             sighting: Some(Sighting { door: "hook".into(), told_apart_by: vec!["command".into()] }),
+            objection: None,
         };
         for call in [call, Call::new("2", "ls")] {
             let saved = serde_json::to_string(&SavedCall::of(&call)).unwrap();

@@ -72,6 +72,24 @@ impl Verdict {
         }
     }
 
+    /// The sentence for the agent: why, by which rule, what would open it, and which question is open.
+    pub fn sentence(&self) -> String {
+        let mut text = match self.obstacles.first() {
+            Some(leading) if !leading.file.is_empty() => {
+                format!("{} (rule {}, {}:{})", self.reason, leading.name, leading.file, leading.line)
+            }
+            _ => self.reason.clone(),
+        };
+        if !self.next.is_empty() {
+            let next: Vec<&str> = self.next.iter().map(AsRef::as_ref).collect();
+            text.push_str(&format!(" What would help first: {}.", next.join(", ")));
+        }
+        if let (Decision::Ask, Some(approval)) = (self.decision, &self.approval) {
+            text.push_str(&format!(" (question {approval})"));
+        }
+        text
+    }
+
     /// Joins obstacles: the strictest decides, and the first in file order among the strictest leads.
     pub(crate) fn join(deeds: Deeds, obstacles: Vec<Obstacle>) -> Self {
         let (allowed_by, obstacles): (Vec<_>, Vec<_>) =

@@ -125,6 +125,8 @@ fn tools_of_any_name_are_refused_what_scripts_are() {
         ("mcp__fs__write_file", "path", "/desk/.lockgate/../.lockgate/new.rules", true),
         ("apply", "anything", "/desk/.claude/settings.json", true),
         ("Read", "file_path", policy, false),
+        ("mcp__fs__Read", "file_path", policy, false),
+        ("mcp__fs__run__Read", "file_path", policy, true),
         ("Grep", "path", "/desk/.lockgate", false),
         ("Read", "file_path", "/home/me/.local/share/lockgate/lockgate.key", true),
         ("Write", "file_path", "/desk/src/main.rs", false),

@@ -74,7 +74,7 @@ impl Desk<'_> {
     }
 
     fn said(&self, call: &Call, verdict: Verdict) -> Said {
-        let reason = sentence(&verdict);
+        let reason = verdict.sentence();
         match (verdict.decision, verdict.input) {
             (Decision::Allow, _) => Said::Pass,
             (Decision::Redact, Some(input)) if *input == call.input => Said::Pass,
@@ -176,22 +176,4 @@ fn metadata(host: &str, agent: Option<String>) -> Value {
         Some(agent) => json!({ "host": host, "agent": agent }),
         None => json!({ "host": host }),
     }
-}
-
-/// The sentence for the agent: which rule, why, and what would open it.
-fn sentence(verdict: &Verdict) -> String {
-    let mut text = match verdict.obstacles.first() {
-        Some(leading) if !leading.file.is_empty() => {
-            format!("{} (rule {}, {}:{})", verdict.reason, leading.name, leading.file, leading.line)
-        }
-        _ => verdict.reason.clone(),
-    };
-    if !verdict.next.is_empty() {
-        let next: Vec<&str> = verdict.next.iter().map(AsRef::as_ref).collect();
-        text.push_str(&format!(" What would help first: {}.", next.join(", ")));
-    }
-    if let (Decision::Ask, Some(approval)) = (verdict.decision, &verdict.approval) {
-        text.push_str(&format!(" (question {approval})"));
-    }
-    text
 }

@@ -150,8 +150,18 @@ fn may_hold_fields(value: &Value) -> bool {
     }
 }
 
-/// A field of a result. Many tools answer with JSON in a text.
+/// A field of a result. MCP wraps what a tool says, into a field of its own, into texts of a list, or into both; it may
+/// be read from any of them, so where they disagree there is a doubt.
 fn in_result<'a>(way: &Selector, output: &'a Value) -> Looked<'a> {
+    let structured = output.get("structuredContent");
+    let items = output.get("content").and_then(Value::as_array).into_iter().flatten();
+    let texts = items.filter_map(|item| item.get("text").or_else(|| item.pointer("/resource/text")));
+    let inner = structured.into_iter().chain(texts);
+    inner.fold(in_plain(way, output), |so_far, said| agreed(so_far, in_plain(way, said)))
+}
+
+/// A field of what a tool says. Many tools answer with JSON in a text.
+fn in_plain<'a>(way: &Selector, output: &'a Value) -> Looked<'a> {
     match output {
         Value::String(text) if may_hold_fields(output) => match serde_json::from_str::<Value>(text) {
             Ok(value) => owned(within(way, &value)),
@@ -159,6 +169,19 @@ fn in_result<'a>(way: &Selector, output: &'a Value) -> Looked<'a> {
         },
         output => within(way, output),
     }
+}
+
+/// What stands in two places that should say the same.
+fn agreed<'a>(one: Looked<'a>, other: Looked<'a>) -> Looked<'a> {
+    let is_same = match (&one, &other) {
+        (Looked::Missing, _) => return other,
+        (_, Looked::Missing) => return one,
+        (Looked::Values(values), Looked::Own(own)) | (Looked::Own(own), Looked::Values(values)) => {
+            matches!(values.as_slice(), [value] if *value == own)
+        }
+        (one, other) => one == other,
+    };
+    if is_same { one } else { Looked::Unclear }
 }
 
 /// What was found in a value that will not live long.

@@ -818,6 +818,37 @@ fn a_result_cannot_hide_behind_its_shape() {
         ("{result.status: {equals: error}}", json!([{"status": "error"}]), Truth::Doubt),
         ("{result.code: {in: [401, 403]}}", json!({"code": 403}), Truth::Yes),
         ("{result.size: {gt: 10}}", json!({"size": 11}), Truth::Yes),
+        (
+            "{result.code: {in: [403]}}",
+            json!({"content": [], "structuredContent": {"code": 403}}),
+            Truth::Yes,
+        ),
+        (
+            "{result.code: {in: [403]}}",
+            json!({"content": [{"type": "text", "text": "{\"code\": 403}"}]}),
+            Truth::Yes,
+        ),
+        (
+            "{result.code: {in: [403]}}",
+            json!({"content": [{"resource": {"text": "{\"code\": 403}"}}]}),
+            Truth::Yes,
+        ),
+        (
+            "{result.code: {in: [403]}}",
+            json!({"content": [{"text": "{\"code\": 403}"}], "structuredContent": {"code": 403}}),
+            Truth::Yes,
+        ),
+        (
+            "{result.code: {in: [403]}}",
+            json!({"content": [{"text": "{\"code\": 403}"}], "structuredContent": {"code": 200}}),
+            Truth::Doubt,
+        ),
+        (
+            "{result.code: {in: [403]}}",
+            json!({"code": 200, "structuredContent": {"code": 403}}),
+            Truth::Doubt,
+        ),
+        ("{result.code: {in: [403]}}", json!({"content": [{"text": "all is well"}]}), Truth::No),
     ] {
         assert_eq!(truth_of(when, &call, Some(&output)), expected, "{when} {output}");
     }
