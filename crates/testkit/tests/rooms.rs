@@ -24,7 +24,7 @@ const ROOMS: &[(&str, &[&str], &str)] = &[
         &["lockgate-petri", "lockgate-call", "lockgate-policy", "lockgate-gate", "lockgate-store"],
         "offers the rooms below as one library, and adds no logic",
     ),
-    ("lockgate-mcp", &["lockgate-gate"], "a door; doors never meet"),
+    ("lockgate-mcp", &["lockgate-call", "lockgate-gate"], "a door; doors never meet"),
     ("lockgate-server", &["lockgate-gate"], "a door; doors never meet"),
     (
         "lockgate-cli",

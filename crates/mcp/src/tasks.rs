@@ -1,0 +1,87 @@
+//! Calls that become tasks: their results are fetched later, and looked at then like any other.
+
+use lockgate_call::Call;
+use serde_json::{Map, Value, json};
+
+use crate::{
+    calls::{Flight, Looked, replaced},
+    message::{Id, Members, Message, read_object, read_value, to_raw},
+    protocol::{INVALID_PARAMS, answer, error, refusal},
+    relay::{Out, Relay, Step, to_client},
+};
+
+impl Relay {
+    /// A call has become a task.
+    pub(crate) fn begun(&mut self, task: String, flight: Flight) {
+        if let Some(left_out) = self.house.begin_task(&self.session, task, flight) {
+            self.failed(&left_out);
+        }
+    }
+
+    /// What became of a task.
+    pub(crate) fn task_result(
+        &mut self,
+        id: &Id,
+        task: &str,
+        message: &Message<'_>,
+        outs: &mut Vec<Out>,
+    ) -> Step {
+        let Some(raw) = message.members.get("result") else { return Step::Pass };
+        let Ok(result) = read_value("result", raw) else {
+            let reason = "the server's result cannot be read.";
+            outs.push(to_client(answer(id, &refusal(false, reason)), Some(id)));
+            return Step::Done;
+        };
+        match self.task_looked_at(task, result) {
+            Looked::Same => Step::Pass,
+            Looked::Other(result) => replaced(id, message, "result", &result, outs),
+            Looked::Kept(reason) => {
+                let reason = format!("Lockgate: {reason}");
+                outs.push(to_client(error(Some(id), INVALID_PARAMS, &reason), Some(id)));
+                Step::Done
+            }
+        }
+    }
+
+    /// What a server tells of a task unasked; the message to pass on where it is another.
+    pub(crate) fn task_told(&mut self, message: &Message<'_>) -> Option<String> {
+        let params = Value::Object(message.params().and_then(|raw| read_object("params", raw).ok())?);
+        let task = params.get("taskId").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let mut members = message.members.clone();
+        match self.task_looked_at(&task, params) {
+            Looked::Same => return None,
+            Looked::Other(params) => members.set("params", to_raw(&params)),
+            Looked::Kept(_) => members.set("params", to_raw(&json!({ "taskId": task, "status": "failed" }))),
+        }
+        Some(members.to_text())
+    }
+
+    /// A task that goes on tells nothing yet; one that has ended is settled by what it says. A task that nobody knows
+    /// is looked at all the same: it will be shown to the model.
+    fn task_looked_at(&self, task: &str, said: Value) -> Looked {
+        let status = said.get("status").and_then(Value::as_str);
+        if matches!(status, Some("working" | "input_required" | "submitted")) {
+            return Looked::Same;
+        }
+        let unknown = || {
+            let call = self.house.call(&self.session, "", Map::new(), None);
+            Flight { call: Call { id: format!("task {task}"), ..call }, is_modern: false, change: None }
+        };
+        let flight = self.house.task(&self.session, task).unwrap_or_else(unknown);
+        let is_error = |value: &Value| value.get("isError") == Some(&Value::Bool(true));
+        let ok = status.is_none_or(|status| status == "completed")
+            && !is_error(&said)
+            && !said.get("result").is_some_and(is_error);
+        self.looked_at_value(&flight, ok, Some(said))
+    }
+}
+
+/// The name of the task that a call has become.
+pub(crate) fn task_of(kind: Option<&str>, result: &Members<'_>) -> Option<String> {
+    let task = result.object("task").ok().flatten();
+    if task.is_none() && kind != Some("task") {
+        return None;
+    }
+    let inner = task.as_ref().and_then(|task| task.get("taskId")?.as_str().map(ToOwned::to_owned));
+    inner.or_else(|| result.text("taskId").ok().flatten())
+}
