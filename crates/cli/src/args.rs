@@ -25,10 +25,16 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
+    /// Whether the command has stdin and stdout to itself: nobody may hold them then.
+    pub(crate) fn speaks_itself(&self) -> bool {
+        matches!(&self.command, Command::Mcp(mcp) if mcp.command.is_none())
+    }
+
     /// Whether the output is for programs.
     pub(crate) fn prints_data(&self) -> bool {
         match self.command {
             Command::Gate(_) | Command::Hook(_) | Command::Graph(_) | Command::Completions(_) => true,
+            Command::Mcp(_) => self.json,
             Command::Demo
             | Command::Init(_)
             | Command::Uninstall(_)
@@ -74,6 +80,9 @@ pub(crate) enum Command {
     /// Answer one event of a coding agent; `lockgate init` installs it
     #[command(after_help = HOOK_EXAMPLES)]
     Hook(HookArguments),
+    /// Stand before MCP servers, and judge every tool call
+    #[command(after_help = MCP_EXAMPLES, override_usage = MCP_USAGE, args_conflicts_with_subcommands = true)]
+    Mcp(Box<McpArguments>),
     /// Check that the hooks of coding agents run, and that they block
     #[command(after_help = DOCTOR_EXAMPLES)]
     Doctor(DoctorArguments),
@@ -138,6 +147,11 @@ Examples:
   lockgate init claude-code --user    Claude Code, in all projects
   lockgate init --dry-run             only show what would be changed
   lockgate init --policy-only --yes   only .lockgate/policy.rules
+  lockgate init --mcp                 stand before MCP servers, too
+  lockgate init --mcp-only --user     only before the user's MCP servers
+
+A server that is run as `npx -y x` is then run as `lockgate mcp … -- npx -y x`.
+Those that a client has to sign in to are left as they are, and named.
 
 Every file is checked before the first is written; a policy that is there is
 never touched. Exit 0: done or nothing to do, 1: you said no, 2: could not.";
@@ -148,6 +162,8 @@ Examples:
   lockgate uninstall codex --user     Codex, for the user
   lockgate uninstall --all --yes      the policy and its sessions, too
 
+MCP servers that `lockgate init --mcp` has put Lockgate before are given back as
+they were, to the byte.
 Exit 0: done or nothing to do, 1: you said no, 2: could not.";
 
 const HOOK_EXAMPLES: &str = "\
@@ -158,6 +174,33 @@ Examples:
 
 The answer is in the host's own form. When Lockgate itself fails, the host is
 made to block: exit 2, and a line on stderr.";
+
+const MCP_USAGE: &str = "\
+lockgate mcp [OPTIONS] -- <COMMAND>...
+       lockgate mcp [OPTIONS] --url <URL>
+       lockgate mcp [OPTIONS] --config <FILE>
+       lockgate mcp accept [NAME] [TOOL]...";
+
+const MCP_EXAMPLES: &str = "\
+Examples:
+  lockgate mcp -- npx -y @modelcontextprotocol/server-filesystem .
+  lockgate mcp --policy ops.rules --name docs --url http://127.0.0.1:8000/mcp
+  lockgate mcp --config .mcp.json --listen 127.0.0.1:7070
+  lockgate mcp accept                 definitions of tools that have changed
+
+It speaks on stdin and stdout, or with --listen over HTTP. A call that is
+blocked is answered with a sentence for the model; the server never sees it.
+Exit 0: the client has ended, 2: could not start, or the server has ended.";
+
+const MCP_ACCEPT_EXAMPLES: &str = "\
+Examples:
+  lockgate mcp accept                 all that waits, after a question
+  lockgate mcp accept fs read_file    one tool of one server
+  lockgate mcp accept --json          only show what waits
+
+A tool is pinned when it is seen first. One that has changed since, or has a new
+name, is shown to clients as blocked until its change is accepted.
+Exit 0: done or nothing waits, 1: you said no, 2: could not.";
 
 const VERIFY_EXAMPLES: &str = "\
 Examples:
@@ -345,12 +388,107 @@ pub(crate) struct HookArguments {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct McpArguments {
+    #[command(subcommand)]
+    pub(crate) command: Option<McpCommand>,
+    #[command(flatten)]
+    pub(crate) serve: McpServeArguments,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum McpCommand {
+    /// Look at definitions of tools that have changed, and let them count
+    #[command(after_help = MCP_ACCEPT_EXAMPLES)]
+    Accept(McpAcceptArguments),
+}
+
+/// Which servers stand behind the proxy, and who speaks with it.
+#[derive(Debug, Args)]
+pub(crate) struct McpServeArguments {
+    /// Policy files, or folders of them; otherwise the policy that counts in this folder
+    #[arg(long, value_name = "FILE")]
+    pub(crate) policy: Vec<PathBuf>,
+    /// The name under which the client knows this server; rules then see its tools as the client's hooks do, such as
+    /// mcp__NAME__tool
+    #[arg(long, value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    pub(crate) name: Option<String>,
+    /// The agent that is the client: sessions and names of tools are then those of its hooks
+    #[arg(long, value_enum, value_name = "AGENT", requires = "name")]
+    pub(crate) host: Option<Agent>,
+    /// The session that calls belong to; otherwise that of the host, or one of this process
+    #[arg(long, value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    pub(crate) session: Option<String>,
+    /// A server that is reached over HTTP
+    #[arg(long, value_name = "URL", conflicts_with_all = ["config", "server"])]
+    pub(crate) url: Option<String>,
+    /// A file of servers as clients have them, under `mcpServers` or `servers`: all of them behind one proxy
+    #[arg(long, value_name = "FILE", conflicts_with = "server")]
+    pub(crate) config: Option<PathBuf>,
+    /// Serve clients over HTTP at this address, such as 127.0.0.1:7070, instead of stdin and stdout
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) listen: Option<std::net::SocketAddr>,
+    /// The file with the token that clients over HTTP must show; wanted where others can reach the address
+    #[arg(long, value_name = "FILE", requires = "listen")]
+    pub(crate) token_file: Option<PathBuf>,
+    /// The database of sessions; otherwise the one that counts here
+    #[arg(long, value_name = "FILE")]
+    pub(crate) state: Option<PathBuf>,
+    /// Keep sessions in memory: nothing is remembered after this process
+    #[arg(long, conflicts_with = "state")]
+    pub(crate) memory: bool,
+    /// What the client sees of tools that the rules never let it call
+    #[arg(long, value_enum, default_value = "mark")]
+    pub(crate) dead_tools: DeadToolsArgument,
+    /// How long a call waits for a human, 1 to 3600
+    #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub(crate) ask_for: u64,
+    /// Act, or let everything pass; otherwise as the settings say
+    #[arg(long, value_enum)]
+    pub(crate) mode: Option<ModeArgument>,
+    /// The server to start, and its arguments
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) server: Vec<String>,
+}
+
+/// What is shown of tools that no session can ever call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DeadToolsArgument {
+    /// As the server describes them
+    Show,
+    /// With a remark in front of their description
+    Mark,
+    /// Not at all
+    Hide,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct McpAcceptArguments {
+    /// The server, by its name or command as `lockgate mcp accept` lists it; without one, all
+    #[arg(value_name = "NAME")]
+    pub(crate) server: Option<String>,
+    /// Its tools; without any, all that wait
+    #[arg(value_name = "TOOL", requires = "server")]
+    pub(crate) tools: Vec<String>,
+    /// Accept without a question
+    #[arg(long)]
+    pub(crate) yes: bool,
+    #[command(flatten)]
+    pub(crate) state: StateArguments,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct InitArguments {
     #[command(flatten)]
     pub(crate) change: ChangeArguments,
     /// Write a first policy, and no hooks
     #[arg(long, conflicts_with = "agents")]
     pub(crate) policy_only: bool,
+    /// Put Lockgate before the MCP servers of these agents, too; without any, of all clients that are known
+    #[arg(long, conflicts_with = "policy_only")]
+    pub(crate) mcp: bool,
+    /// Put Lockgate before MCP servers, and write no hooks
+    #[arg(long, conflicts_with_all = ["policy_only", "mcp"])]
+    pub(crate) mcp_only: bool,
 }
 
 #[derive(Debug, Args)]

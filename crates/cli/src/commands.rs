@@ -12,6 +12,7 @@ mod gate;
 mod graph;
 mod halt;
 mod init;
+pub(crate) mod mcp;
 mod questions;
 mod replay;
 mod see;
@@ -55,6 +56,7 @@ pub(crate) fn run(arguments: &Arguments, console: &mut Console<'_>) -> u8 {
         Command::Refuse(arguments) => questions::answer(arguments, false, json, console),
         Command::Halt(arguments) => halt::halt(arguments, json, console),
         Command::Resume(arguments) => halt::resume(arguments, json, console),
+        Command::Mcp(arguments) => mcp::run(arguments, json, console),
         Command::Doctor(arguments) => doctor::run(arguments, json, console),
         Command::Graph(arguments) if arguments.states => states::run(arguments, json, console),
         Command::Graph(arguments) => graph::run(arguments, json, console),

@@ -10,8 +10,8 @@ mod desk;
 pub(crate) mod dialect;
 pub(crate) mod hosts;
 mod in_process;
-mod protection;
+pub(crate) mod protection;
 mod run;
 
 pub use in_process::{HookAsks, HookDoor, HookReply};
-pub(crate) use run::{asking, folder_of_session, run};
+pub(crate) use run::{anchored, asking, folder_of_session, run};

@@ -1,4 +1,4 @@
-//! Puts Lockgate into the hooks of coding agents, and takes it out again.
+//! Puts Lockgate into the hooks of coding agents and before their MCP servers, and takes it out again.
 //!
 //! Each host has a file here with pure functions from text to text: [`Host::installed`] and [`Host::removed`]. [`plan`]
 //! reads all files a change would touch and computes all of it before [`Plan::carry_out`] writes the first one, so a
@@ -12,6 +12,7 @@ mod cursor;
 mod files;
 mod gemini_cli;
 mod json;
+mod mcp;
 mod openclaw;
 mod opencode;
 
@@ -25,6 +26,7 @@ use clap::ValueEnum;
 
 pub(crate) use command::{HookCommand, InstalledCommand, running_program};
 pub(crate) use files::{Change, FileError, Plan};
+pub(crate) use mcp::{Server, Wrapped, plan_servers, wrapped_servers};
 
 use crate::settings::Environment;
 

@@ -40,7 +40,9 @@ pub fn run() -> ExitCode {
     {
         hook::run(dialect, &settings::Environment::of_process());
     }
-    let mut stdout: Box<dyn Write> = if arguments.prints_data() {
+    let mut stdout: Box<dyn Write> = if arguments.speaks_itself() {
+        Box::new(io::sink())
+    } else if arguments.prints_data() {
         // Nothing may be taken out of data, not even what looks like a colour.
         Box::new(io::stdout().lock())
     } else {

@@ -515,6 +515,7 @@ fn help_shows_each_command_with_an_example() {
       init         Put Lockgate into the hooks of coding agents, with a first policy
       uninstall    Take Lockgate out of the hooks of coding agents
       hook         Answer one event of a coding agent; `lockgate init` installs it
+      mcp          Stand before MCP servers, and judge every tool call
       doctor       Check that the hooks of coding agents run, and that they block
       pending      List the questions that wait for a human
       approve      Say yes to questions

@@ -210,3 +210,144 @@ fn programs_are_told_the_same_in_one_object() {
     assert_eq!(gone["files"][0]["change"], "deleted");
     assert!(world.lockgate(&["init", "vim"]).err().contains("invalid value 'vim'"));
 }
+
+/// Files of servers, as clients have them: of which agent, where, and what they say.
+const SERVERS: &[(&str, &str)] = &[
+    (
+        "project/.mcp.json",
+        "{\n  \"mcpServers\": {\n    \"fs\": {\"command\": \"npx\", \"args\": [\"-y\", \"x\"]} // mine\n  }\n}\n",
+    ),
+    ("project/.codex/config.toml", "# mine\n[mcp_servers.fs]\ncommand = 'npx'\n"),
+    (
+        "project/.gemini/settings.json",
+        "{\"theme\": \"dark\", \"mcpServers\": {\"fs\": {\"httpUrl\": \"http://localhost:1/mcp\"}}}",
+    ),
+    ("project/.cursor/mcp.json", "{\"mcpServers\":{\"fs\":{\"command\":\"npx\",\"args\":[]}}}"),
+    (
+        "project/.vscode/mcp.json",
+        "{\"servers\": {\"fs\": {\"type\": \"stdio\", \"command\": \"npx\"}}, \"inputs\": []}",
+    ),
+    ("project/opencode.json", "{\"mcp\": {\"fs\": {\"type\": \"local\", \"command\": [\"npx\", \"x\"]}}}"),
+    (
+        "home/.claude.json",
+        "{\"mcpServers\": {\"fs\": {\"command\": \"npx\"}}, \"projects\": {\"/p\": {\"mcpServers\": {\"gh\": {\"command\": \"gh\"}}}}}",
+    ),
+    (
+        "home/.copilot/mcp-config.json",
+        "{\"mcpServers\": {\"fs\": {\"type\": \"local\", \"command\": \"npx\", \"args\": [], \"tools\": [\"*\"]}}}",
+    ),
+    (
+        "home/.config/opencode/opencode.jsonc",
+        "{\"mcp\": {\"fs\": {\"type\": \"remote\", \"url\": \"http://localhost/mcp\"}}}",
+    ),
+];
+
+#[test]
+fn servers_of_clients_are_wrapped_on_demand_and_restored_to_the_byte() {
+    let world = World::new("servers");
+    for (file, text) in SERVERS {
+        world.write(file, text);
+    }
+    let unasked = world.lockgate(&["init", "claude-code", "--dry-run"]);
+    assert!(!unasked.out().contains(".mcp.json"), "only on demand: {}", unasked.out());
+    let program = env!("CARGO_BIN_EXE_lockgate");
+    for scope in [&[][..], &["--user"]] {
+        let words = |first: &[&'static str]| [first, scope].concat();
+        let shown = world.lockgate(&words(&["init", "--mcp-only", "--dry-run"]));
+        assert!(shown.out().contains("+++ "), "{}{}", shown.out(), shown.err());
+        let done = world.lockgate(&words(&["init", "--mcp-only", "--yes"]));
+        assert_eq!(done.code(), Some(0), "{}", done.err());
+        let again = world.lockgate(&words(&["init", "--mcp-only", "--yes"]));
+        assert!(again.out().starts_with("nothing to change\n"), "{}", again.out());
+    }
+    for (file, text) in SERVERS {
+        let wrapped = world.read(file).unwrap();
+        assert!(wrapped != *text && wrapped.contains(program), "{file}: {wrapped}");
+    }
+    let read = |file: &str| serde_json::from_str::<Value>(&world.read(file).unwrap()).unwrap();
+    let cursor = &read("project/.cursor/mcp.json")["mcpServers"]["fs"];
+    assert_eq!(cursor["args"], serde_json::json!(["mcp", "--name", "fs", "--host", "cursor", "--", "npx"]));
+    let code = &read("project/.vscode/mcp.json")["servers"]["fs"];
+    assert_eq!(
+        code["args"],
+        serde_json::json!(["mcp", "--name=fs", "--", "npx"]),
+        "no hooks are known of it"
+    );
+    let gh = &read("home/.claude.json")["projects"]["/p"]["mcpServers"]["gh"];
+    assert_eq!(gh["args"][1], "--name=gh");
+
+    let one = world.lockgate(&["uninstall", "cursor", "--yes"]);
+    assert_eq!(one.code(), Some(0), "{}", one.err());
+    assert!(!world.read("project/.cursor/mcp.json").unwrap().contains("lockgate"));
+    assert!(world.read("project/.mcp.json").unwrap().contains("lockgate"), "only the named one");
+    for scope in [&["uninstall", "--yes"][..], &["uninstall", "--yes", "--user"]] {
+        assert_eq!(world.lockgate(scope).code(), Some(0));
+    }
+    for (file, text) in SERVERS {
+        assert_eq!(world.read(file).as_deref(), Some(*text), "{file}");
+    }
+}
+
+#[test]
+fn hooks_and_servers_of_one_file_come_and_go_together() {
+    let (file, text) = ("project/.gemini/settings.json", SERVERS[2].1);
+    let world = World::new("hooks-and-servers");
+    world.write(file, text);
+    let done = world.lockgate(&["init", "gemini-cli", "--mcp", "--yes"]);
+    assert_eq!(done.code(), Some(0), "{}", done.err());
+    let wrapped = world.read(file).unwrap();
+    assert!(wrapped.contains("hook gemini-cli") && wrapped.contains("\"--url\""), "{wrapped}");
+    assert!(
+        world.lockgate(&["init", "gemini-cli", "--mcp", "--yes"]).out().starts_with("nothing to change\n")
+    );
+    assert_eq!(world.lockgate(&["uninstall", "--yes"]).code(), Some(0));
+    assert_eq!(world.read(file).as_deref(), Some(text));
+}
+
+#[test]
+fn servers_that_are_not_wrapped_are_named_and_broken_files_keep_all_as_it_is() {
+    let world = World::new("left-servers");
+    let text = "{\"mcpServers\": {\"gh\": {\"type\": \"http\", \"url\": \"https://example.com/mcp\"}}}";
+    world.write("project/.mcp.json", text);
+    let done = world.lockgate(&["init", "--mcp-only", "--yes"]);
+    assert_eq!(done.code(), Some(0), "{}", done.err());
+    assert!(
+        done.err().contains("`gh` is left as it is: whether the client has to sign in"),
+        "{}",
+        done.err()
+    );
+    assert_eq!(world.read("project/.mcp.json").as_deref(), Some(text));
+
+    world.write("project/.cursor/mcp.json", "{\n  oops\n}");
+    world.write("project/.vscode/mcp.json", SERVERS[4].1);
+    let refused = world.lockgate(&["init", "--mcp-only", "--yes"]);
+    assert_eq!(refused.code(), Some(2));
+    assert!(refused.err().contains("mcp.json:2: it is no JSON"), "{}", refused.err());
+    assert_eq!(world.read("project/.vscode/mcp.json").as_deref(), Some(SERVERS[4].1));
+    assert_eq!(world.lockgate(&["uninstall", "--yes"]).code(), Some(0), "it never held anything of ours");
+}
+
+#[test]
+fn doctor_looks_for_the_programs_before_and_behind_the_proxy() {
+    let world = World::new("doctor-servers");
+    let servers = r#"{"mcpServers": {"fs": {"command": "/bin/sh"}, "gone": {"command": "/no/such/server"},
+        "near": {"type": "http", "url": "http://localhost:1/mcp"}}}"#;
+    world.write("project/.mcp.json", servers);
+    assert_eq!(world.lockgate(&["init", "claude-code", "--mcp", "--yes"]).code(), Some(0));
+    let said = world.lockgate(&["doctor", "claude-code", "--json"]);
+    let told = said.json();
+    let checks = told["installation"].as_array().unwrap().iter().filter(|check| check["check"] == "mcp");
+    let checks: Vec<_> =
+        checks.map(|it| (it["result"].as_str().unwrap(), it["told"].as_str().unwrap())).collect();
+    let [("ok", fs), ("wrong", gone), ("ok", near)] = checks.as_slice() else { panic!("{checks:?}") };
+    assert!(fs.starts_with("`fs` in ") && fs.ends_with(".mcp.json: /bin/sh"), "{fs}");
+    assert!(gone.ends_with("runs `/no/such/server`, which is not there; install it"), "{gone}");
+    assert!(near.ends_with(": http://localhost:1/mcp"), "{near}");
+    assert_eq!(said.code(), Some(1));
+
+    let moved =
+        world.read("project/.mcp.json").unwrap().replace(env!("CARGO_BIN_EXE_lockgate"), "/gone/lockgate");
+    world.write("project/.mcp.json", &moved);
+    let shown = world.lockgate(&["doctor", "claude-code"]).out();
+    assert!(shown.contains("`/gone/lockgate`, which is not there; run `lockgate init"), "{shown}");
+}

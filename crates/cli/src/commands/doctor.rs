@@ -2,7 +2,8 @@
 //!
 //! Each hook is found in the files of its agent, held against what `lockgate init` writes, and run as the agent would
 //! run it: on a harmless call, on one that would take Lockgate away, and with faults all around it. Whether an agent
-//! does run its hooks is not looked at: no agent is started.
+//! does run its hooks is not looked at: no agent is started. Of MCP servers that Lockgate stands before, only the
+//! programs are looked for: starting a server may do anything.
 
 mod trial;
 
@@ -24,7 +25,7 @@ use crate::{
         dialect::{self, Dialect, Event, Reply, Said},
         hosts::{self, Does},
     },
-    install::{self, Agent, InstalledCommand, Job, Scope},
+    install::{self, Agent, InstalledCommand, Job, Scope, Server, Wrapped},
     protocol::encode,
     report::painted_note,
     settings::{self, Environment, Settings},
@@ -163,7 +164,53 @@ impl Patient {
                 .push(Check::wrong("protect", "it is `false`: an agent may change its own policy and hooks"));
         }
         checks.extend(state(&settings.state));
+        checks.extend(self.servers());
         (Some(settings), checks)
+    }
+
+    /// Whether what clients run before and behind the proxy is there. No server is started.
+    fn servers(&self) -> Vec<Check> {
+        let mut checks = Vec::new();
+        for scope in [Scope::Project, Scope::User] {
+            let option = if scope == Scope::User { " --user" } else { "" };
+            for (file, Wrapped { name, program, server }) in
+                install::wrapped_servers(scope, &self.project, &self.environment)
+            {
+                let of = format!("`{name}` in {}", file.display());
+                checks.push(match server {
+                    _ if !program.is_file() => {
+                        let program = program.display();
+                        let remedy = format!("run `lockgate init --mcp-only{option}`");
+                        Check::wrong(
+                            "mcp",
+                            format!("{of} is run by `{program}`, which is not there; {remedy}"),
+                        )
+                    }
+                    Server::Address(address) => Check::ok("mcp", format!("{of}: {address}")),
+                    Server::Command(command) if self.can_run(&command) => {
+                        Check::ok("mcp", format!("{of}: {command}"))
+                    }
+                    Server::Command(command) => {
+                        Check::wrong("mcp", format!("{of} runs `{command}`, which is not there; install it"))
+                    }
+                });
+            }
+        }
+        checks
+    }
+
+    /// Whether a program is there. One with a variable in its name, or in a folder of the client's, is believed.
+    fn can_run(&self, program: &str) -> bool {
+        let path = Path::new(program);
+        if path.is_absolute() {
+            return path.is_file();
+        }
+        let is_elsewhere = path.components().count() > 1 || program.contains('$');
+        let endings = if cfg!(windows) { &["", ".exe", ".cmd", ".bat"][..] } else { &[""] };
+        let is_in = |folder: &std::path::PathBuf| {
+            endings.iter().any(|ending| folder.join(format!("{program}{ending}")).is_file())
+        };
+        is_elsewhere || self.environment.path.iter().any(is_in)
     }
 
     fn rows(&self, agent: Agent, settings: Option<&Settings>, hook_ms: &mut Option<u64>) -> Vec<Row> {

@@ -1,6 +1,8 @@
-//! `lockgate init`: a first policy, and hooks for the agents in use.
+//! `lockgate init`: a first policy, hooks for the agents in use, and if wanted a gate before their MCP servers.
 //!
-//! A policy that is there already is never touched. Agents that are not named are looked for.
+//! A policy that is there already is never touched. Agents that are not named are looked for. Servers are wrapped only
+//! on demand: hooks see the calls of MCP tools too, and a client may ask anew whether to trust a server that was
+//! wrapped.
 
 use std::{env, path::Path};
 
@@ -8,7 +10,7 @@ use super::changes::{Wanted, refused, scope, settle};
 use crate::{
     args::InitArguments,
     console::{CommandError, Console, Ending},
-    install::{Agent, Change, Job, Plan, Scope, is_installed, plan, running_program},
+    install::{Agent, Change, Job, Plan, Scope, is_installed, plan, plan_servers, running_program},
     settings::{Environment, starter_place, starter_policy},
 };
 
@@ -29,7 +31,8 @@ fn wanted(
 ) -> Result<Wanted, CommandError> {
     let scope = scope(&arguments.change);
     let named = !arguments.change.agents.is_empty();
-    let mut agents: Vec<Agent> = match (arguments.policy_only, named) {
+    let has_hooks = !arguments.policy_only && !arguments.mcp_only;
+    let mut agents: Vec<Agent> = match (!has_hooks, named) {
         (true, _) => Vec::new(),
         (false, true) => arguments.change.agents.clone(),
         (false, false) => {
@@ -40,7 +43,7 @@ fn wanted(
     agents.sort_unstable();
     agents.dedup();
     let mut notes = Vec::new();
-    if agents.is_empty() && !arguments.policy_only {
+    if agents.is_empty() && has_hooks {
         let names: Vec<&str> = Agent::ALL.iter().map(|agent| agent.name()).collect();
         notes.push(format!("no coding agent was found here; name one of {}", names.join(", ")));
     }
@@ -50,11 +53,20 @@ fn wanted(
     let program = running_program()?;
     let job = Job::Install(&program);
     let mut plan = plan(&job, &agents, scope, project, environment).map_err(|errors| refused(&errors))?;
+    if arguments.mcp || arguments.mcp_only {
+        let named = &arguments.change.agents;
+        let told = plan_servers(&mut plan, &job, named, scope, project, environment);
+        notes.extend(told.map_err(|errors| refused(&errors))?);
+        notes.push(AFTER_WRAPPING.to_owned());
+    }
     put_starter(&mut plan, &mut notes, arguments, (scope, project, environment), &agents)?;
     let next = |agent: &Agent| agent.next_steps(scope).iter().map(|text| (*agent, *text)).collect::<Vec<_>>();
     let next = agents.iter().flat_map(next).collect();
     Ok(Wanted { agents, plan, folders: Vec::new(), notes, next })
 }
+
+const AFTER_WRAPPING: &str = "files of MCP servers name a path of this machine then, so keep the change out of the \
+                              repository; start clients anew, some ask again whether to trust a server";
 
 /// Both of a user's and a project's hooks run, so each call would be judged twice.
 fn twice(agent: Agent, scope: Scope, project: &Path, environment: &Environment) -> Option<String> {

@@ -1,4 +1,4 @@
-//! `lockgate uninstall`: takes Lockgate out of the hooks of agents.
+//! `lockgate uninstall`: takes Lockgate out of the hooks of agents, and from before their MCP servers.
 //!
 //! Only what `lockgate init` has written goes away. The policy and the sessions stay unless `--all` says otherwise.
 
@@ -11,7 +11,7 @@ use super::changes::{Wanted, refused, scope, settle};
 use crate::{
     args::UninstallArguments,
     console::{CommandError, Console, Ending},
-    install::{Agent, Job, Scope, plan},
+    install::{Agent, Job, Scope, plan, plan_servers},
     settings::{Environment, FOLDER},
 };
 
@@ -28,10 +28,13 @@ pub(crate) fn run(
     }
     agents.sort_unstable();
     agents.dedup();
-    let plan =
+    let mut plan =
         plan(&Job::Remove, &agents, scope, &project, &environment).map_err(|errors| refused(&errors))?;
+    let named = &arguments.change.agents;
+    let servers = plan_servers(&mut plan, &Job::Remove, named, scope, &project, &environment);
+    let notes = servers.map_err(|errors| refused(&errors))?;
     let folders = if arguments.all { own_folders(scope, &project, &environment) } else { Vec::new() };
-    let wanted = Wanted { agents, plan, folders, notes: Vec::new(), next: Vec::new() };
+    let wanted = Wanted { agents, plan, folders, notes, next: Vec::new() };
     settle(&wanted, &arguments.change, json, console)
 }
 

@@ -4,9 +4,13 @@ use std::path::{Path, PathBuf};
 
 use lockgate::gate::Protection;
 
-use crate::settings::{Environment, Origin, Settings};
+use crate::{
+    commands::mcp::pins_folder,
+    settings::{Environment, Origin, Settings},
+};
 
-/// Of each host: its settings of hooks, in the project and in the user's home; both may be there or not.
+/// Of each host: its settings of hooks and of MCP servers, in the project and in the user's home; both may be there or
+/// not.
 const SWITCHES: &[&str] = &[
     ".claude/settings.json",
     ".claude/settings.local.json",
@@ -22,6 +26,11 @@ const SWITCHES: &[&str] = &[
     "opencode.json",
     ".config/opencode",
     ".openclaw",
+    ".mcp.json",
+    ".claude.json",
+    ".copilot/mcp-config.json",
+    ".cursor/mcp.json",
+    ".vscode/mcp.json",
 ];
 
 /// The same where a call cannot be told whole: texts that only somebody at the switches puts together.
@@ -30,6 +39,7 @@ const MARKS: &[&[&str]] = &[
     &["lockgate.toml"],
     &["lockgate.db"],
     &["lockgate.key"],
+    &["mcp-pins"],
     &[".claude", "settings"],
     &[".codex", "hooks"],
     &[".codex", "config"],
@@ -40,6 +50,11 @@ const MARKS: &[&[&str]] = &[
     &[".opencode", "plugin"],
     &["opencode.json"],
     &[".openclaw"],
+    &[".mcp.json"],
+    &[".claude.json"],
+    &["mcp-config.json"],
+    &[".cursor", "mcp.json"],
+    &[".vscode", "mcp.json"],
 ];
 
 /// Words of command lines that start an agent without its hooks.
@@ -64,6 +79,14 @@ const READERS: &[&str] = &[
     "read",
     "ls",
     "codebase_search",
+    // Of the filesystem server of MCP.
+    "read_text_file",
+    "read_media_file",
+    "read_multiple_files",
+    "list_directory_with_sizes",
+    "directory_tree",
+    "search_files",
+    "get_file_info",
 ];
 
 /// What an agent may have Lockgate do: whatever changes nothing.
@@ -131,5 +154,6 @@ fn untouched(settings: &Settings, environment: &Environment) -> Vec<PathBuf> {
     let data = environment.data_folder().map(|data| data.join("lockgate"));
     let state =
         settings.state.parent().filter(|folder| folder.ends_with("lockgate") || folder.ends_with("state"));
-    data.into_iter().chain(state.map(Path::to_path_buf)).chain([settings.state.clone()]).collect()
+    let own = [settings.state.clone(), pins_folder(&settings.state)];
+    data.into_iter().chain(state.map(Path::to_path_buf)).chain(own).collect()
 }

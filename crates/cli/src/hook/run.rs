@@ -181,7 +181,11 @@ fn read_event() -> Result<Event, String> {
 }
 
 /// The folder whose policy counts for a session.
-fn anchored(environment: &Environment, session: &str, folder: Option<&str>) -> Result<PathBuf, String> {
+pub(crate) fn anchored(
+    environment: &Environment,
+    session: &str,
+    folder: Option<&str>,
+) -> Result<PathBuf, String> {
     let here = std::env::current_dir().map_err(|error| format!("this process has no folder: {error}"))?;
     let folder = folder.map(PathBuf::from).filter(|folder| folder.is_absolute() && folder.is_dir());
     let anchors = anchors(environment).ok_or("there is no home folder, so nothing can be remembered")?;

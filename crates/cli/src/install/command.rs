@@ -19,24 +19,7 @@ pub(crate) struct HookCommand {
 impl HookCommand {
     /// The program has to be named by its whole path, so that no other of its name is run instead.
     pub(crate) fn new(program: &Path, agent: Agent) -> Result<Self, Mistake> {
-        let remedy = "install `lockgate` in a folder with a plain name";
-        let Some(text) = program.to_str() else {
-            return Err(Mistake::new(0, format!("the path `{}` is no UTF-8", program.display()), remedy));
-        };
-        if !program.is_absolute() || text.contains(char::is_control) {
-            let shown = lockgate::call::visible(text);
-            return Err(Mistake::new(0, format!("`{shown}` cannot be the program of a hook"), remedy));
-        }
-        // Under another name it could not be found again, so it could never be taken out.
-        if !is_program(text) {
-            let reason = format!("this program is called `{}`", lockgate::call::visible(text));
-            return Err(Mistake::new(
-                0,
-                reason,
-                "call it `lockgate`, by a link perhaps, and start it by that name",
-            ));
-        }
-        Ok(Self { program: text.to_owned(), agent })
+        Ok(Self { program: program_text(program)?, agent })
     }
 
     pub(super) fn agent(&self) -> Agent {
@@ -69,6 +52,28 @@ impl HookCommand {
         let [hook, agent] = self.arguments();
         format!("& '{}' {hook} {agent}", self.program.replace('\'', "''"))
     }
+}
+
+/// The path of the program as it can stand in the files of hosts.
+pub(super) fn program_text(program: &Path) -> Result<String, Mistake> {
+    let remedy = "install `lockgate` in a folder with a plain name";
+    let Some(text) = program.to_str() else {
+        return Err(Mistake::new(0, format!("the path `{}` is no UTF-8", program.display()), remedy));
+    };
+    if !program.is_absolute() || text.contains(char::is_control) {
+        let shown = lockgate::call::visible(text);
+        return Err(Mistake::new(0, format!("`{shown}` cannot be the program of a hook"), remedy));
+    }
+    // Under another name it could not be found again, so it could never be taken out.
+    if !is_program(text) {
+        let reason = format!("this program is called `{}`", lockgate::call::visible(text));
+        return Err(Mistake::new(
+            0,
+            reason,
+            "call it `lockgate`, by a link perhaps, and start it by that name",
+        ));
+    }
+    Ok(text.to_owned())
 }
 
 /// What a shell does when the hook does not end well. Where the hook itself has refused, this only repeats it.
@@ -118,7 +123,8 @@ pub(super) fn installed_command(handler: &Value, agent: Agent) -> Option<Install
     is_ours.then_some(InstalledCommand { program, words })
 }
 
-fn is_program(path: &str) -> bool {
+/// Whether a path names our program.
+pub(super) fn is_program(path: &str) -> bool {
     path.rsplit(['/', '\\']).next().is_some_and(|file| ["lockgate", "lockgate.exe"].contains(&file))
 }
 

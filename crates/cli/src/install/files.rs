@@ -99,8 +99,20 @@ impl Plan {
         &self.changes
     }
 
+    /// Adds a change; one of the same file goes on from where the other ended.
     pub(crate) fn put(&mut self, change: Change) {
-        self.changes.push(change);
+        match self.changes.iter_mut().find(|other| other.path == change.path) {
+            Some(other) => other.after = change.after,
+            None => self.changes.push(change),
+        }
+    }
+
+    /// The text that a file will have after all that is planned so far.
+    pub(super) fn planned(&self, file: &Path) -> Result<Option<String>, FileError> {
+        match self.changes.iter().find(|change| change.path == file) {
+            Some(change) => Ok(change.after.clone()),
+            None => self.read(file),
+        }
     }
 
     /// The text of a file; none where there is no such file.

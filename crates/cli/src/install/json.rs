@@ -414,7 +414,7 @@ const JSON_OF_HOSTS: ParseOptions = ParseOptions {
 };
 
 /// Looks at the object a text is.
-fn with_parsed<T>(
+pub(super) fn with_parsed<T>(
     text: &str,
     look: impl FnOnce(&str, &Object<'_>) -> Result<T, Mistake>,
 ) -> Result<T, Mistake> {
@@ -471,11 +471,11 @@ fn to_value(node: &Node<'_>) -> Value {
     }
 }
 
-fn line_at(text: &str, place: usize) -> usize {
+pub(super) fn line_at(text: &str, place: usize) -> usize {
     text.get(..place).unwrap_or_default().matches('\n').count() + 1
 }
 
-fn line_end(text: &str) -> &'static str {
+pub(super) fn line_end(text: &str) -> &'static str {
     match text.find('\n') {
         Some(at) if text.get(..at).is_some_and(|line| line.ends_with('\r')) => "\r\n",
         _ => "\n",

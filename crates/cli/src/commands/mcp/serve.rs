@@ -1,0 +1,260 @@
+//! `lockgate mcp`: from the command line to a running proxy.
+//!
+//! Here it is decided which policy, which session and which servers; what becomes of messages is the business of
+//! `lockgate_mcp`. The proxy speaks on stdin and stdout, so whatever it has to say goes to stderr.
+
+use std::{
+    env, io,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use lockgate::{
+    Gate, Mode, Source,
+    gate::Shelf,
+    read_sources,
+    store::{Options, Sqlite},
+};
+use lockgate_mcp::{
+    Asking, Board, DeadTools, Ended, House, Hub, Link, Naming, Pins, Plan, Relay, ServeOptions, Talk, drive,
+    stdio,
+};
+use tokio::{runtime::Runtime, signal::unix::SignalKind};
+
+use super::{
+    pins_folder,
+    servers::{Running, Servers, read},
+    surroundings::Surroundings,
+};
+use crate::{
+    args::{DeadToolsArgument, McpServeArguments},
+    console::{CommandError, Console, Ending},
+    hook::{anchored, protection},
+    install::Agent,
+    settings::{self, Ask, Environment, Settings},
+};
+
+/// How long a client may take to read what it was told last.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
+/// Runs the proxy until its client or its server has ended.
+pub(crate) fn run(arguments: &McpServeArguments, console: &mut Console<'_>) -> Result<Ending, CommandError> {
+    let servers = Servers::chosen(arguments, console)?;
+    let environment = Environment::of_process();
+    let session = session(arguments, &environment)?;
+    let house = Arc::new(house(arguments, &servers, session, &environment)?);
+    let runtime = Runtime::new()?;
+    let ended = runtime.block_on(proxied(arguments, house, &servers));
+    // Whoever still reads stdin must not keep the process.
+    runtime.shutdown_background();
+    ended
+}
+
+async fn proxied(
+    arguments: &McpServeArguments,
+    house: Arc<House>,
+    servers: &Servers,
+) -> Result<Ending, CommandError> {
+    let Some(address) = arguments.listen else {
+        let running = Running::default();
+        let link = servers.start(&running).map_err(CommandError::said)?;
+        let relay = Relay::new(house, servers.pins_itself());
+        let (client, written) = stdio();
+        let ended = tokio::select! {
+            ended = drive(relay, client, link, servers.restart(&running)) => ended,
+            () = told_to_end() => Ended::Client,
+        };
+        written.wait(LAST_WORDS).await;
+        running.end().await;
+        return match ended {
+            Ended::Client => Ok(Ending::Yes),
+            Ended::Server(reason) => Err(CommandError::Said(format!("the server has ended: {reason}"))),
+        };
+    };
+    let token = arguments.token_file.as_deref().map(read_token).transpose()?;
+    let listener = tokio::net::TcpListener::bind(address).await?;
+    let address = listener.local_addr()?;
+    say(&format!("clients reach the proxy at http://{address}/mcp"));
+    let options = ServeOptions { token, note: Arc::new(say) };
+    let board = Arc::new(Switchboard { house, servers: servers.clone(), hub: Mutex::default() });
+    tokio::select! {
+        served = lockgate_mcp::serve(listener, options, board) => served.map_err(CommandError::said)?,
+        () = told_to_end() => {}
+    }
+    Ok(Ending::Yes)
+}
+
+/// Waits until somebody wants this process to end.
+async fn told_to_end() {
+    let signal = |kind| tokio::signal::unix::signal(kind).ok();
+    let (mut end, mut hang_up) = (signal(SignalKind::terminate()), signal(SignalKind::hangup()));
+    let heard = async |signal: &mut Option<tokio::signal::unix::Signal>| match signal {
+        Some(signal) => drop(signal.recv().await),
+        None => std::future::pending().await,
+    };
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        () = heard(&mut end) => {}
+        () = heard(&mut hang_up) => {}
+    }
+}
+
+/// Begins a conversation for each client over HTTP.
+struct Switchboard {
+    house: Arc<House>,
+    servers: Servers,
+    /// The one server of all stateless requests, where it is a process.
+    hub: Mutex<Option<(Hub, Running)>>,
+}
+
+impl Board for Switchboard {
+    fn begin(&self, client: Link, talk: Talk) {
+        let relay = Relay::new(
+            Arc::clone(&self.house),
+            matches!(talk, Talk::Session(_)) && self.servers.pins_itself(),
+        );
+        let running = Running::default();
+        let (relay, server) = match talk {
+            Talk::Session(id) => (relay.in_session(format!("mcp/{id}")), self.servers.start(&running)),
+            Talk::Request => (relay, self.shared(&running)),
+        };
+        let restart = self.servers.restart(&running);
+        match server {
+            Ok(server) => drop(tokio::spawn(async move {
+                drive(relay, client, server, restart).await;
+                running.end().await;
+            })),
+            Err(error) => say(&format!("no server could be started for a client: {error}")),
+        }
+    }
+
+    fn mirrored(&self, text: &str) -> Vec<(String, Option<String>)> {
+        self.house.mirrored(text)
+    }
+}
+
+impl Switchboard {
+    /// A link to the server that stateless requests share.
+    fn shared(&self, running: &Running) -> io::Result<Link> {
+        if !self.servers.pins_itself() {
+            return self.servers.start(running);
+        }
+        let mut hub = self.hub.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((hub, _)) = hub.as_ref().filter(|(hub, _)| !hub.is_gone()) {
+            return Ok(hub.connect());
+        }
+        let running = Running::default();
+        let new = Hub::new(self.servers.start(&running)?);
+        let link = new.connect();
+        *hub = Some((new, running));
+        Ok(link)
+    }
+}
+
+fn house(
+    arguments: &McpServeArguments,
+    servers: &Servers,
+    session: String,
+    environment: &Environment,
+) -> Result<House, CommandError> {
+    let here = env::current_dir()?;
+    let folder = if arguments.host.is_some() {
+        anchored(environment, &session, here.to_str()).map_err(CommandError::Said)?
+    } else {
+        here.clone()
+    };
+    let settings = settings::find(&folder, environment).map_err(CommandError::said)?;
+    let sources = sources(arguments, &settings)?;
+    let opened = lockgate::open_sources(&sources).map_err(super::super::told)?;
+    let mut builder = Gate::builder(opened.policy).mode(arguments.mode.map_or(settings.mode, Mode::from));
+    let state = arguments.state.clone().unwrap_or_else(|| settings.state.clone());
+    let shelf: Option<Arc<dyn Shelf>> = if arguments.memory {
+        None
+    } else {
+        let shelf = Arc::new(Sqlite::open(&state, Options::default()).map_err(CommandError::said)?);
+        builder = builder.shelf(Arc::clone(&shelf));
+        Some(shelf)
+    };
+    if settings.protect {
+        builder = builder.protect(protection::of(&settings, &folder, environment));
+    }
+    let key = servers.key(arguments);
+    let pins = if arguments.memory { None } else { Some(pins(&state, &key)?) };
+    let world = Surroundings::new(sources, (!arguments.memory).then(|| era_file(&state, &key)));
+    let naming = match (&arguments.name, arguments.host) {
+        (None, _) => Naming::plain(),
+        (Some(name), None) => Naming::of_server(name),
+        (Some(name), Some(host)) => Naming::of_server(name).at_host(host.name()),
+    };
+    let plan = Plan {
+        gate: builder.build().map_err(CommandError::said)?,
+        shelf,
+        world: Box::new(world),
+        session,
+        naming,
+        asking: match settings.ask {
+            Ask::Host | Ask::Defer => Asking::Client,
+            Ask::Wait => Asking::Elsewhere,
+            Ask::Block => Asking::Nobody,
+        },
+        ask_for: Duration::from_secs(arguments.ask_for),
+        dead_tools: match arguments.dead_tools {
+            DeadToolsArgument::Show => DeadTools::Show,
+            DeadToolsArgument::Mark => DeadTools::Mark,
+            DeadToolsArgument::Hide => DeadTools::Hide,
+        },
+        folder: here.to_str().map(ToOwned::to_owned),
+        pins,
+    };
+    House::new(plan).map_err(CommandError::said)
+}
+
+fn sources(arguments: &McpServeArguments, settings: &Settings) -> Result<Vec<Source>, CommandError> {
+    let read = if arguments.policy.is_empty() { settings.sources() } else { read_sources(&arguments.policy) };
+    read.map_err(super::super::told)
+}
+
+fn pins(state: &Path, key: &str) -> Result<Pins, CommandError> {
+    Pins::open(&pins_folder(state), key).map_err(CommandError::said)
+}
+
+/// Where it is kept which revisions a server speaks.
+fn era_file(state: &Path, key: &str) -> PathBuf {
+    use sha2::{Digest, Sha256};
+    let name: String = Sha256::digest(key).iter().map(|byte| format!("{byte:02x}")).collect();
+    state.with_file_name("mcp-eras").join(format!("{name}.json"))
+}
+
+/// The session of calls that name none: the host's, where it says so, or one of this process.
+fn session(arguments: &McpServeArguments, environment: &Environment) -> Result<String, CommandError> {
+    if let Some(session) = &arguments.session {
+        return Ok(session.clone());
+    }
+    let variable = match arguments.host {
+        Some(Agent::ClaudeCode) => Some("CLAUDE_CODE_SESSION_ID"),
+        Some(Agent::Copilot) => Some("COPILOT_AGENT_SESSION_ID"),
+        _ => None,
+    };
+    let said = variable.and_then(|name| environment.variable(name)).and_then(|value| value.to_str());
+    if let (Some(host), Some(said)) = (arguments.host, said) {
+        return Ok(format!("{host}/{said}"));
+    }
+    let mut bytes = [0; 8];
+    getrandom::fill(&mut bytes).map_err(CommandError::said)?;
+    Ok(format!("mcp/{:016x}", u64::from_be_bytes(bytes)))
+}
+
+fn read_token(file: &Path) -> Result<String, CommandError> {
+    let token = read(file)?.trim().to_owned();
+    if token.is_empty() {
+        return Err(CommandError::Said(format!("{}: there is no token in it", file.display())));
+    }
+    Ok(token)
+}
+
+/// Tells whoever runs the proxy; stdout is the client's.
+pub(super) fn say(line: &str) {
+    use io::Write as _;
+    let _ = writeln!(io::stderr(), "lockgate: {line}");
+}
