@@ -2,21 +2,25 @@
 //!
 //! [`LibraryDoor`] calls the library and writes the protocol itself, [`LinesDoor`] speaks to the server of the
 //! line protocol in this process, [`ProcessDoor`] to a `lockgate gate` of its own, [`EventsDoor`] to the hook of a
-//! coding agent. They share the pages and
-//! nothing that decides, so a mistake of one shows beside the others. None of them retries.
+//! coding agent, [`McpDoor`] to the MCP proxy. They share the pages and nothing that decides, so a mistake of one shows
+//! beside the others. None of them retries.
 
 mod events;
 mod library;
 mod lines;
+mod mcp;
 mod pipes;
 mod process;
+mod told;
 
 use std::path::Path;
 
 pub use events::{EventsDoor, Host};
 pub use library::LibraryDoor;
 pub use lines::LinesDoor;
+pub use mcp::McpDoor;
 pub use process::ProcessDoor;
+pub use told::Tally;
 
 use crate::{Door, play, read_pages};
 

@@ -22,7 +22,7 @@ pub mod survey;
 mod workflow_model;
 pub mod yardsticks;
 
-pub use doors::{EventsDoor, Host, LibraryDoor, LinesDoor, ProcessDoor, play_pages};
+pub use doors::{EventsDoor, Host, LibraryDoor, LinesDoor, McpDoor, ProcessDoor, Tally, play_pages};
 pub use model::{Judged, Model, Verdict};
 pub use page::{
     CallStep, Expected, Human, Mistake, Outcome, Page, PolicyFile, Row, Sentence, Step, Story, read_pages,

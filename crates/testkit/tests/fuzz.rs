@@ -4,9 +4,11 @@
 //! hour. Plain noise would be refused in its first byte, so each target strings together scraps of what it
 //! reads, with noise in between.
 
+use std::{sync::Arc, time::Duration};
+
 use bolero::check;
 use lockgate::{
-    Call, Gate, Policy, Source,
+    Call, Gate, Policy, Source, Time,
     call::{
         Reading, read_script, says_failure,
         sensitive::{Detectors, Mask, Suspicion, suspicious},
@@ -15,6 +17,7 @@ use lockgate::{
     policy::{Diagnostic, Draft, Match, Pattern, accept, lint, render, rules, workflow::Sight},
 };
 use lockgate_cli::{Clock, ServeOptions, protocol, serve};
+use lockgate_mcp::{Asking, DeadTools, House, Naming, Out, Plan, Relay, World};
 use serde_json::Value;
 
 /// How many bytes decide about an input: of a longer one some line is always wrong, and the rest is never reached.
@@ -478,6 +481,85 @@ fn any_line_gets_one_answer_and_only_a_call_is_allowed() {
             assert!(asks || answer["verdict"].is_null(), "{}: {answer}", line.escape_ascii());
         }
     });
+}
+
+/// What the proxy of the MCP door is told: who speaks is told by the first byte of each line.
+const MCP_LINES: &str = r#"c{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"danger","arguments":{"x":1}}}
+¦c{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"fine","arguments":{}}}
+¦c{"jsonrpc":"2.0","id":"3","method":"tools/call","params":{"name":"asked","arguments":{"a":[1]},"_meta":{"progressToken":1}}}
+¦c{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"asked","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}},"requestState":"lockgate1.0.AA","inputResponses":{"lockgate":{"action":"accept","content":{"approve":true}}}}}
+¦c{"jsonrpc":"2.0","id":5,"method":"tools/list"}
+¦c{"jsonrpc":"2.0","id":6,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}}}}
+¦c{"jsonrpc":"2.0","id":7,"method":"server/discover","params":{}}
+¦c{"jsonrpc":"2.0","id":8,"method":"tasks/get","params":{"taskId":"t"}}
+¦c{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}
+¦c{"jsonrpc":"2.0","id":"lockgate-a1@s-1","result":{"action":"decline"}}
+¦c{"jsonrpc":"2.0","method":"tools/call","params":{"name":"danger"}}
+¦s{"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"ok"}],"isError":false}}
+¦s{"jsonrpc":"2.0","id":2,"result":{"resultType":"input_required","inputRequests":{},"requestState":"theirs"}}
+¦s{"jsonrpc":"2.0","id":2,"result":{"resultType":"task","taskId":"t"}}
+¦s{"jsonrpc":"2.0","id":5,"result":{"tools":[{"name":"fine","inputSchema":{"properties":{"a":{"x-mcp-header":"A"}}}}]}}
+¦s{"jsonrpc":"2.0","id":8,"result":{"taskId":"t","status":"completed","result":{"content":[]}}}
+¦s{"jsonrpc":"2.0","id":9,"method":"sampling/createMessage","params":{}}
+¦s{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}
+¦s{"jsonrpc":"2.0","method":"notifications/tasks","params":{"taskId":"t","status":"completed","result":{}}}
+¦s{"jsonrpc":"2.0","id":7,"error":{"code":-32601,"message":"no"}}
+"#;
+
+/// What a bad call is put together from.
+const MCP_SCRAPS: &str =
+    r#""danger"¦"d\u0061nger"¦,"name":"danger"¦"method":"tools/call"¦"id":2,¦null¦{¦}¦[¦]¦,¦:¦"¦\¦danger"#;
+
+#[test]
+fn any_conversation_is_led_to_its_end_and_a_blocked_tool_never_runs() {
+    let (wholes, scraps) = (pieces(MCP_LINES), pieces(MCP_SCRAPS));
+    check!().for_each(|bytes: &[u8]| {
+        let mut relay =
+            proxy("block danger\nrequire human-approval before asked\nlimit fine to 3 per session");
+        for line in text(&wholes, &scraps, bytes.get(..BYTES_MAX).unwrap_or(bytes)).lines() {
+            let outs = match line.split_at_checked(1) {
+                Some(("s", message)) => relay.from_server(message.to_owned()),
+                Some((_, message)) => relay.from_client(message.to_owned()),
+                None => relay.tick(),
+            };
+            for out in outs {
+                let Out::Server(message) = out else { continue };
+                // However it is written, this is how the laxest server would read it.
+                let Ok(read) = serde_json::from_str::<Value>(&message.text) else {
+                    panic!("{}", message.text)
+                };
+                let is_call = read.get("method").and_then(Value::as_str) == Some("tools/call");
+                let tool = read.pointer("/params/name").and_then(Value::as_str);
+                assert!(!is_call || !matches!(tool, Some("danger" | "asked")), "{line}: {}", message.text);
+            }
+        }
+        relay.client_gone();
+    });
+}
+
+#[expect(clippy::unwrap_used, reason = "a target that cannot begin has failed")]
+fn proxy(rules: &str) -> Relay {
+    struct Still;
+    impl World for Still {
+        fn now(&self) -> Time {
+            Time(1_000)
+        }
+
+        fn log(&self, _: &str) {}
+    }
+    let plan = Plan {
+        gate: Gate::new(lockgate::rules(rules).unwrap()),
+        shelf: None,
+        world: Box::new(Still),
+        session: "s".to_owned(),
+        naming: Naming::plain(),
+        asking: Asking::Client,
+        ask_for: Duration::from_secs(1),
+        dead_tools: DeadTools::Mark,
+        folder: None,
+        pins: None,
+    };
+    Relay::new(Arc::new(House::new(plan).unwrap()), true)
 }
 
 #[test]

@@ -6,7 +6,9 @@
 
 use std::path::Path;
 
-use lockgate_testkit::{Door, EventsDoor, Host, LibraryDoor, LinesDoor, Options, PolicyFile, play_pages};
+use lockgate_testkit::{
+    Door, EventsDoor, Host, LibraryDoor, LinesDoor, McpDoor, Options, PolicyFile, Tally, play_pages,
+};
 
 fn check(name: &str, door: &mut dyn Door) {
     match play_pages(Path::new("../../spec"), door) {
@@ -15,14 +17,17 @@ fn check(name: &str, door: &mut dyn Door) {
     }
 }
 
-/// A page that says more and more of what no event can say would be played past the hook without anybody noticing.
 fn check_hook(name: &str, host: Host) {
     let mut door = EventsDoor::new(host);
     check(name, &mut door);
-    let tally = door.tally();
+    check_tally(name, door.tally());
+}
+
+/// A page that says more and more of what no protocol can say would be played past the door without anybody noticing.
+fn check_tally(name: &str, tally: &Tally) {
     println!("{name}: {tally}");
     let unsayable: usize = tally.unsayable.values().sum();
-    assert!(tally.events > unsayable * 20, "too little of it is said in events: {tally}");
+    assert!(tally.told > unsayable * 20, "too little of it is said in the protocol's words: {tally}");
 }
 
 #[test]
@@ -43,6 +48,13 @@ fn the_hook_of_any_host_answers_to_every_page() {
 #[test]
 fn the_hook_of_claude_code_answers_to_every_page() {
     check_hook("hook claude-code", Host::ClaudeCode);
+}
+
+#[test]
+fn the_mcp_proxy_answers_to_every_page() {
+    let mut door = McpDoor::default();
+    check("mcp", &mut door);
+    check_tally("mcp", door.tally());
 }
 
 #[test]

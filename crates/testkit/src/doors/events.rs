@@ -1,13 +1,10 @@
 //! The hook of a coding agent: every call and every result is an event of its host.
 //!
-//! What the hook answers is read from what it would print, and has to agree with what the gate decided; what a host is
-//! never told (deeds, all rules, markings) is taken from the gate. Operators do not speak through hooks, so their steps
-//! go to the gate as `lockgate halt` and the like do. What a page says and no event can say goes there too, and is
-//! counted under its reason: [`EventsDoor::tally`] tells. No process is started.
+//! What the hook answers is read from what it would print; how that is compared and counted is told in `told.rs`. Hosts
+//! are the first part of the names of their sessions. No process is started.
 
 use std::{
-    collections::{BTreeMap, HashMap, HashSet},
-    fmt,
+    collections::HashMap,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -18,17 +15,17 @@ use std::{
 };
 
 use lockgate::{
-    Decision, Gate, Time, Verdict,
+    Decision, Time, Verdict,
     gate::{KeptAnswer, Shelf},
 };
 use lockgate_cli::{HookAsks, HookDoor, HookReply};
 use serde_json::{Map, Value, json};
 
-use super::library::{Body, Open as Operator, gate_builder};
-use crate::{
-    Door, Options, PolicyFile,
-    contract::{MemoryRest, Rest},
+use super::{
+    library::{Body, gate_builder},
+    told::{Name, Spoken, Tally, Teller, Told, set},
 };
+use crate::{Door, Options, PolicyFile, contract::MemoryRest};
 
 /// How long an answer may take, on a machine that is busy with other tests.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -49,17 +46,6 @@ pub struct EventsDoor {
     tally: Tally,
 }
 
-/// How the lines of the pages were told.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
-    /// Lines that became events.
-    pub events: usize,
-    /// What operators did.
-    pub operator: usize,
-    /// Calls, answers and results that no event of this host can tell, by the reason.
-    pub unsayable: BTreeMap<&'static str, usize>,
-}
-
 impl EventsDoor {
     /// A door for events of this host.
     pub fn new(host: Host) -> Self {
@@ -69,13 +55,6 @@ impl EventsDoor {
     /// How the lines so far were told.
     pub fn tally(&self) -> &Tally {
         &self.tally
-    }
-}
-
-impl fmt::Display for Tally {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} events, {} steps of operators", self.events, self.operator)?;
-        self.unsayable.iter().try_for_each(|(reason, count)| write!(f, ", {count} NOT SAYABLE: {reason}"))
     }
 }
 
@@ -91,15 +70,11 @@ impl Door for EventsDoor {
         let gate = Arc::new(builder.build().map_err(|error| error.to_string())?);
         self.open = Some(Open {
             host: self.host,
-            operator: Operator::new(Arc::clone(&gate)),
-            gate,
-            rest,
+            told: Told::new(gate, rest, format!("{}/", self.host.name())),
             clock: Arc::default(),
             say,
             heard,
             hooks: 0,
-            told: HashMap::new(),
-            besides: HashSet::new(),
             waiting: HashMap::new(),
         });
         Ok(())
@@ -122,114 +97,54 @@ enum Heard {
     Ended(usize, Box<HookReply>),
 }
 
-/// The name of a call: its session and its id.
-type Name = (String, String);
-
 struct Open {
     host: Host,
-    operator: Operator,
-    gate: Arc<Gate>,
-    rest: MemoryRest,
+    told: Told,
     clock: Arc<AtomicU64>,
     say: Sender<Heard>,
     heard: Receiver<Heard>,
     /// How many hooks were started.
     hooks: usize,
-    /// The calls that were told as events: their tools and inputs, as a host would tell them again.
-    told: HashMap<Name, Value>,
-    /// The calls that were not.
-    besides: HashSet<Name>,
     /// The hooks that wait for a human, by the name of the question.
     waiting: HashMap<String, usize>,
 }
 
-impl Open {
-    fn respond(&mut self, kind: &str, body: &Value, at: Time, tally: &mut Tally) -> Result<Value, String> {
-        while self.heard.try_recv().is_ok() {}
-        let unsayable = match kind {
-            "call" => self.why_not_call(body),
-            "result" => self.why_not_result(body),
-            "answer" => self.why_not_answer(body),
-            _ => {
-                tally.operator += 1;
-                return Ok(self.besides(kind, body, at));
-            }
-        };
-        let name = (Body(body).session().to_owned(), Body(body).id());
-        if let Some(reason) = unsayable {
-            *tally.unsayable.entry(reason).or_default() += 1;
-            if kind == "call" {
-                self.besides.insert(name);
-            }
-            return Ok(self.besides(kind, body, at));
-        }
-        tally.events += 1;
+impl Teller for Open {
+    fn told(&mut self) -> &mut Told {
+        &mut self.told
+    }
+
+    fn why_not(&self, kind: &str, body: &Value) -> Option<&'static str> {
         match kind {
-            "call" => {
-                self.besides.remove(&name);
-                let before = self.told.insert(name.clone(), body.clone());
-                let answer = self.call(&name, body)?;
-                // The id may belong to a call that is still on its way.
-                if let (Some(before), Some("block")) = (before, answer.get("verdict").and_then(Value::as_str))
-                {
-                    self.told.insert(name, before);
-                }
-                Ok(answer)
-            }
+            "call" => Told::why_not_call(body),
+            "result" => self.why_not_result(body),
+            _ => self.why_not_answer(body),
+        }
+    }
+
+    fn say(&mut self, kind: &str, name: &Name, body: &Value, at: Time) -> Result<Value, String> {
+        while self.heard.try_recv().is_ok() {}
+        match kind {
+            "call" => self.call(name, body),
             "answer" => self.answer(body, at),
-            _ => self.result(&name, body),
+            _ => self.result(name, body),
         }
     }
+}
 
-    /// Says a line to the gate itself. Hosts are the first part of the names of their sessions.
-    fn besides(&mut self, kind: &str, body: &Value, at: Time) -> Value {
-        let mut body = body.clone();
-        let field = if kind == "session" { "id" } else { "session" };
-        let is_for_all = matches!(kind, "halt" | "resume") && body.get(field).is_none();
-        if let Some(object) = body.as_object_mut().filter(|_| !is_for_all) {
-            let session = object.get(field).and_then(Value::as_str).unwrap_or("default").to_owned();
-            object.insert(field.to_owned(), json!(self.whole(&session)));
-        }
-        let answer = self.operator.respond(kind, &Body(&body), at);
-        let mut answer = answer.unwrap_or_else(|error| json!({ "error": error }));
-        if let Some(session) = answer.get("session").and_then(Value::as_str).map(|it| self.bare(it)) {
-            set(&mut answer, "session", json!(session));
-        }
-        answer
-    }
-
-    fn whole(&self, session: &str) -> String {
-        format!("{}/{session}", self.host.name())
-    }
-
-    fn bare(&self, session: &str) -> String {
-        let bare = session.strip_prefix(self.host.name()).and_then(|rest| rest.strip_prefix('/'));
-        bare.unwrap_or(session).to_owned()
-    }
-
-    fn why_not_call(&self, body: &Value) -> Option<&'static str> {
-        let has = |field: &str| body.get(field).is_some();
-        match () {
-            () if has("sender") => Some("a call's sender"),
-            () if has("context") => Some("a call's context"),
-            () if has("principal") => Some("a call's principal"),
-            () if has("metadata") => Some("a call's metadata"),
-            () if has("environment") => Some("a call's environment"),
-            () => None,
-        }
-    }
-
+impl Open {
     fn why_not_result(&self, body: &Value) -> Option<&'static str> {
         let name = (Body(body).session().to_owned(), Body(body).id());
-        let is_asked = self.operator.questions.values().any(|(approval, id)| {
+        let is_asked = self.told.operator.questions.values().any(|(approval, id)| {
             *id == name.1
-                && approval.session == self.whole(&name.0)
-                && self.gate.question(approval).is_ok_and(|question| question.is_some())
+                && approval.session == self.told.whole(&name.0)
+                && self.told.gate().question(approval).is_ok_and(|question| question.is_some())
         });
         let failed_with = !Body(body).says_yes("ok") && body.get("output").is_some();
+        if let Some(reason) = self.told.why_not_result(&name) {
+            return Some(reason);
+        }
         match () {
-            () if self.besides.contains(&name) => Some("the result of a call that was not told"),
-            () if !self.told.contains_key(&name) => Some("the result of a call that nobody made"),
             // Where a host has let a tool run, its human has said yes.
             () if is_asked => Some("the result of a call while a human decides"),
             () if failed_with && self.host == Host::ClaudeCode => {
@@ -244,15 +159,14 @@ impl Open {
     }
 
     fn why_not_answer(&self, body: &Value) -> Option<&'static str> {
-        let question = Body(body).text("approval").and_then(|name| self.operator.questions.get(name));
-        let Some((approval, id)) = question else { return Some("an answer to what nobody asked") };
-        let name = (self.bare(&approval.session), id.clone());
-        let is_open = self.gate.question(approval).is_ok_and(|question| question.is_some());
-        match () {
-            () if self.besides.contains(&name) => Some("an answer about a call that was not told"),
-            () if !is_open => Some("an answer to what nobody asks any more"),
-            () => None,
+        let reason = self.told.why_not_answer(body);
+        if reason.is_some() {
+            return reason;
         }
+        let question = Body(body).text("approval").and_then(|name| self.told.operator.questions.get(name));
+        let is_open = |approval| self.told.gate().question(approval).is_ok_and(|it| it.is_some());
+        let is_asked = question.is_some_and(|(approval, _)| is_open(approval));
+        (!is_asked).then_some("an answer to what nobody asks any more")
     }
 
     fn call(&mut self, name: &Name, body: &Value) -> Result<Value, String> {
@@ -267,16 +181,16 @@ impl Open {
     }
 
     fn answer(&mut self, body: &Value, at: Time) -> Result<Value, String> {
-        let name = Body(body).text("approval").unwrap_or_default().to_owned();
-        let (approval, id) = self.operator.questions.get(&name).cloned().ok_or("nobody asked that")?;
+        let (question, call) = self.told.question(body).ok_or("nobody asked that")?;
+        let (approval, _) =
+            self.told.operator.questions.get(&question).cloned().ok_or("nobody asked that")?;
         let kept = KeptAnswer { granted: Body(body).says_yes("granted"), by: "the page".to_owned(), at };
         let entry = json!({ "at": at.0, "what": "answer", "by": kept.by }).to_string();
-        let is_first = self.rest.keep_answer(&approval.session, approval.number, &kept, &entry);
+        let is_first = self.told.rest.keep_answer(&approval.session, approval.number, &kept, &entry);
         if !is_first.map_err(|error| error.to_string())? {
-            return Err(format!("the answer to `{name}` was not kept"));
+            return Err(format!("the answer to `{question}` was not kept"));
         }
-        let call = (self.bare(&approval.session), id);
-        let hook = match (self.waiting.remove(&name), self.told.get(&call)) {
+        let hook = match (self.waiting.remove(&question), self.told.calls.get(&call)) {
             (Some(hook), _) => hook,
             // The host comes back with the call that it put off.
             (None, Some(told)) => self.start(self.host.before(&call, told), HookAsks::Defer),
@@ -286,7 +200,7 @@ impl Open {
     }
 
     fn result(&mut self, name: &Name, body: &Value) -> Result<Value, String> {
-        let told = self.told.get(name).ok_or("a result of no call")?;
+        let told = self.told.calls.get(name).ok_or("a result of no call")?;
         let event = self.host.after(name, told, body);
         let hook = self.start(event, HookAsks::Nobody);
         let spoken = loop {
@@ -295,45 +209,15 @@ impl Open {
                 Heard::Ended(..) | Heard::Decided(_) => {}
             }
         };
-        let trail = self.rest.trail();
-        let entries = trail.iter().rev().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-        let mut results = entries.filter(|entry| entry.get("what") == Some(&json!("result")));
-        let entry = results.next().ok_or("the trail tells of no result")?;
-        let decided = entry.get("output").and_then(Value::as_str).unwrap_or_default();
-        let agrees = match &spoken {
-            Spoken::Pass => matches!(decided, "allow" | "warn"),
-            Spoken::Changed(_) => decided == "redact" || decided == "block" && self.host == Host::ClaudeCode,
-            Spoken::Blocked(_) => matches!(decided, "block" | "redact"),
-            Spoken::Asked(_) => false,
-        };
-        if !agrees {
-            return Err(format!("the hook said {spoken:?} where the gate decided `{decided}`"));
-        }
-        let mut answer = json!({
-            "id": name.1,
-            "session": name.0,
-            "settled": entry.get("settled"),
-            "verdict": decided,
-            "reason": entry.get("reason"),
-        });
-        let reason = entry.get("reason").and_then(Value::as_str).unwrap_or_default();
-        match (spoken, decided) {
-            (Spoken::Changed(output), "redact") => set(&mut answer, "output", output),
-            (Spoken::Changed(shown), _) if !shown.to_string().contains(reason) => {
-                return Err(format!("the host shows {shown} and no reason"));
-            }
-            (Spoken::Changed(_), _) => set(&mut answer, "output", suppressed(reason)),
-            (Spoken::Blocked(reason), _) => set(&mut answer, "output", suppressed(&reason)),
-            (Spoken::Pass | Spoken::Asked(_), _) => {}
-        }
-        Ok(answer)
+        self.told.settled(name, spoken, self.host == Host::ClaudeCode)
     }
 
     /// Starts a hook with an event, as a host starts a process.
     fn start(&mut self, event: Map<String, Value>, asks: HookAsks) -> usize {
         self.hooks += 1;
         let (number, host, say) = (self.hooks, self.host.name(), self.say.clone());
-        let (gate, rest, clock) = (Arc::clone(&self.gate), self.rest.clone(), Arc::clone(&self.clock));
+        let (gate, rest) = (Arc::clone(&self.told.operator.gate), self.told.rest.clone());
+        let clock = Arc::clone(&self.clock);
         thread::spawn(move || {
             let clock = || Time(clock.load(Ordering::SeqCst));
             let door = HookDoor { host, gate: &gate, shelf: &rest, asks, patience: PATIENCE, clock: &clock };
@@ -352,7 +236,7 @@ impl Open {
                 Heard::Decided(verdict) => {
                     let waits = verdict.decision == Decision::Ask && self.host == Host::Generic;
                     if waits {
-                        let answer = self.tell(name, &verdict);
+                        let answer = self.told.tell(name, &verdict);
                         let question = answer.get("approval").and_then(Value::as_str).unwrap_or_default();
                         self.waiting.insert(question.to_owned(), hook);
                         return Ok(answer);
@@ -364,55 +248,12 @@ impl Open {
                     let Some(verdict) = decided else {
                         return Err(format!("the hook said {spoken:?} and the gate nothing"));
                     };
-                    return self.agreed(name, &verdict, &spoken);
+                    return self.told.agreed(name, &verdict, &spoken);
                 }
                 Heard::Ended(..) => {}
             }
         }
     }
-
-    /// The verdict as the page's words, after it was compared with what the host is told.
-    fn agreed(&mut self, name: &Name, verdict: &Verdict, spoken: &Spoken) -> Result<Value, String> {
-        let input = self.told.get(name).and_then(|told| told.get("input")).cloned().unwrap_or(json!({}));
-        let given = verdict.input.as_deref().map(|input| Value::Object(input.clone()));
-        let agrees = match (spoken, verdict.decision) {
-            (Spoken::Pass, Decision::Allow) => true,
-            (Spoken::Pass, Decision::Redact) => given == Some(input),
-            (Spoken::Changed(changed), Decision::Redact) => given.as_ref() == Some(changed),
-            (Spoken::Asked(reason), Decision::Ask) | (Spoken::Blocked(reason), Decision::Block) => {
-                let leading = verdict.obstacles.first().filter(|leading| !leading.file.is_empty());
-                reason.starts_with(&verdict.reason)
-                    && leading.is_none_or(|it| {
-                        reason.contains(&format!("(rule {}, {}:{})", it.name, it.file, it.line))
-                    })
-                    && verdict.next.iter().all(|next| reason.contains(next.as_ref()))
-            }
-            _ => false,
-        };
-        if !agrees {
-            let decided = verdict.decision.word();
-            return Err(format!(
-                "the hook said {spoken:?} where the gate decided `{decided}`: {}",
-                verdict.reason
-            ));
-        }
-        Ok(self.tell(name, verdict))
-    }
-
-    fn tell(&mut self, name: &Name, verdict: &Verdict) -> Value {
-        self.operator.tell(&name.0, &name.1, verdict)
-    }
-}
-
-/// What a host is told, in one form for all hosts.
-#[derive(Debug)]
-enum Spoken {
-    Pass,
-    /// It runs, or is shown, like this.
-    Changed(Value),
-    /// Somebody is asked, now or before it comes again.
-    Asked(String),
-    Blocked(String),
 }
 
 impl Host {
@@ -525,15 +366,4 @@ fn heard_by_host(reply: &HookReply) -> Result<Value, String> {
 /// Pages write it like this.
 fn is_secret_in_a_key(result: &Value) -> bool {
     result.pointer("/output/SECRET").is_some()
-}
-
-/// What pages show where an output is kept back.
-fn suppressed(reason: &str) -> Value {
-    json!(format!("[OUTPUT SUPPRESSED] {reason}"))
-}
-
-fn set(object: &mut Value, field: &str, value: Value) {
-    if let Some(object) = object.as_object_mut() {
-        object.insert(field.to_owned(), value);
-    }
 }
