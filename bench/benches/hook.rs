@@ -17,7 +17,7 @@
 use std::{
     fs::{self, File},
     io::Write,
-    path::{Path, PathBuf},
+    path::Path,
     process::{Command, Stdio},
     time::{Duration, Instant},
 };
@@ -27,14 +27,14 @@ use lockgate::{
     gate::{Put, Reach, Resting, Shelf},
     store::{Durability, Options, Sqlite},
 };
-use lockgate_bench::rules;
+use lockgate_bench::{program, rules};
 
 const RULES: usize = 100;
 
 fn main() {
     let is_bench = std::env::args().any(|word| word == "--bench");
     // Under `cargo test` it only has to be seen to work, and nobody waits for a program to be built.
-    let (rounds, program) = if is_bench { (300, program()) } else { (1, None) };
+    let (rounds, program) = if is_bench { (300, Some(program().unwrap())) } else { (1, None) };
     let root = std::env::temp_dir().join(format!("lockgate-bench-{}", std::process::id()));
     let (home, project) = (root.join("home"), root.join("project"));
     fs::create_dir_all(project.join(".lockgate")).unwrap();
@@ -81,20 +81,6 @@ fn main() {
     let mut file = File::create(root.join("synced")).unwrap();
     row("one fsync", &mut || sync(&mut file), rounds);
     fs::remove_dir_all(&root).unwrap();
-}
-
-/// The program as it is shipped, built if need be.
-fn program() -> Option<PathBuf> {
-    if let Some(program) = std::env::var_os("LOCKGATE") {
-        return Some(program.into());
-    }
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent()?;
-    let mut cargo = Command::new(env!("CARGO"));
-    let built =
-        cargo.args(["build", "--release", "--quiet", "-p", "lockgate-cli"]).current_dir(workspace).status();
-    assert!(built.is_ok_and(|built| built.success()), "the program does not build");
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace.join("target"), PathBuf::from);
-    Some(target.join("release/lockgate"))
 }
 
 fn run(command: &mut Command, input: &str) -> Duration {

@@ -3,9 +3,29 @@
 //! The rules are what people write: a fifth each of the five statements, over tools of their own, so that a
 //! call touches one rule however many there are.
 
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
+
 use lockgate::{Call, Source};
 
 pub mod shapes;
+
+/// The program as it is shipped, built if need be; `LOCKGATE` names another one.
+///
+/// None where it does not build.
+pub fn program() -> Option<PathBuf> {
+    if let Some(program) = std::env::var_os("LOCKGATE") {
+        return Some(program.into());
+    }
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent()?;
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["build", "--release", "--quiet", "-p", "lockgate-cli"]).current_dir(workspace);
+    let is_built = cargo.status().is_ok_and(|built| built.success());
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace.join("target"), PathBuf::from);
+    is_built.then(|| target.join("release/lockgate"))
+}
 
 /// The text of a policy with `n_rules` rules; the first rule limits `push`.
 pub fn rules(n_rules: usize) -> String {
