@@ -223,7 +223,10 @@ impl Wrapper {
             })
         };
         let talks = matches!(arguments, [only] if has("--version --help", &only.text) && only.is_certain());
+        let last = arguments.last().filter(|word| word.is_certain());
+        let is_guest = self.guest.is_some_and(|guest| last.is_some_and(|word| word.text.starts_with(guest)));
         talks
+            || is_guest
             || is_given(self.shellless)
             || !self.shell_only_with.is_empty() && !is_given(self.shell_only_with)
     }

@@ -24,6 +24,8 @@ pub(crate) struct Wrapper {
     pub(crate) queries: &'static str,
     /// Options with which it starts no shell where it is given no command.
     pub(crate) shellless: &'static str,
+    /// What an operand begins with whom no shell is given: the account that hosts of git have for everybody.
+    pub(crate) guest: Option<&'static str>,
     /// Options without which it starts no shell then; any, if the list is empty.
     pub(crate) shell_only_with: &'static str,
     /// Words between the options and the command, such as the time limit of `timeout`.
@@ -77,6 +79,7 @@ const PLAIN: Wrapper = Wrapper {
     settings: "",
     queries: "",
     shellless: "",
+    guest: None,
     shell_only_with: "",
     operands: 0,
     assignments: false,
@@ -227,6 +230,7 @@ const WRAPPERS: &[Wrapper] = &[
         valued: "-b -c -D -E -e -F -I -i -J -L -l -m -O -p -Q -R -S -W -w -B -P",
         settings: "-o",
         shellless: "-N -V -G -Q -O -W",
+        guest: Some("git@"),
         operands: 1,
         rest: Rest::ScriptOrShell,
         own: true,
