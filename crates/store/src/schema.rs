@@ -76,7 +76,16 @@ pub(crate) fn ready(connection: &Connection, path: &Path, wait: Duration) -> Res
     }
 }
 
+/// The form of a database. Somebody may make it between two of our questions; then the second look is the one that
+/// counts, because a database is made whole or not at all.
 fn form_of(connection: &Connection, path: &Path, wait: Duration) -> Result<Form, OpenError> {
+    match look_at_form(connection, path, wait) {
+        Err(error) if error.kind() == OpenErrorKind::NoVersion => look_at_form(connection, path, wait),
+        looked => looked,
+    }
+}
+
+fn look_at_form(connection: &Connection, path: &Path, wait: Duration) -> Result<Form, OpenError> {
     let sql = |error: rusqlite::Error| OpenError::sql(path, wait, &error);
     let number = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0)).map_err(sql);
     let refused = |kind, reason: String| Err(OpenError::new(path, kind, reason));
