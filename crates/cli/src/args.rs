@@ -413,7 +413,7 @@ pub(crate) struct McpServeArguments {
     #[arg(long, value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub(crate) name: Option<String>,
     /// The agent that is the client: sessions and names of tools are then those of its hooks
-    #[arg(long, value_enum, value_name = "AGENT", requires = "name")]
+    #[arg(long, value_enum, value_name = "AGENT", requires = "name", conflicts_with = "listen")]
     pub(crate) host: Option<Agent>,
     /// The session that calls belong to; otherwise that of the host, or one of this process
     #[arg(long, value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new())]

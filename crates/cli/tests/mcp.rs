@@ -305,6 +305,8 @@ fn what_cannot_be_started_is_told_plainly() {
         (&["mcp", "--policy", "broken.rules", "--", "sh"], "broken.rules"),
         (&["mcp", "--listen", "0.0.0.0:0", "--", "sh"], "token"),
         (&["mcp", "--host", "codex", "--", "sh"], "--name"),
+        // Whoever reaches an address could say that they are the agent, and that its human has agreed.
+        (&["mcp", "--name", "a", "--host", "codex", "--listen", "127.0.0.1:0", "--", "sh"], "--listen"),
     ] {
         let answer = world.lockgate(words);
         assert_eq!((answer.code(), answer.out().as_str()), (Some(2), ""), "{words:?}: {}", answer.err());

@@ -92,12 +92,12 @@ impl Wanted {
 
 impl Relay {
     /// Judges a call.
-    pub(crate) fn call(&mut self, id: &Id, message: &Message<'_>, outs: &mut Vec<Out>) {
+    pub(crate) fn call(&mut self, id: &Id, message: &Message<'_>, text: &str, outs: &mut Vec<Out>) {
         let nothing = Malformed("`params` is missing".into());
         let params = message.params().ok_or(nothing).and_then(|raw| Members::read(raw.get()));
         let wanted = params.and_then(|params| Ok((Wanted::read(&params)?, params)));
         match wanted {
-            Ok((wanted, params)) => self.wanted(id, message, wanted, params, outs),
+            Ok((wanted, params)) => self.wanted(id, (message, text), wanted, params, outs),
             Err(malformed) => {
                 outs.push(to_client(error(Some(id), INVALID_PARAMS, &malformed.to_string()), Some(id)));
             }
@@ -107,7 +107,7 @@ impl Relay {
     fn wanted(
         &mut self,
         id: &Id,
-        message: &Message<'_>,
+        (message, text): (&Message<'_>, &str),
         wanted: Wanted,
         mut params: Members<'_>,
         outs: &mut Vec<Out>,
@@ -143,7 +143,7 @@ impl Relay {
                 true
             }
         };
-        let text = if is_changed { with_params(message, &params) } else { message.members.to_text() };
+        let text = if is_changed { with_params(message, &params) } else { text.to_owned() };
         let token = meta.as_ref().and_then(|meta| meta.get("progressToken")).cloned();
         let carrier = self.carrier(is_modern, meta.as_ref());
         let pending = Pending { text, tool, call, is_modern, carrier, token };

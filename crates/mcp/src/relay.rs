@@ -209,7 +209,7 @@ impl Relay {
         let token = text.contains("progressToken").then(|| progress_token(message)).flatten();
         let open = match method {
             "tools/call" => {
-                self.call(id, message, outs);
+                self.call(id, message, text, outs);
                 // A call that was refused makes no progress.
                 let goes_on = self.open.contains_key(id) || self.held.iter().any(|held| held.id == *id);
                 self.tokens.extend(token.filter(|_| goes_on).map(|token| (token, id.clone())));

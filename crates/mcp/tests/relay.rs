@@ -209,7 +209,7 @@ fn what_nobody_touches_passes_byte_for_byte() {
         matches!(&scene.relay.from_client(answer.to_owned())[..], [Out::Server(message)] if message.text == answer)
     );
     // An allowed call and its result, too: numbers that we could not write back the same are not written by us.
-    let text = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"arguments":{"n":1.0,"m":1e2},"name":"ok"}}"#;
+    let text = r#"{ "jsonrpc": "2.0","id":1, "method":"tools/call","params": {"arguments":{"n":1.0,"m":1e2},"name":"ok"}}"#;
     assert!(
         matches!(&scene.relay.from_client(text.to_owned())[..], [Out::Server(message)] if message.text == text)
     );
