@@ -157,9 +157,9 @@ impl Pins {
             }
             _ => {}
         }
-        // Another proxy may have seen the old definition meanwhile and taken the question back.
-        let is_asked = |it: &KeptWaiting| it.definition == seen.definition;
-        if !self.kept.waiting.get(tool).is_some_and(is_asked) {
+        // Another proxy may have seen the old definition meanwhile and taken the question back. What another has put in
+        // its place stays: it says what the tool was renamed from, and a human decides about one at a time.
+        if !self.kept.waiting.contains_key(tool) {
             self.change(|kept, _| {
                 ask(kept, tool, &seen.definition, seen.renamed_from.clone());
                 Ok(())

@@ -380,6 +380,20 @@ fn proxies_that_see_a_new_tool_at_the_same_time_pin_it_once() {
 }
 
 #[test]
+fn what_a_tool_was_renamed_from_is_not_forgotten_because_another_proxy_saw_another_list() {
+    let world = World::new();
+    let (mut one, mut two) = (world.pins(), world.pins());
+    list(&mut one, &[("old", "x")]);
+    list(&mut one, &[("other", "y")]);
+    // The same words under a new name: to one proxy it is `other`, to the second it was `old`.
+    list(&mut two, &[("new", "y")]);
+    list(&mut one, &[("other", "z"), ("new", "x")]);
+    assert!(two.objection("new").unwrap().is_some());
+    // Changed once more, it is still no new tool.
+    assert_eq!(list(&mut one, &[("other", "z"), ("new", "z")]), [""; 0]);
+}
+
+#[test]
 fn a_folder_that_is_not_there_has_nothing_that_waits() {
     assert_eq!(waiting(&World::new().folder).unwrap(), []);
 }
