@@ -60,7 +60,10 @@ impl Relay {
     /// is looked at all the same: it will be shown to the model.
     fn task_looked_at(&self, task: &str, said: Value) -> Looked {
         let status = said.get("status").and_then(Value::as_str);
-        if matches!(status, Some("working" | "input_required" | "submitted")) {
+        let tells =
+            ["result", "error", "content", "structuredContent"].iter().any(|name| said.get(name).is_some());
+        // A server may call a task unfinished and tell its result all the same.
+        if matches!(status, Some("working" | "input_required" | "submitted")) && !tells {
             return Looked::Same;
         }
         let unknown = || {

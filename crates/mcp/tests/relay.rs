@@ -436,6 +436,7 @@ fn the_late_result_of_a_task_is_looked_at_like_any_other() {
             (3, "tasks/result", inner.clone()),
             (4, "tasks/get", json!({ "taskId": "t", "status": "completed", "result": inner })),
             (5, "tasks/get", json!({ "taskId": "t", "status": "failed", "error": { "message": secret } })),
+            (6, "tasks/get", json!({ "taskId": "t", "status": "working", "result": inner })),
         ] {
             scene.client(get(id, method));
             let sent = scene.server(result(id, said));
