@@ -4,6 +4,8 @@
 //! no doubt. Symbolic links are missing on purpose: this room does no I/O, so whoever runs on the same
 //! machine as the tool has to ask about the real path as well.
 
+use std::borrow::Cow;
+
 /// A path whose meaning its text does not settle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -59,7 +61,15 @@ pub enum PathDoubt {
 /// # Errors
 /// A [`PathDoubt`] when the path, or the `cwd` it needs, is empty, holds a control character or starts with `~`.
 pub fn normalise(path: &str, cwd: Option<&str>) -> Result<String, PathDoubt> {
+    normal(path, cwd).map(Cow::into_owned)
+}
+
+/// The same, borrowed where nothing is to be done: most paths are absolute and plain, and are compared often.
+fn normal<'p>(path: &'p str, cwd: Option<&str>) -> Result<Cow<'p, str>, PathDoubt> {
     check(path)?;
+    if is_plain(path) {
+        return Ok(Cow::Borrowed(path));
+    }
     let mut parts = Vec::new();
     let mut absolute = path.starts_with('/');
     if !absolute && let Some(cwd) = cwd {
@@ -69,29 +79,36 @@ pub fn normalise(path: &str, cwd: Option<&str>) -> Result<String, PathDoubt> {
     }
     walk(&mut parts, path, absolute);
     let joined = parts.join("/");
-    Ok(match (absolute, joined.is_empty()) {
+    Ok(Cow::Owned(match (absolute, joined.is_empty()) {
         (true, _) => format!("/{joined}"),
         (false, true) => ".".into(),
         // A file that is really called `~` must not turn into the home folder.
         (false, false) if joined.starts_with('~') => format!("./{joined}"),
         (false, false) => joined,
-    })
+    }))
+}
+
+/// Whether a path is absolute and stands as [`normalise`] would leave it.
+fn is_plain(path: &str) -> bool {
+    let is_plain = |part: &[u8]| !matches!(part, b"" | b"." | b"..");
+    path.strip_prefix('/')
+        .is_some_and(|rest| rest.is_empty() || rest.as_bytes().split(|byte| *byte == b'/').all(is_plain))
 }
 
 /// Whether the path certainly is the folder or lies in it, by its text. Any doubt is a no.
 #[must_use]
 pub fn is_under(path: &str, folder: &str, cwd: Option<&str>) -> bool {
-    normalise(path, cwd).and_then(|path| Ok(lies_in(&path, &normalise(folder, cwd)?))) == Ok(Some(true))
+    normal(path, cwd).and_then(|path| Ok(lies_in(&path, &normal(folder, cwd)?))) == Ok(Some(true))
 }
 
 /// Whether a path is a folder or lies in it, as both stand; none if that cannot be told.
 pub(crate) fn lies_in(path: &str, folder: &str) -> Option<bool> {
-    let (path, folder) = (normalise(path, None).ok()?, normalise(folder, None).ok()?);
+    let (path, folder) = (normal(path, None).ok()?, normal(folder, None).ok()?);
     // From `..` on, a relative path is outside of anything we can compare it with.
     if climbs(&path) || climbs(&folder) || path.starts_with('/') != folder.starts_with('/') {
         return None;
     }
-    Some(match folder.as_str() {
+    Some(match &*folder {
         "/" | "." => true,
         folder => path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')),
     })
@@ -128,6 +145,8 @@ fn climbs(path: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -150,9 +169,25 @@ mod tests {
             ("...", None, "..."),
             ("./~/x", None, "./~/x"),
             ("a\\..\\b", None, "a\\..\\b"),
+            ("/", None, "/"),
+            ("/srv/data", Some("/desk"), "/srv/data"),
+            ("/srv/data/", None, "/srv/data"),
+            ("/srv/./data", None, "/srv/data"),
+            ("/srv/..data", None, "/srv/..data"),
         ];
         for (path, cwd, folded) in rows {
             assert_eq!(normalise(path, cwd).as_deref(), Ok(folded), "{path} in {cwd:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_path_is_plain_when_folding_leaves_it_as_it_is(path in "/?([a.]{0,3}/){0,4}[a.]{0,3}") {
+            prop_assume!(!path.is_empty());
+            let mut parts = Vec::new();
+            walk(&mut parts, &path, true);
+            let folded = format!("/{}", parts.join("/"));
+            prop_assert_eq!(is_plain(&path), path == folded, "{}", folded);
         }
     }
 

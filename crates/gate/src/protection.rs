@@ -21,12 +21,25 @@ const READERS: &[&str] = &["grep", "egrep", "fgrep"];
 /// What an agent must leave alone.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Protection {
-    unchanged: Vec<String>,
-    untouched: Vec<String>,
+    unchanged: Vec<Guarded>,
+    untouched: Vec<Guarded>,
     marks: Vec<Vec<String>>,
     switches: Vec<String>,
     readers: Vec<String>,
     programs: Vec<(String, Vec<String>)>,
+}
+
+/// A protected place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Guarded {
+    path: String,
+    folded: String,
+}
+
+impl Guarded {
+    fn new(path: String) -> Self {
+        Self { folded: path.to_lowercase(), path }
+    }
 }
 
 impl Protection {
@@ -38,14 +51,14 @@ impl Protection {
     /// A file or folder that may be read and not changed; an absolute path without links.
     #[must_use]
     pub fn unchanged(mut self, path: impl Into<String>) -> Self {
-        self.unchanged.push(path.into());
+        self.unchanged.push(Guarded::new(path.into()));
         self
     }
 
     /// A file or folder that may not even be read.
     #[must_use]
     pub fn untouched(mut self, path: impl Into<String>) -> Self {
-        self.untouched.push(path.into());
+        self.untouched.push(Guarded::new(path.into()));
         self
     }
 
@@ -134,24 +147,27 @@ impl Protection {
         self.readers.iter().any(|reader| reader == without_server(tool))
     }
 
-    /// The protected place that a path may reach.
-    fn met(&self, path: &TouchedPath, spot: &Spot, links: Option<&Links>, done: Done) -> Option<&String> {
+    /// The protected place that a path may reach; on systems that tell cases apart and on those that do not.
+    fn met(&self, path: &TouchedPath, spot: &Spot, links: Option<&Links>, done: Done) -> Option<&str> {
         let Done { is_read, is_moved } = done;
-        let real = links.and_then(|links| spot.canonical(links));
-        let may_be = |protected: &&String| {
-            path.may_be_under(protected, None)
-                || real.as_ref().is_some_and(|real| is_in(real, protected))
-                || is_in(&spot.path, protected)
+        let real = links.and_then(|links| spot.canonical(links)).map(|real| real.to_lowercase());
+        let text = spot.path.to_lowercase();
+        let is_in = |path: &str, folder: &str| is_under(path, folder, None);
+        let may_be = |protected: &&Guarded| {
+            path.may_be_under(&protected.path, None)
+                || real.as_ref().is_some_and(|real| is_in(real, &protected.folded))
+                || is_in(&text, &protected.folded)
         };
         // Whoever removes or moves a folder, does so to all that lies in it.
-        let takes_along = |protected: &&String| {
+        let takes_along = |protected: &&Guarded| {
             is_moved
-                && (is_in(protected, &spot.path) || real.as_ref().is_some_and(|real| is_in(protected, real)))
+                && (is_in(&protected.folded, &text)
+                    || real.as_ref().is_some_and(|real| is_in(&protected.folded, real)))
         };
         let untouched = self.untouched.iter().find(may_be);
-        let changed = || self.unchanged.iter().find(|it| may_be(it)).filter(|_| !is_read);
+        let changed = || self.unchanged.iter().filter(|_| !is_read).find(may_be);
         let all = || self.untouched.iter().chain(&self.unchanged).find(takes_along);
-        untouched.or_else(changed).or_else(all)
+        untouched.or_else(changed).or_else(all).map(|protected| protected.path.as_str())
     }
 
     /// The beginning of a command line that an agent must not run.
@@ -186,11 +202,6 @@ fn program_of<'r>(reading: &'r Reading<'_>, place: &Place) -> Option<&'r str> {
     let Place::Word { field, command, .. } = place else { return None };
     let (_, script) = reading.scripts().find(|(selector, _)| *selector == field)?;
     script.commands.get(*command)?.program.as_deref()
-}
-
-/// Whether a path is a folder or lies in it, on systems that tell cases apart and on those that do not.
-fn is_in(path: &str, folder: &str) -> bool {
-    is_under(&path.to_lowercase(), &folder.to_lowercase(), None)
 }
 
 fn everything(reading: &Reading<'_>) -> String {
