@@ -95,7 +95,9 @@ impl<T: Default> ToolIndex<T> {
     /// Everything kept for a tool, each with whether it is certain that the tool is meant.
     pub(crate) fn of<'a>(&'a self, tool: &'a str) -> impl Iterator<Item = (Certainty, &'a T)> + 'a {
         // Where the set may see word edges otherwise than each pattern by itself, each is asked by itself.
-        let set = if Pattern::suits_set(tool) { self.set.get() } else { None };
+        // A set of nothing would be asked all the same, and most policies name their tools.
+        let has_set = !self.in_set.is_empty() && Pattern::suits_set(tool);
+        let set = if has_set { self.set.get() } else { None };
         let found = set.map(|set| set.matches(tool));
         let in_set =
             found.into_iter().flatten().filter_map(|index| self.matching.get(*self.in_set.get(index)?));
