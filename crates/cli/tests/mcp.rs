@@ -249,6 +249,19 @@ fn a_proxy_that_is_told_to_end_takes_its_server_along() {
         }),
         "{pid} still runs"
     );
+    assert_failed_in_the_end(&world, "hang");
+}
+
+/// What was let pass has got its end, although nobody will ever tell how it ended.
+fn assert_failed_in_the_end(world: &World, tool: &str) {
+    let trail = world.lockgate(&["audit", "--json"]).out();
+    let last: Value = serde_json::from_str(trail.lines().last().unwrap_or("null")).unwrap();
+    let last = &last["entry"];
+    assert_eq!(
+        (&last["what"], &last["tool"], &last["ok"]),
+        (&json!("result"), &json!(tool), &json!(false)),
+        "{trail}"
+    );
 }
 
 #[test]
@@ -256,39 +269,75 @@ fn clients_over_http_have_sessions_of_their_own() {
     let world = world("http", "limit push to 1 per session\n");
     let words = ["mcp", "--memory", "--listen", "127.0.0.1:0", "--", "sh", "server.sh"];
     let mut proxy = world.command_of(Path::new(env!("CARGO_BIN_EXE_lockgate")), &words).spawn().unwrap();
-    let mut line = String::new();
-    BufReader::new(proxy.stderr.take().unwrap()).read_line(&mut line).unwrap();
-    let address = line.trim().rsplit("http://").next().unwrap().trim_end_matches("/mcp").to_owned();
-    let post = |more: &str, body: Value| {
-        let mut stream = TcpStream::connect(&address).unwrap();
-        let body = body.to_string();
-        write!(
-            stream,
-            "POST /mcp HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Type: application/json\r\n\
-             Accept: application/json, text/event-stream\r\n{more}Content-Length: {}\r\n\r\n{body}",
-            body.len()
-        )
-        .unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        answer
-    };
+    let address = address_of(&mut proxy);
+    let post = |more: &str, body: &Value| post(&address, more, body);
     let initialize = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": { "protocolVersion": "2025-11-25", "capabilities": {} } });
     let call = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": { "name": "push", "arguments": {} } });
     for _ in 0..2 {
-        let begun = post("", initialize.clone());
-        let id = begun
-            .lines()
-            .find_map(|line| line.strip_prefix("mcp-session-id: "))
-            .unwrap_or_else(|| panic!("{begun}"));
+        let begun = post("", &initialize);
+        let id = session_of(&begun);
         let more = format!("Mcp-Session-Id: {id}\r\nMCP-Protocol-Version: 2025-11-25\r\n");
-        assert!(post(&more, call.clone()).contains(r#""text":"ran""#));
-        assert!(post(&more, call.clone()).contains("has reached its limit"));
+        assert!(post(&more, &call).contains(r#""text":"ran""#));
+        assert!(post(&more, &call).contains("has reached its limit"));
     }
-    assert!(post("Origin: http://evil.example\r\n", initialize).starts_with("HTTP/1.1 403"));
-    assert!(post("", call).starts_with("HTTP/1.1 400"), "a call without a session");
+    assert!(post("Origin: http://evil.example\r\n", &initialize).starts_with("HTTP/1.1 403"));
+    assert!(post("", &call).starts_with("HTTP/1.1 400"), "a call without a session");
     proxy.kill().unwrap();
     proxy.wait().unwrap();
+}
+
+#[test]
+fn a_proxy_over_http_that_is_told_to_end_leaves_no_call_open() {
+    let world = world("http-signal", "block danger\n");
+    let words = ["mcp", "--listen", "127.0.0.1:0", "--", "sh", "server.sh"];
+    let mut proxy = world.command_of(Path::new(env!("CARGO_BIN_EXE_lockgate")), &words).spawn().unwrap();
+    let address = address_of(&mut proxy);
+    let initialize = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": { "protocolVersion": "2025-11-25", "capabilities": {} } });
+    let begun = post(&address, "", &initialize);
+    let id = session_of(&begun);
+    let more = format!("Mcp-Session-Id: {id}\r\nMCP-Protocol-Version: 2025-11-25\r\n");
+    let hang = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": { "name": "hang", "arguments": {} } });
+    let asking = thread::spawn({
+        let address = address.clone();
+        move || post(&address, &more, &hang)
+    });
+    let is_begun = || world.lockgate(&["audit", "--json"]).out().contains(r#""tool":"hang""#);
+    assert!((0..600).any(|_| {
+        thread::sleep(Duration::from_millis(50));
+        is_begun()
+    }));
+    let status = std::process::Command::new("kill").args(["-TERM", &proxy.id().to_string()]).status();
+    assert!(status.unwrap().success());
+    assert_eq!(proxy.wait().unwrap().code(), Some(0));
+    assert_failed_in_the_end(&world, "hang");
+    let _ = asking.join();
+}
+
+/// Where a proxy says that clients reach it.
+fn address_of(proxy: &mut Child) -> String {
+    let mut line = String::new();
+    BufReader::new(proxy.stderr.take().unwrap()).read_line(&mut line).unwrap();
+    line.trim().rsplit("http://").next().unwrap().trim_end_matches("/mcp").to_owned()
+}
+
+/// One exchange over a connection of its own; whatever had come when it ended.
+fn post(address: &str, more: &str, body: &Value) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    let body = body.to_string();
+    write!(
+        stream,
+        "POST /mcp HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Type: application/json\r\n\
+         Accept: application/json, text/event-stream\r\n{more}Content-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .unwrap();
+    let mut answer = String::new();
+    let _ = stream.read_to_string(&mut answer);
+    answer
+}
+
+fn session_of(begun: &str) -> &str {
+    begun.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap_or_else(|| panic!("{begun}"))
 }
 
 #[test]

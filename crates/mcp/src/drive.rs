@@ -4,9 +4,18 @@
 //! slowly slows the other down and nothing piles up; but nobody is kept from speaking because they do not listen just
 //! now, for they may not listen because they are kept from speaking.
 
-use std::{collections::VecDeque, future::Future, io, pin::Pin, time::Duration};
+use std::{
+    collections::VecDeque,
+    future::Future,
+    io,
+    pin::{Pin, pin},
+    time::Duration,
+};
 
-use tokio::time::{MissedTickBehavior, interval, timeout};
+use tokio::{
+    runtime::{Handle, RuntimeFlavor},
+    time::{MissedTickBehavior, interval, timeout},
+};
 
 use crate::{
     link::{Incoming, Link, Outgoing, WAITING_MAX},
@@ -31,13 +40,16 @@ pub enum Ended {
     Server(String),
 }
 
-/// Moves messages until one side has ended.
+/// Moves messages until one side has ended, or somebody wants us to: then what was judged gets its end, as if the
+/// client had left.
 pub async fn drive(
     mut relay: Relay,
     mut client: Link,
     mut server: Link,
     mut restart: Option<Restart>,
+    closing: impl Future<Output = ()>,
 ) -> Ended {
+    let mut closing = pin!(closing);
     let mut ticks = interval(TICK);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let is_durable = relay.house.is_durable();
@@ -63,6 +75,7 @@ pub async fn drive(
             heard = client.from.recv(), if has_room && to_server.len() < WAITING_MAX => Heard::Client(heard),
             heard = server.from.recv(), if has_room => Heard::Server(heard),
             _ = ticks.tick(), if relay.is_waiting() => Heard::Tick,
+            () = &mut closing => Heard::Client(None),
         };
         let (outs, ended) = match heard {
             Heard::ServerDeaf => (Vec::new(), Some(Ended::Server(last_words(&mut server).await))),
@@ -132,9 +145,10 @@ fn take_in(relay: &mut Relay, heard: Heard) -> (Vec<Out>, Option<Ended>) {
     }
 }
 
-/// Where decisions wait for a disk, other conversations go on meanwhile.
+/// Where decisions wait for a disk, other conversations go on meanwhile; a runtime of one thread has no others.
 fn deciding<T>(is_durable: bool, decide: impl FnOnce() -> T) -> T {
-    if is_durable { tokio::task::block_in_place(decide) } else { decide() }
+    let has_others = || Handle::current().runtime_flavor() == RuntimeFlavor::MultiThread;
+    if is_durable && has_others() { tokio::task::block_in_place(decide) } else { decide() }
 }
 
 /// Tells whoever still listens, and lets nothing that was judged go without an end.

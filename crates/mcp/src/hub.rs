@@ -14,11 +14,11 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 
 use crate::{
-    link::{Incoming, Link, Outgoing, pipe},
+    link::{Ends, Incoming, Link, Outgoing, pipe},
     message::{Id, Kind, Members, Message, to_raw, to_text},
 };
 
-/// How many requests of all clients may be open at once; the next ones wait for nothing and are lost.
+/// How many requests of all clients may be open at once; the next ones fail.
 const OPEN_MAX: usize = 4096;
 
 /// Lets many clients speak with one server.
@@ -46,6 +46,15 @@ struct Open {
     token: Option<Value>,
 }
 
+/// What becomes of a client's message.
+enum Outward {
+    Message(Outgoing),
+    /// A request that cannot be taken.
+    Full(Id),
+    /// It would mean nothing to the server.
+    Nothing,
+}
+
 impl Hub {
     /// Speaks with a server. Must be called within a tokio runtime.
     pub fn new(server: Link) -> Self {
@@ -71,11 +80,18 @@ impl Hub {
             client
         };
         let hub = self.clone();
-        let mut hear = ends.hear;
+        let Ends { say, mut hear } = ends;
         tokio::spawn(async move {
             while let Some(said) = hear.recv().await {
-                let Some(message) = hub.outward(client, said) else { continue };
-                if hub.to.send(message).await.is_err() {
+                let is_heard = match hub.outward(client, said) {
+                    Outward::Message(message) => hub.to.send(message).await.is_ok(),
+                    Outward::Full(id) => {
+                        let reason = "too many requests wait for it already".to_owned();
+                        say.send(Incoming::Gone { reason, about: Some(id) }).await.is_ok()
+                    }
+                    Outward::Nothing => true,
+                };
+                if !is_heard {
                     break;
                 }
             }
@@ -85,8 +101,8 @@ impl Hub {
     }
 
     /// A message with the hub's names in it.
-    fn outward(&self, client: u64, said: Outgoing) -> Option<Outgoing> {
-        let message = Message::read(&said.text).ok()?;
+    fn outward(&self, client: u64, said: Outgoing) -> Outward {
+        let Some(message) = Message::read(&said.text).ok() else { return Outward::Nothing };
         let mut members = message.members.clone();
         match &message.kind {
             Kind::Request { id, .. } => {
@@ -96,10 +112,10 @@ impl Hub {
                 let number = {
                     let mut shared = self.shared();
                     if shared.open.len() >= OPEN_MAX {
-                        return None;
+                        return Outward::Full(id.clone());
                     }
                     shared.next += 1;
-                    let number = i64::try_from(shared.next).ok()?;
+                    let Ok(number) = i64::try_from(shared.next) else { return Outward::Full(id.clone()) };
                     shared.open.insert(number, Open { client, id: id.clone(), token: token.clone() });
                     number
                 };
@@ -111,15 +127,20 @@ impl Hub {
                 }
             }
             Kind::Notice { method } if method == "notifications/cancelled" => {
-                let mut params = message.params().and_then(|raw| Members::read(raw.get()).ok())?;
-                let id = Id::of(&serde_json::from_str(params.get("requestId")?.get()).ok()?)?;
-                let number = self.named(client, &id)?;
-                params.set("requestId", to_raw(&number));
+                let Some(params) = self.cancelling(client, &message) else { return Outward::Nothing };
                 members.set("params", params.to_raw());
             }
             Kind::Notice { .. } | Kind::Answer { .. } => {}
         }
-        Some(Outgoing { text: members.to_text(), ..said })
+        Outward::Message(Outgoing { text: members.to_text(), ..said })
+    }
+
+    /// What a client cancels, by the hub's name for it; none where it is not open.
+    fn cancelling<'m>(&self, client: u64, message: &'m Message<'_>) -> Option<Members<'m>> {
+        let mut params = message.params().and_then(|raw| Members::read(raw.get()).ok())?;
+        let id = Id::of(&serde_json::from_str(params.get("requestId")?.get()).ok()?)?;
+        params.set("requestId", to_raw(&self.named(client, &id)?));
+        Some(params)
     }
 
     fn named(&self, client: u64, id: &Id) -> Option<i64> {
@@ -223,7 +244,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::link::Ends;
 
     async fn heard(ends: &mut Ends) -> Value {
         serde_json::from_str(&ends.hear.recv().await.unwrap().text).unwrap()
@@ -265,6 +285,22 @@ mod tests {
             let answer = got(link).await;
             assert_eq!((&answer["id"], &answer["result"]["for"]), (&json!(1), &asked["params"]["name"]));
         }
+    }
+
+    #[tokio::test]
+    async fn one_request_too_many_fails_at_once() {
+        let (server, mut ends) = pipe();
+        let mut client = Hub::new(server).connect();
+        for id in 0..=OPEN_MAX {
+            say(&client, json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call" })).await;
+            if id < OPEN_MAX {
+                heard(&mut ends).await;
+            }
+        }
+        let last = Id::Number(i64::try_from(OPEN_MAX).unwrap());
+        assert!(
+            matches!(client.from.recv().await, Some(Incoming::Gone { about: Some(id), .. }) if id == last)
+        );
     }
 
     #[tokio::test]

@@ -20,7 +20,7 @@ use lockgate_mcp::{
     Asking, Board, DeadTools, Ended, House, Hub, Link, Naming, Pins, Plan, Relay, ServeOptions, Talk, drive,
     stdio,
 };
-use tokio::{runtime::Runtime, signal::unix::SignalKind};
+use tokio::{runtime::Builder, signal::unix::SignalKind, sync::watch, task::JoinSet, time::timeout};
 
 use super::{
     pins_folder,
@@ -44,7 +44,10 @@ pub(crate) fn run(arguments: &McpServeArguments, console: &mut Console<'_>) -> R
     let environment = Environment::of_process();
     let session = session(arguments, &environment)?;
     let house = Arc::new(house(arguments, &servers, session, &environment)?);
-    let runtime = Runtime::new()?;
+    // One conversation needs one thread: each change of thread would be a wait that the client notices.
+    let mut threads =
+        if arguments.listen.is_some() { Builder::new_multi_thread() } else { Builder::new_current_thread() };
+    let runtime = threads.enable_all().build()?;
     let ended = runtime.block_on(proxied(arguments, house, &servers));
     // Whoever still reads stdin must not keep the process.
     runtime.shutdown_background();
@@ -61,10 +64,7 @@ async fn proxied(
         let link = servers.start(&running).map_err(CommandError::said)?;
         let relay = Relay::new(house, servers.pins_itself());
         let (client, written) = stdio();
-        let ended = tokio::select! {
-            ended = drive(relay, client, link, servers.restart(&running)) => ended,
-            () = told_to_end() => Ended::Client,
-        };
+        let ended = drive(relay, client, link, servers.restart(&running), told_to_end()).await;
         written.wait(LAST_WORDS).await;
         running.end().await;
         return match ended {
@@ -77,11 +77,22 @@ async fn proxied(
     let address = listener.local_addr()?;
     say(&format!("clients reach the proxy at http://{address}/mcp"));
     let options = ServeOptions { token, note: Arc::new(say) };
-    let board = Arc::new(Switchboard { house, servers: servers.clone(), hub: Mutex::default() });
+    let (close, closing) = watch::channel(());
+    let conversations = Arc::new(Mutex::default());
+    let board = Arc::new(Switchboard {
+        house,
+        servers: servers.clone(),
+        hub: Mutex::default(),
+        conversations: Arc::clone(&conversations),
+        closing,
+    });
     tokio::select! {
         served = lockgate_mcp::serve(listener, options, board) => served.map_err(CommandError::said)?,
         () = told_to_end() => {}
     }
+    drop(close);
+    let conversations = std::mem::take(&mut *conversations.lock().unwrap_or_else(PoisonError::into_inner));
+    let _ = timeout(LAST_WORDS, conversations.join_all()).await;
     Ok(Ending::Yes)
 }
 
@@ -106,6 +117,9 @@ struct Switchboard {
     servers: Servers,
     /// The one server of all stateless requests, where it is a process.
     hub: Mutex<Option<(Hub, Running)>>,
+    conversations: Arc<Mutex<JoinSet<()>>>,
+    /// Closed when all conversations are to end.
+    closing: watch::Receiver<()>,
 }
 
 impl Board for Switchboard {
@@ -120,13 +134,19 @@ impl Board for Switchboard {
             Talk::Request => (relay, self.shared(&running)),
         };
         let restart = self.servers.restart(&running);
-        match server {
-            Ok(server) => drop(tokio::spawn(async move {
-                drive(relay, client, server, restart).await;
-                running.end().await;
-            })),
-            Err(error) => say(&format!("no server could be started for a client: {error}")),
-        }
+        let server = match server {
+            Ok(server) => server,
+            Err(error) => return say(&format!("no server could be started for a client: {error}")),
+        };
+        let mut closing = self.closing.clone();
+        let mut conversations = self.conversations.lock().unwrap_or_else(PoisonError::into_inner);
+        // Those that have ended are forgotten.
+        while conversations.try_join_next().is_some() {}
+        conversations.spawn(async move {
+            let closed = async move { while closing.changed().await.is_ok() {} };
+            drive(relay, client, server, restart, closed).await;
+            running.end().await;
+        });
     }
 
     fn mirrored(&self, text: &str) -> Vec<(String, Option<String>)> {
