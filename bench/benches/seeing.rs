@@ -4,6 +4,7 @@ use lockgate::{
     Call,
     call::{hosts, paths, read_script},
 };
+use lockgate_bench::work::SCRIPT_STEP;
 
 fn main() {
     divan::main();
@@ -13,9 +14,7 @@ const TYPICAL: &str = "git push origin main";
 
 /// A build script of about 4 KB, as agents write them.
 fn long() -> String {
-    let step = "mkdir -p build/$n && cp -r src/*.rs build/ && if [ -f Makefile ]; then make -j4 2>&1 | tee log; fi\n\
-        for f in $(ls src); do echo \"compiling $f\" >> log; rustc \"src/$f\" -o \"build/${f%.rs}\" || exit 1; done\n";
-    step.repeat(4096 / step.len() + 1)
+    SCRIPT_STEP.repeat(4096 / SCRIPT_STEP.len() + 1)
 }
 
 #[divan::bench]

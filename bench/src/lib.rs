@@ -10,7 +10,12 @@ use std::{
 
 use lockgate::{Call, Source};
 
+pub mod disk;
+pub mod figure;
+pub mod job;
+pub mod pace;
 pub mod shapes;
+pub mod work;
 
 /// The program as it is shipped, built if need be; `LOCKGATE` names another one.
 ///

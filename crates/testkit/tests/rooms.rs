@@ -34,10 +34,11 @@ const ROOMS: &[(&str, &[&str], &str)] = &[
     ("lockgate-python", &["lockgate"], "what Python sees is what Rust sees"),
     ("lockgate-node", &["lockgate"], "what Node sees is what Rust sees"),
     ("lockgate-bench", &["lockgate"], "measures what a user would call"),
+    ("xtask", &["lockgate-bench"], "does what the project needs besides being built, and is no part of it"),
 ];
 
 /// Never shipped, so they may name everything; that nobody names them follows from [`ROOMS`].
-const UNSHIPPED: [&str; 2] = ["lockgate-testkit", "lockgate-bench"];
+const UNSHIPPED: [&str; 3] = ["lockgate-testkit", "lockgate-bench", "xtask"];
 
 /// Libraries that belong to one room: no shipped crate may reach them except through it.
 const SECRETS: &[(&str, &str)] = &[
