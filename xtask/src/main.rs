@@ -13,6 +13,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 mod bench;
+mod counts;
 mod peers;
 mod report;
 
@@ -27,6 +28,7 @@ struct Xtask {
 #[derive(Debug, Subcommand)]
 enum Task {
     Bench(bench::Bench),
+    Counts(counts::Counts),
 }
 
 fn main() -> ExitCode {
@@ -36,6 +38,7 @@ fn main() -> ExitCode {
     }
     match Xtask::parse().task {
         Task::Bench(bench) => bench.run(),
+        Task::Counts(counts) => counts.run(),
     }
 }
 

@@ -1,0 +1,153 @@
+//! Does one thing that people wait for, so that its instructions can be counted: `cargo xtask counts` runs it.
+//!
+//! `counted` lists the cases, `counted CASE TIMES` does one so many times. Each time starts anew, with a policy and a
+//! session of its own, because their tables have random seeds; then the case runs a few times unseen, so that what is
+//! made once is there, and once inside of [`count_this`], the only function that whoever counts looks at. It keeps no
+//! time and counts nothing itself.
+
+use std::{
+    cell::RefCell,
+    hint::black_box,
+    io::{Write, stdout},
+    process::ExitCode,
+    rc::Rc,
+};
+
+use lockgate::{
+    Call, Outcome, Policy, Session, Source,
+    call::{hosts, paths, read_script},
+    gate::{Human, Rulebook, judge, settle},
+};
+use lockgate_bench::{
+    by_regex, by_word, call, check_contains, ruleset, source, when_then,
+    work::{COMMAND, SCRIPT_STEP},
+};
+use serde_json::json;
+
+/// How often a case runs before it is counted: what is made once is made in the first run, what grows has grown.
+const RUNS_BEFORE: usize = 3;
+
+/// From nothing to what is counted.
+type Prepare = fn() -> Act;
+
+/// The name and what is done, in the order of the tables.
+const CASES: [(&str, Prepare); 12] = [
+    ("judge/no-rule-of-10", || {
+        Act::new(judged(&source(10), Call::new("1", "read_file").with("path", "README.md")))
+    }),
+    ("judge/one-rule-of-10", || Act::new(judged(&source(10), call()))),
+    ("judge/one-rule-of-1000", || Act::new(judged(&source(1_000), call()))),
+    ("judge/100-words", || Act::new(judged(&when_then(by_word, 100), command(COMMAND)))),
+    ("judge/100-regexes", || Act::new(judged(&when_then(by_regex, 100), command(COMMAND)))),
+    ("judge/100-checks", || Act::new(judged(&ruleset(check_contains, 100), command(COMMAND)))),
+    ("commit/one-rule-of-10", || committed(10)),
+    ("settle/one-rule-of-10", || settled(10)),
+    ("see/command", || Act::new(|| drop(black_box(read_script(black_box("git push origin main")))))),
+    ("see/pipeline", || Act::new(|| drop(black_box(read_script(black_box(COMMAND)))))),
+    ("see/script", || {
+        let script = SCRIPT_STEP.repeat(10);
+        Act::new(move || drop(black_box(read_script(black_box(&script)))))
+    }),
+    ("see/paths-and-hosts", || {
+        let call = places();
+        Act::new(move || drop(black_box((paths(black_box(&call)), hosts(black_box(&call))))))
+    }),
+];
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let [name, times] = words.as_slice() else {
+        let names: String = CASES.iter().map(|(name, _)| format!("{name}\n")).collect();
+        return stdout().write_all(names.as_bytes()).map_or(ExitCode::from(2), |()| ExitCode::SUCCESS);
+    };
+    let (Some((_, prepare)), Ok(times)) = (CASES.iter().find(|case| case.0 == name), times.parse::<usize>())
+    else {
+        return ExitCode::from(2);
+    };
+    for _ in 0..times {
+        let mut act = prepare();
+        for _ in 0..RUNS_BEFORE {
+            (act.run)();
+            (act.undo)();
+        }
+        count_this(&mut *act.run);
+    }
+    ExitCode::SUCCESS
+}
+
+/// Whoever counts finds this function by its name: it must stay one, whatever the compiler thinks of it.
+#[inline(never)]
+fn count_this(run: &mut dyn FnMut()) {
+    run();
+}
+
+/// What is counted, and what leads back to where it can be done again.
+struct Act {
+    run: Box<dyn FnMut()>,
+    undo: Box<dyn FnMut()>,
+}
+
+impl Act {
+    /// Something that changes nothing.
+    fn new(run: impl FnMut() + 'static) -> Self {
+        Self { run: Box::new(run), undo: Box::new(|| ()) }
+    }
+}
+
+fn command(text: &str) -> Call {
+    Call::new("call-1", "exec").with("command", text)
+}
+
+/// A call as an agent's own tools are called: paths and addresses in fields and in a command.
+fn places() -> Call {
+    Call::new("call-1", "bash")
+        .with("command", "curl -s https://example.com/x -o build/x && cp -r build/x ../out")
+        .with("file_path", "/srv/data/../data/old.db")
+        .with("urls", json!(["https://example.org:8443/a?b=c", "http://[::1]/"]))
+}
+
+fn rulebook(source: &Source) -> Rulebook {
+    let (policy, findings) = Policy::read(std::slice::from_ref(source));
+    Rulebook::new(policy.unwrap_or_else(|| unreachable!("the policy has no mistakes: {findings:?}")))
+}
+
+/// The question alone; nothing is remembered.
+fn judged(source: &Source, call: Call) -> impl FnMut() + 'static {
+    let (rulebook, session) = (rulebook(source), Session::default());
+    move || drop(black_box(judge(&rulebook, &session, black_box(&call), Human::Absent)))
+}
+
+/// The question and what is remembered of its answer.
+fn committed(n_rules: usize) -> Act {
+    let [ask, tell] = turns(n_rules);
+    Act { run: ask, undo: tell }
+}
+
+/// The result of a call, taken in and remembered.
+fn settled(n_rules: usize) -> Act {
+    let [mut ask, tell] = turns(n_rules);
+    ask();
+    Act { run: tell, undo: ask }
+}
+
+/// A call that is judged and remembered, and its result; each makes way for the other.
+fn turns(n_rules: usize) -> [Box<dyn FnMut()>; 2] {
+    let rulebook = Rc::new(rulebook(&source(n_rules)));
+    let session = Rc::new(RefCell::new(Session::default()));
+    let call = call();
+    let outcome = Outcome::success(&call);
+    let ask = {
+        let (rulebook, session) = (rulebook.clone(), session.clone());
+        move || {
+            let mut session = session.borrow_mut();
+            let judgement = black_box(judge(&rulebook, &*session, black_box(&call), Human::Absent));
+            judgement.events.iter().for_each(|event| session.apply(event));
+        }
+    };
+    let tell = move || {
+        let mut session = session.borrow_mut();
+        let settlement = black_box(settle(&rulebook, &*session, black_box(&outcome)));
+        settlement.events.iter().for_each(|event| session.apply(event));
+    };
+    [Box::new(ask), Box::new(tell)]
+}
