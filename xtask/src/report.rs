@@ -383,14 +383,4 @@ pub(crate) mod tests {
         assert_eq!(wrapped(&words(25)), format!("{}\n{}\n", words(24), words(1)));
         assert_eq!(wrapped(&"x".repeat(LINE_MAX + 1)).lines().count(), 1, "a word is never cut");
     }
-
-    /// `PLOTS=/some/folder cargo test -p xtask -- --ignored looks` writes them there for whoever changes how they look.
-    #[test]
-    #[ignore = "writes plots of made-up figures, to be looked at"]
-    fn how_a_plot_looks() {
-        let folder = PathBuf::from(std::env::var_os("PLOTS").expect("PLOTS names a folder"));
-        for (name, text) in pages(&made_up(), EMPTY).unwrap() {
-            fs::write(folder.join(name.file_name().unwrap()), text).unwrap();
-        }
-    }
 }

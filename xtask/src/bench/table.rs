@@ -219,11 +219,11 @@ impl<'a> Table<'a> {
 
 /// What sizes of a work are.
 pub(crate) fn noun(work: &str) -> &'static str {
-    use super::session::{LOOKING_BACK, MEMORY, SESSIONS};
+    use super::session::{AMONG, LOOKING_BACK, MEMORY, SESSIONS};
     match work {
         LOOKING_BACK => "earlier calls",
         MEMORY => "calls",
-        SESSIONS => "sessions",
+        SESSIONS | AMONG => "sessions",
         _ => "rules",
     }
 }
