@@ -91,8 +91,10 @@ async fn proxied(
         () = told_to_end() => {}
     }
     drop(close);
-    let conversations = std::mem::take(&mut *conversations.lock().unwrap_or_else(PoisonError::into_inner));
-    let _ = timeout(LAST_WORDS, conversations.join_all()).await;
+    let mut conversations =
+        std::mem::take(&mut *conversations.lock().unwrap_or_else(PoisonError::into_inner));
+    // One that panicked must not keep the others from their end.
+    let _ = timeout(LAST_WORDS, async { while conversations.join_next().await.is_some() {} }).await;
     Ok(Ending::Yes)
 }
 
