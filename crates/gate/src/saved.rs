@@ -6,7 +6,10 @@
 
 mod commons;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use lockgate_call::{About, Call, Sighting, Time};
 use lockgate_petri::{Marking, TransitionId};
@@ -227,11 +230,8 @@ impl Session {
             Some(SavedBoundary { rule: key(&it.rule)?, stage: it.stage.clone(), round: it.round })
         };
         let mut nets = self.strangers.clone();
-        for rule in policy.rules() {
-            let saved = self.saved_rule(policy, rule);
-            if saved != SavedNet::default() {
-                nets.insert(rule.key.clone(), saved);
-            }
+        for rule in self.remembering().iter().filter_map(|rule| policy.rule(*rule)) {
+            nets.insert(rule.key.clone(), self.saved_rule(policy, rule));
         }
         let flights = self.flights.iter().map(|(id, flight)| {
             let waiting = flight.waiting.iter().filter_map(|it| {
@@ -298,7 +298,6 @@ impl Session {
     /// As [`Session::from_json`].
     pub fn from_bytes(bytes: &[u8], policy: &Policy) -> Result<Self, SavedError> {
         let saved: SavedSession = of_this_version(bytes)?;
-        let rules = by_key(policy);
         let mut session = Self {
             halted: saved.halted,
             approvals_made: saved.approvals_made,
@@ -311,7 +310,7 @@ impl Session {
             ..Self::default()
         };
         for (key, net) in saved.nets {
-            match rules.get(key.as_str()) {
+            match policy.rule_kept_under(&key) {
                 Some(rule) => {
                     // Of a limit, only its own tool spends; a refill that waits for a human holds no budget.
                     let taken = saved.asked.values().flat_map(|asked| &asked.taken);
@@ -325,10 +324,10 @@ impl Session {
             }
         }
         let find = |key: &str, transition: &str| {
-            let net = policy.net(rules.get(key)?.id)?;
+            let net = policy.net(policy.rule_kept_under(key)?.id)?;
             Some((net.id, net.net.net().transition(transition)?))
         };
-        session.answers = saved.answers.into_iter().filter_map(|answer| answer.restored(&rules)).collect();
+        session.answers = saved.answers.into_iter().filter_map(|answer| answer.restored(policy)).collect();
         for (id, flight) in saved.flights {
             // What a rule that is gone waited for is not waited for any more: nothing is earned by it.
             let waiting = flight.waiting.iter().filter_map(|it| {
@@ -342,7 +341,8 @@ impl Session {
             let decision = if flight.is_redacted { Decision::Redact } else { Decision::Allow };
             let waiting = waiting.collect();
             let shows = flight.shows.into_iter().filter_map(|it| {
-                Some(Shows { rule: rules.get(it.rule.as_str())?.id, round: it.round, shown: it.shown })
+                let rule = policy.rule_kept_under(&it.rule)?.id;
+                Some(Shows { rule, round: it.round, shown: it.shown })
             });
             let (shows, parent) = (shows.collect(), flight.parent);
             let sighted =
@@ -367,14 +367,14 @@ impl Session {
                 rules: asked
                     .rules
                     .iter()
-                    .filter_map(|key| rules.get(key.as_str()))
+                    .filter_map(|key| policy.rule_kept_under(key))
                     .map(|rule| rule.id)
                     .collect(),
                 boundaries: asked
                     .boundaries
                     .into_iter()
                     .filter_map(|it| {
-                        let rule = rules.get(it.rule.as_str())?.id;
+                        let rule = policy.rule_kept_under(&it.rule)?.id;
                         Some(Boundary { rule, stage: it.stage, round: it.round })
                     })
                     .collect(),
@@ -385,6 +385,14 @@ impl Session {
             session.asked.insert(number, asked);
         }
         Ok(session)
+    }
+
+    /// The rules that this session is not as fresh for as any other.
+    fn remembering(&self) -> BTreeSet<RuleId> {
+        let windows = self.windows.keys().map(|window| window.rule);
+        let rules = self.markings.keys().chain(self.notes.keys()).chain(self.overspent.keys());
+        let rules = rules.chain(&self.inactive).chain(self.progress.keys());
+        rules.copied().chain(windows).collect()
     }
 
     fn saved_rule(&self, policy: &Policy, rule: &Rule) -> SavedNet {
@@ -475,9 +483,9 @@ impl SavedAnswer {
     }
 
     /// The answer to a rule that is gone stands for nothing.
-    fn restored(self, rules: &BTreeMap<&str, &Rule>) -> Option<Answered> {
+    fn restored(self, policy: &Policy) -> Option<Answered> {
         let about = match (self.rule, self.tool) {
-            (Some(key), _) => Subject::Rule(rules.get(key.as_str())?.id),
+            (Some(key), _) => Subject::Rule(policy.rule_kept_under(&key)?.id),
             (None, tool) => Subject::Tool(Arc::from(tool?)),
         };
         Some(Answered { about, granted: self.granted, until: Time(self.until_ms) })
@@ -495,10 +503,6 @@ fn of_this_version<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, SavedError> {
         return Err(SavedError::OtherVersion { found: version });
     }
     Ok(serde_json::from_slice(bytes)?)
-}
-
-fn by_key(policy: &Policy) -> BTreeMap<&str, &Rule> {
-    policy.rules().map(|rule| (rule.key.as_str(), rule)).collect()
 }
 
 fn saved_windows(

@@ -37,6 +37,7 @@ pub struct Policy {
     hash: PolicyHash,
     /// Where each rule is kept, by its number: rules are numbered in file order, whatever they became.
     rules: Vec<Kept>,
+    keys: Keys,
     nets: Vec<NetRule>,
     clauses: Clauses,
     workflows: Vec<Workflow>,
@@ -183,6 +184,7 @@ impl Policy {
         let mut policy = Self {
             hash: PolicyHash::of(&drafts),
             rules: Vec::new(),
+            keys: Keys::default(),
             nets: Vec::new(),
             clauses: Clauses::default(),
             workflows: Vec::new(),
@@ -194,22 +196,21 @@ impl Policy {
             examples: Vec::new(),
         };
         let mut mistakes = Vec::new();
-        let mut keys = Keys::default();
         let default_verdict = when_then::default_verdict(&drafts);
         for mut draft in drafts {
             let when_then = std::mem::take(&mut draft.when_then);
-            when_then::lower(when_then, &draft.source, default_verdict, &mut policy, &mut keys);
+            when_then::lower(when_then, &draft.source, default_verdict, &mut policy);
             if let Some(ruleset) = draft.ruleset.take() {
-                ruleset::lower(ruleset, &mut policy, &mut keys, &mut mistakes);
+                ruleset::lower(ruleset, &mut policy, &mut mistakes);
             }
             if let Some(workflow) = draft.workflow.take() {
-                workflow::lower(workflow, &draft.source, &mut policy, &mut keys);
+                workflow::lower(workflow, &draft.source, &mut policy);
             }
             let file = FileId(u32::try_from(policy.maps.len()).unwrap_or(u32::MAX));
             policy.claim_files.extend(draft.claims.iter().map(|_| file));
             policy.claims.append(&mut draft.claims);
             policy.examples.append(&mut draft.examples);
-            policy.add_file(draft, &mut keys, &mut mistakes);
+            policy.add_file(draft, &mut mistakes);
         }
         policy.clauses.finish();
         (policy, mistakes)
@@ -228,6 +229,11 @@ impl Policy {
     /// The rule with this number; none if the number is another policy's.
     pub fn rule(&self, id: RuleId) -> Option<&Rule> {
         self.kept(*self.rules.get(id.index())?)
+    }
+
+    /// The rule whose state is kept under this key.
+    pub fn rule_kept_under(&self, key: &str) -> Option<&Rule> {
+        self.rule(self.keys.0.get(key)?.rule)
     }
 
     /// The rules that are nets, in file order.
@@ -548,7 +554,7 @@ impl Policy {
         known.map_or_else(|| Arc::from(name), |known| known.name.clone())
     }
 
-    fn add_file(&mut self, draft: Draft, keys: &mut Keys, mistakes: &mut Vec<Diagnostic>) {
+    fn add_file(&mut self, draft: Draft, mistakes: &mut Vec<Diagnostic>) {
         let file = FileId(u32::try_from(self.maps.len()).unwrap_or(u32::MAX));
         let maps = FileMaps::new(&draft, &mut self.names);
         for tool in maps.tools() {
@@ -560,7 +566,7 @@ impl Policy {
         let mut lines = Lines::of(&draft.source);
         for rule in draft.rules {
             match GuardNet::of(&rule.statement) {
-                Ok(net) => self.add_rule(rule, net, file, &mut lines, keys),
+                Ok(net) => self.add_rule(rule, net, file, &mut lines),
                 Err(errors) => mistakes.extend(errors.into_iter().map(|error| Diagnostic {
                     code: net::code_of(&error),
                     severity: Severity::Error,
@@ -574,14 +580,7 @@ impl Policy {
         }
     }
 
-    fn add_rule(
-        &mut self,
-        rule: DraftRule,
-        net: GuardNet,
-        file: FileId,
-        lines: &mut Lines<'_>,
-        keys: &mut Keys,
-    ) {
+    fn add_rule(&mut self, rule: DraftRule, net: GuardNet, file: FileId, lines: &mut Lines<'_>) {
         let id = self.next_id();
         let known = net.names();
         let bases: SmallVec<[&str; 2]> =
@@ -611,17 +610,18 @@ impl Policy {
             span: rule.span,
             mode: rule.mode,
         };
-        let head = self.next_rule(head, lines, keys);
+        let head = self.next_rule(head, lines);
         self.rules.push(Kept::Net(self.nets.len()));
         self.nets.push(NetRule { rule: head, statement: rule.statement, net });
     }
 
     /// The next rule, which the caller keeps at once: as many rules are numbered as are kept.
-    pub(crate) fn next_rule(&self, head: Head, lines: &mut Lines<'_>, keys: &mut Keys) -> Rule {
+    pub(crate) fn next_rule(&mut self, head: Head, lines: &mut Lines<'_>) -> Rule {
+        let id = self.next_id();
         Rule {
-            id: self.next_id(),
+            id,
             name: head.name,
-            key: keys.unique(head.key),
+            key: self.keys.give(head.key, id),
             place: lines.place(head.span),
             mode: head.mode,
             source: lines.source.clone(),
@@ -754,17 +754,29 @@ impl fmt::Display for PolicyHash {
     }
 }
 
-/// Keys that no two rules share.
-#[derive(Default)]
-pub(crate) struct Keys {
-    uses: HashMap<String, u32>,
+/// Whose each key is; no two rules share one.
+#[derive(Debug, Default)]
+struct Keys(HashMap<String, Owner>);
+
+#[derive(Debug)]
+struct Owner {
+    rule: RuleId,
+    /// How many rules wanted the key so far.
+    wanted: u32,
 }
 
 impl Keys {
-    fn unique(&mut self, key: String) -> String {
-        let uses = self.uses.entry(key.clone()).or_insert(0);
-        *uses += 1;
-        if *uses == 1 { key } else { format!("{key} #{uses}") }
+    /// Gives a rule the key it wants, or that key with a number that makes it no other rule's.
+    fn give(&mut self, wanted: String, rule: RuleId) -> String {
+        let mut key = wanted.clone();
+        // A rule may want what looks like a key with a number, so the next number may be taken as well.
+        while self.0.contains_key(&key) {
+            let Some(first) = self.0.get_mut(&wanted) else { break };
+            first.wanted += 1;
+            key = format!("{wanted} #{}", first.wanted);
+        }
+        self.0.insert(key.clone(), Owner { rule, wanted: 1 });
+        key
     }
 }
 

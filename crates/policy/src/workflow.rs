@@ -10,7 +10,7 @@ use std::{ops::Deref, sync::Arc};
 
 use crate::{
     pattern::Pattern,
-    policy::{Head, Keys, Lines, Policy, Rule},
+    policy::{Head, Lines, Policy, Rule},
     ruleset::draft::ToolGlob,
     source::{Source, Span},
 };
@@ -226,14 +226,14 @@ impl Ran {
 }
 
 /// Adds a workflow to a policy.
-pub(crate) fn lower(draft: DraftWorkflow, source: &Source, policy: &mut Policy, keys: &mut Keys) {
+pub(crate) fn lower(draft: DraftWorkflow, source: &Source, policy: &mut Policy) {
     let head = Head {
         key: format!("workflow {}", draft.name),
         name: draft.name,
         span: draft.span,
         mode: crate::draft::Mode::Enforce,
     };
-    let rule = policy.next_rule(head, &mut Lines::of(source), keys);
+    let rule = policy.next_rule(head, &mut Lines::of(source));
     let fingerprint = fingerprint(&draft.stages);
     policy.keep_workflow(Workflow {
         rule,

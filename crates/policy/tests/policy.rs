@@ -332,6 +332,26 @@ fn a_policy_is_known_by_its_text_and_its_files() {
 }
 
 #[test]
+fn no_two_rules_keep_their_state_under_one_key() {
+    let net = |name: &str| {
+        let transition = "- {name: go, type: auto, inputs: [a], outputs: [a], tools: [t]}";
+        format!(
+            "kind: Net\nname: '{name}'\nplaces: [a]\ninitialMarking: {{a: 1}}\ntransitions:\n  {transition}\n"
+        )
+    };
+    let names = ["x #2", "x", "x", "x", "x #3", "x #2"];
+    let files: Vec<(String, String)> =
+        names.iter().enumerate().map(|(n, name)| (format!("{n}.yaml"), net(name))).collect();
+    let policy = read(&files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect::<Vec<_>>());
+    let keys: Vec<&str> = policy.rules().map(|rule| rule.key.as_str()).collect();
+    assert_eq!(keys, ["net x #2", "net x", "net x #3", "net x #4", "net x #3 #2", "net x #2 #2"]);
+    for rule in policy.rules() {
+        assert_eq!(policy.rule_kept_under(&rule.key).map(|it| it.id), Some(rule.id), "{}", rule.key);
+    }
+    assert!(policy.rule_kept_under("net y").is_none());
+}
+
+#[test]
 fn what_is_not_understood_is_never_an_empty_policy() {
     for (name, text) in
         [("rules.yaml", "ruls: []"), ("x.json", "{}"), ("x.rules", "blok a"), ("n.yaml", "kind: Net")]

@@ -1,12 +1,12 @@
 //! What all sessions share, at rest: by the keys of rules, like a session.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use lockgate_call::Time;
-use lockgate_policy::{Policy, window::Window};
+use lockgate_policy::{Policy, RuleId, window::Window};
 use serde::{Deserialize, Serialize};
 
-use super::{SavedAnswer, SavedError, VERSION, by_key, of_this_version, saved_windows, windows_of};
+use super::{SavedAnswer, SavedError, VERSION, of_this_version, saved_windows, windows_of};
 use crate::commons::Commons;
 
 #[derive(Serialize, Deserialize)]
@@ -27,11 +27,9 @@ impl Commons {
     /// What all sessions share as bytes, to be kept.
     pub fn to_bytes(&self, policy: &Policy) -> Vec<u8> {
         let mut windows = self.strangers.clone();
-        for rule in policy.rules() {
-            let saved = saved_windows(policy, rule, &self.windows);
-            if !saved.is_empty() {
-                windows.insert(rule.key.clone(), saved);
-            }
+        let rules: BTreeSet<RuleId> = self.windows.keys().map(|window| window.rule).collect();
+        for rule in rules.into_iter().filter_map(|rule| policy.rule(rule)) {
+            windows.insert(rule.key.clone(), saved_windows(policy, rule, &self.windows));
         }
         let answers = self.answers.iter().map(|answer| SavedAnswer::of(answer, policy)).collect();
         let saved = SavedCommons { version: VERSION, halted: self.halted.clone(), windows, answers };
@@ -45,10 +43,9 @@ impl Commons {
     /// When the bytes are not of this version.
     pub fn from_bytes(bytes: &[u8], policy: &Policy) -> Result<Self, SavedError> {
         let saved: SavedCommons = of_this_version(bytes)?;
-        let rules = by_key(policy);
         let mut commons = Self { halted: saved.halted, ..Self::default() };
         for (key, windows) in saved.windows {
-            let Some(rule) = rules.get(key.as_str()) else {
+            let Some(rule) = policy.rule_kept_under(&key) else {
                 commons.strangers.insert(key, windows);
                 continue;
             };
@@ -58,7 +55,7 @@ impl Commons {
                 }
             }
         }
-        commons.answers = saved.answers.into_iter().filter_map(|answer| answer.restored(&rules)).collect();
+        commons.answers = saved.answers.into_iter().filter_map(|answer| answer.restored(policy)).collect();
         Ok(commons)
     }
 }

@@ -14,19 +14,14 @@ use crate::{
     decision::Decision,
     diagnostic::Diagnostic,
     pattern::Pattern,
-    policy::{FoundBy, Head, Keys, Lines, Policy, Rule},
+    policy::{FoundBy, Head, Lines, Policy, Rule},
     sandbox::Sandbox,
     source::Source,
     when_then::draft::{Test, ToolName, Tools},
 };
 
 /// Adds the rules of a ruleset to a policy.
-pub(crate) fn lower(
-    mut ruleset: Ruleset,
-    policy: &mut Policy,
-    keys: &mut Keys,
-    mistakes: &mut Vec<Diagnostic>,
-) {
+pub(crate) fn lower(mut ruleset: Ruleset, policy: &mut Policy, mistakes: &mut Vec<Diagnostic>) {
     let acting = ruleset.tools.iter().filter(|tool| tool.side_effect.has_acted());
     policy.clauses_mut().acting.extend(acting.map(|tool| tool.name.clone()));
     let readers = ruleset.tools.iter().filter(|tool| tool.side_effect == SideEffect::Read);
@@ -39,14 +34,13 @@ pub(crate) fn lower(
         }
     }
     let lines = sources.iter().map(Lines::of).collect();
-    let mut lowering = Lowering { ruleset: &ruleset, policy, keys, mistakes, lines };
+    let mut lowering = Lowering { ruleset: &ruleset, policy, mistakes, lines };
     rules.into_iter().filter(|rule| rule.enabled).for_each(|rule| lowering.rule(rule));
 }
 
 struct Lowering<'a> {
     ruleset: &'a Ruleset,
     policy: &'a mut Policy,
-    keys: &'a mut Keys,
     mistakes: &'a mut Vec<Diagnostic>,
     /// One for each file, so that no file's lines are counted anew for every rule.
     lines: Vec<Lines<'a>>,
@@ -147,8 +141,8 @@ impl Lowering<'_> {
         };
         let found = self.lines.iter_mut().find(|lines| lines.source().name() == draft.source.name());
         match found {
-            Some(lines) => self.policy.next_rule(head, lines, self.keys),
-            None => self.policy.next_rule(head, &mut Lines::of(&draft.source), self.keys),
+            Some(lines) => self.policy.next_rule(head, lines),
+            None => self.policy.next_rule(head, &mut Lines::of(&draft.source)),
         }
     }
 

@@ -12,7 +12,7 @@ use crate::{
     clauses::{Counting, Keeps, LooksFor, OnHit, OutputRule, Watcher},
     decision::Decision,
     draft::{Draft, Mode},
-    policy::{FoundBy, Head, Keys, Lines, Policy, Rule, RuleId},
+    policy::{FoundBy, Head, Lines, Policy, Rule, RuleId},
     source::{Source, Span},
     when_then::draft::{
         Chain, ChainStep, DraftClause, DraftOutput, Honeypot, RateLimit, Sanitizer, TaintChain, ToolName,
@@ -28,18 +28,12 @@ pub(crate) fn default_verdict(drafts: &[Draft]) -> Decision {
 }
 
 /// Adds what one file says to a policy.
-pub(crate) fn lower(
-    when_then: WhenThen,
-    source: &Source,
-    default_verdict: Decision,
-    policy: &mut Policy,
-    keys: &mut Keys,
-) {
+pub(crate) fn lower(when_then: WhenThen, source: &Source, default_verdict: Decision, policy: &mut Policy) {
     let WhenThen {
         zone, rules, honeypots, taint_chain, outputs, sanitizer, rate_limits, patterns, mask, ..
     } = when_then;
     let mode = when_then.mode;
-    let mut lowering = Lowering { policy, keys, lines: Lines::of(source), mode, default_verdict };
+    let mut lowering = Lowering { policy, lines: Lines::of(source), mode, default_verdict };
     honeypots.iter().for_each(|honeypot| lowering.honeypot(honeypot));
     if let Some(sanitizer) = sanitizer {
         lowering.sanitizer(sanitizer);
@@ -71,7 +65,6 @@ pub(crate) fn lower(
 
 struct Lowering<'a> {
     policy: &'a mut Policy,
-    keys: &'a mut Keys,
     lines: Lines<'a>,
     /// Whether the file's rules act, where they do not say so themselves.
     mode: Mode,
@@ -97,7 +90,7 @@ impl Wish {
 impl Lowering<'_> {
     fn head(&mut self, name: &str, key: String, span: Span, mode: Mode) -> Rule {
         let head = Head { name: name.to_owned(), key, span, mode };
-        self.policy.next_rule(head, &mut self.lines, self.keys)
+        self.policy.next_rule(head, &mut self.lines)
     }
 
     fn keep(
