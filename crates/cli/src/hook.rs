@@ -12,6 +12,7 @@ pub(crate) mod hosts;
 mod in_process;
 pub(crate) mod protection;
 mod run;
+mod transcripts;
 
 pub use in_process::{HookAsks, HookDoor, HookReply};
 pub(crate) use run::{anchored, asking, folder_of_session, run};

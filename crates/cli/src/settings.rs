@@ -15,7 +15,7 @@ use std::{
     time::Duration,
 };
 
-use lockgate::{Mode, OpenError, Source, read_sources};
+use lockgate::{Mode, OpenError, Source, read_sources_recalling};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -84,9 +84,17 @@ pub(crate) enum Ask {
 impl Settings {
     /// The texts of the policy.
     pub(crate) fn sources(&self) -> Result<Vec<Source>, OpenError> {
+        self.sources_recalling(&|source| source)
+    }
+
+    /// The same for whoever may know transcripts of them.
+    pub(crate) fn sources_recalling(
+        &self,
+        recall: &dyn Fn(Source) -> Source,
+    ) -> Result<Vec<Source>, OpenError> {
         match self.origin {
             Origin::BuiltIn => Ok(Vec::from([Source::new("built-in policy", starter_policy(Agent::ALL))])),
-            Origin::Project(_) | Origin::User(_) => read_sources(&self.files),
+            Origin::Project(_) | Origin::User(_) => read_sources_recalling(&self.files, recall),
         }
     }
 }

@@ -120,7 +120,18 @@ pub fn net(draft: Draft) -> Result<Policy, OpenError> {
 /// # Errors
 /// When a file cannot be read, a folder has none, or files include one another in a circle.
 pub fn read_sources<P: AsRef<Path>>(paths: &[P]) -> Result<Vec<Source>, OpenError> {
-    let mut shelf = Shelf::default();
+    read_sources_recalling(paths, &|source| source)
+}
+
+/// The same for whoever has read some of these files before and may know their [transcripts](Source::with_transcript).
+///
+/// # Errors
+/// As [`read_sources`].
+pub fn read_sources_recalling<P: AsRef<Path>>(
+    paths: &[P],
+    recall: &dyn Fn(Source) -> Source,
+) -> Result<Vec<Source>, OpenError> {
+    let mut shelf = Shelf::new(recall);
     for path in paths.iter().map(AsRef::as_ref) {
         let unreadable = |source| OpenError::Unreadable { path: path.to_path_buf(), source };
         if !fs::metadata(path).map_err(unreadable)?.is_dir() {
@@ -147,8 +158,9 @@ pub fn read_sources<P: AsRef<Path>>(paths: &[P]) -> Result<Vec<Source>, OpenErro
 }
 
 /// Files in the order in which they were read.
-#[derive(Default)]
-struct Shelf {
+struct Shelf<'a> {
+    /// Adds to a file what is known of it.
+    recall: &'a dyn Fn(Source) -> Source,
     sources: Vec<Source>,
     /// Folded names of the files that were read or are being read.
     known: HashSet<String>,
@@ -163,13 +175,18 @@ struct Include<'a> {
     span: Span,
 }
 
-impl Shelf {
+impl<'a> Shelf<'a> {
+    fn new(recall: &'a dyn Fn(Source) -> Source) -> Self {
+        let (sources, known, mistakes) = (Vec::new(), HashSet::new(), Vec::new());
+        Self { recall, sources, known, included: 0, mistakes }
+    }
+
     /// Reads a file that somebody named, unless it is there already.
     fn put(&mut self, path: &Path) -> Result<(), OpenError> {
         let name = path.display().to_string();
         let folded = normalise(&name, None).unwrap_or(name);
         if self.known.insert(folded.clone()) {
-            let source = read_source(path)?;
+            let source = (self.recall)(read_source(path)?);
             self.put_after_its_includes(source, &mut vec![folded]);
         }
         Ok(())
@@ -216,7 +233,7 @@ impl Shelf {
             include.mistake("unreadable-include", error.to_string(), remedy)
         })?;
         way.push(name);
-        self.put_after_its_includes(source, way);
+        self.put_after_its_includes((self.recall)(source), way);
         way.pop();
         Ok(())
     }

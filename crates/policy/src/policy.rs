@@ -621,7 +621,7 @@ impl Policy {
         Rule {
             id,
             name: head.name,
-            key: self.keys.give(head.key, id),
+            key: self.keys.give(&head.key, id),
             place: lines.place(head.span),
             mode: head.mode,
             source: lines.source.clone(),
@@ -767,11 +767,11 @@ struct Owner {
 
 impl Keys {
     /// Gives a rule the key it wants, or that key with a number that makes it no other rule's.
-    fn give(&mut self, wanted: String, rule: RuleId) -> String {
-        let mut key = wanted.clone();
+    fn give(&mut self, wanted: &str, rule: RuleId) -> String {
+        let mut key = wanted.to_owned();
         // A rule may want what looks like a key with a number, so the next number may be taken as well.
         while self.0.contains_key(&key) {
-            let Some(first) = self.0.get_mut(&wanted) else { break };
+            let Some(first) = self.0.get_mut(wanted) else { break };
             first.wanted += 1;
             key = format!("{wanted} #{}", first.wanted);
         }

@@ -6,17 +6,64 @@
 
 use std::{fmt, sync::Arc};
 
+use crate::{language::is_yaml, yaml::steps};
+
 /// One policy file: the name people know it by, and what it says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
     name: Arc<str>,
     text: Arc<str>,
+    transcript: Transcript,
+}
+
+/// What the YAML parser told of a text when it was asked before.
+#[derive(Clone, Default)]
+struct Transcript(Option<Arc<[u8]>>);
+
+/// A text says the same, however it was read.
+impl PartialEq for Transcript {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Transcript {}
+
+impl fmt::Debug for Transcript {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("_")
+    }
 }
 
 impl Source {
     /// Takes a file's text under the name that messages shall call it.
     pub fn new(name: impl Into<Arc<str>>, text: impl Into<Arc<str>>) -> Self {
-        Self { name: name.into(), text: text.into() }
+        Self { name: name.into(), text: text.into(), transcript: Transcript::default() }
+    }
+
+    /// The same with what [`Source::make_transcript`] told of this text, so that no parser need be asked. Whoever keeps a
+    /// transcript answers for it: what it says is the policy. One that cannot be of this text is left aside.
+    #[must_use]
+    pub fn with_transcript(mut self, transcript: impl Into<Arc<[u8]>>) -> Self {
+        let transcript = transcript.into();
+        self.transcript = Transcript(steps::fits(&self.text, &transcript).then_some(transcript));
+        self
+    }
+
+    /// What the YAML parser tells of this text, to be kept for this very program: no other reads it. Of a text with tags,
+    /// anchors or mistakes it is no more than that the parser has to be asked each time.
+    pub fn make_transcript(&self) -> Vec<u8> {
+        steps::keep(&self.text)
+    }
+
+    /// Whether it is read as YAML, whatever its language.
+    pub fn is_yaml(&self) -> bool {
+        is_yaml(self)
+    }
+
+    /// What the parser told of this text when it was asked before.
+    pub fn transcript(&self) -> Option<&[u8]> {
+        self.transcript.0.as_deref()
     }
 
     /// The name messages call this file by.

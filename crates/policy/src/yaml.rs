@@ -7,6 +7,7 @@
 //! a file may have been read with those, [`Reader::text_strict`] has the author decide.
 
 pub(crate) mod older;
+pub(crate) mod steps;
 
 use std::{
     borrow::Cow,
@@ -14,9 +15,9 @@ use std::{
     collections::{BTreeMap, BTreeSet, btree_map},
 };
 
-use granit_parser::{Event, Parser, ScalarStyle};
 use serde_json::Number;
 
+use self::steps::{Broken, Says, Step, steps};
 use crate::{
     diagnostic::{Diagnostic, Severity, closest},
     source::{Source, Span},
@@ -96,18 +97,18 @@ pub(crate) fn parse(source: &Source, dialect: Dialect) -> (Option<Node>, Vec<Dia
 /// The word behind a key of the outermost mapping. `Err` when the text breaks off before the answer is known.
 pub(crate) fn top_level_word<'s>(source: &'s Source, key: &str) -> Result<Option<Cow<'s, str>>, ()> {
     let (mut depth, mut is_key, mut found) = (0_usize, true, false);
-    for event in events(source) {
-        match event.map_err(|_| ())?.0 {
-            Event::Scalar(word, ..) if depth == 1 && found => return Ok(Some(word)),
-            Event::Scalar(word, ..) if depth == 1 => found = is_key && word == key,
-            Event::Scalar(..) | Event::SequenceStart(..) if depth == 0 => return Ok(None),
-            Event::MappingStart(..) | Event::SequenceStart(..) => {
+    for step in steps(source) {
+        match step.map_err(|_| ())?.says {
+            Says::Scalar { text: word, .. } if depth == 1 && found => return Ok(Some(word)),
+            Says::Scalar { text: word, .. } if depth == 1 => found = is_key && word == key,
+            Says::Scalar { .. } | Says::List if depth == 0 => return Ok(None),
+            Says::Map | Says::List => {
                 depth += 1;
                 continue;
             }
-            Event::MappingEnd | Event::SequenceEnd => depth = depth.saturating_sub(1),
-            Event::Alias(_) | Event::UnresolvedAlias(_) => {}
-            _ => continue,
+            Says::End => depth = depth.saturating_sub(1),
+            Says::Scalar { .. } | Says::Alias(_) | Says::UnknownAlias(_) => {}
+            Says::Document => continue,
         }
         // A whole node has ended: in the outermost mapping, keys and values take turns.
         if depth == 1 {
@@ -142,22 +143,22 @@ pub(crate) fn has_top_level_key(source: &Source, is_meant: impl Fn(&str) -> bool
 /// until then.
 fn walk_top_level_keys(source: &Source, mut wants_more: impl FnMut(&str) -> bool) -> bool {
     let (mut depth, mut is_key) = (0_usize, true);
-    for event in events(source) {
-        let Ok((event, _)) = event else { return false };
-        match event {
-            Event::Scalar(word, ..) if depth == 1 && is_key => {
+    for step in steps(source) {
+        let Ok(step) = step else { return false };
+        match step.says {
+            Says::Scalar { text: word, .. } if depth == 1 && is_key => {
                 if !wants_more(&word) {
                     return true;
                 }
             }
-            Event::SequenceStart(..) if depth == 0 => return true,
-            Event::MappingStart(..) | Event::SequenceStart(..) => {
+            Says::List if depth == 0 => return true,
+            Says::Map | Says::List => {
                 depth += 1;
                 continue;
             }
-            Event::MappingEnd | Event::SequenceEnd => depth = depth.saturating_sub(1),
-            Event::Scalar(..) | Event::Alias(_) | Event::UnresolvedAlias(_) => {}
-            _ => continue,
+            Says::End => depth = depth.saturating_sub(1),
+            Says::Scalar { .. } | Says::Alias(_) | Says::UnknownAlias(_) => {}
+            Says::Document => continue,
         }
         // A whole node has ended: in the outermost mapping, keys and values take turns.
         if depth == 1 {
@@ -169,8 +170,8 @@ fn walk_top_level_keys(source: &Source, mut wants_more: impl FnMut(&str) -> bool
 
 /// Where comments start, in order. Of a text that breaks off, only those before that place are told.
 pub(crate) fn comment_starts(source: &Source) -> Vec<usize> {
-    let scalars = events(source).map_while(Result::ok).filter_map(|(event, at)| match event {
-        Event::Scalar(..) => Some(span(&at)),
+    let scalars = steps(source).map_while(Result::ok).filter_map(|step| match step.says {
+        Says::Scalar { .. } => Some(step.span),
         _ => None,
     });
     let text = source.text();
@@ -199,20 +200,13 @@ fn comments_between(text: &str, from: usize, to: usize) -> impl Iterator<Item = 
     })
 }
 
-fn events(source: &Source) -> Parser<'_, granit_parser::StrInput<'_>> {
-    let options = granit_parser::options! {
-        emit_comments: false,
-        emit_unresolved_aliases: true,
-        // One more than ours, so that our own message comes first.
-        flow_nesting_limit: DEPTH_MAX + 1,
-        block_nesting_limit: DEPTH_MAX + 1,
-    };
-    Parser::new_from_str_with_options(source.text(), options)
-}
-
 /// The anchors that aliases speak of, by the parser's numbers.
 fn used_anchors(source: &Source) -> BTreeSet<usize> {
-    events(source).map_while(Result::ok).filter_map(|(event, _)| event.alias_id()).collect()
+    let alias = |step: Step<'_>| match step.says {
+        Says::Alias(anchor) => Some(anchor),
+        _ => None,
+    };
+    steps(source).map_while(Result::ok).filter_map(alias).collect()
 }
 
 struct Builder<'s> {
@@ -298,14 +292,13 @@ impl Builder<'_> {
         if source.text().len() > FILE_BYTES_MAX {
             return self.too_large(start, &format!("more than {FILE_BYTES_MAX} bytes"));
         }
-        for event in events(source) {
-            match event {
-                Ok((event, span)) => self.take(event, &span)?,
-                Err(error) => {
-                    let at = error.marker().byte_offset().unwrap_or_default();
+        for step in steps(source) {
+            match step {
+                Ok(step) => self.take(step)?,
+                Err(Broken { at, reason }) => {
                     let remedy =
                         "look for a wrong indentation, a missing quote or bracket just before this place";
-                    let message = format!("this cannot be read as YAML: {}", error.info());
+                    let message = format!("this cannot be read as YAML: {reason}");
                     self.reader.error("yaml-syntax", Span::new(at, at), message, remedy);
                     return None;
                 }
@@ -322,58 +315,53 @@ impl Builder<'_> {
         Some(())
     }
 
-    fn take(&mut self, event: Event<'_>, at: &granit_parser::Span) -> Option<()> {
-        let span = span(at);
-        if event.is_node() {
+    fn take(&mut self, step: Step<'_>) -> Option<()> {
+        if !matches!(step.says, Says::Document | Says::End) {
             self.nodes += 1;
             if self.nodes > NODES_MAX {
-                return self.too_large(span, &too_many_values());
+                return self.too_large(step.span, &too_many_values());
             }
-            self.refuse_decoration(&event, at, span);
+            self.refuse_decoration(&step);
         }
-        let anchor = event.anchor_id().filter(|anchor| self.is_used(*anchor));
+        let Step { says, span, anchor, .. } = step;
+        let anchor = anchor.filter(|anchor| self.is_used(*anchor));
         self.anchors_met += usize::from(anchor.is_some());
-        match event {
-            Event::DocumentStart(..) if self.root.is_some() => {
+        match says {
+            Says::Document if self.root.is_some() => {
                 let remedy = "keep one document, and put the others into files of their own";
                 self.reader.error("second-document", span, "a second document begins here", remedy);
                 return None;
             }
-            Event::Scalar(text, style, ..) => {
-                let quoted = style != ScalarStyle::Plain;
-                // The parser writes `~` where nothing is written.
-                let text = if span.start == span.end && !quoted { String::new() } else { text.into_owned() };
-                let node = Node { span, value: Value::Scalar { text, quoted } };
+            Says::Document => {}
+            Says::Scalar { text, quoted } => {
+                let node = Node { span, value: Value::Scalar { text: text.into_owned(), quoted } };
                 if let Some(anchor) = anchor {
                     self.keep(anchor, &node, 1)?;
                 }
                 self.put(node, span.end);
             }
-            Event::Alias(anchor) if self.dialect.anchors => {
+            Says::Alias(anchor) if self.dialect.anchors => {
                 let node = self.copied(anchor, span)?;
                 self.put(node, span.end);
             }
-            Event::UnresolvedAlias(name) if self.dialect.anchors => {
+            Says::UnknownAlias(name) if self.dialect.anchors => {
                 let message = format!("no anchor before this place is called `{}`", shortened(&name));
                 let remedy = format!("write `&{}` before the value that is meant", shortened(&name));
                 self.reader.error("yaml-alias", span, message, remedy);
                 self.put(Node { span, value: Value::Refused }, span.end);
             }
-            Event::Alias(_) | Event::UnresolvedAlias(_) => {
+            Says::Alias(_) | Says::UnknownAlias(_) => {
                 let remedy = "write the value out where it is needed";
                 self.reader.error("yaml-alias", span, "aliases are not read in policies", remedy);
                 self.put(Node { span, value: Value::Refused }, span.end);
             }
-            Event::SequenceStart(..) | Event::MappingStart(..) if self.open.len() == DEPTH_MAX => {
-                return self.too_deep(span);
-            }
-            Event::SequenceStart(..) => self.open(span, anchor, Members::List(Vec::new())),
-            Event::MappingStart(..) => {
+            Says::List | Says::Map if self.open.len() == DEPTH_MAX => return self.too_deep(span),
+            Says::List => self.open(span, anchor, Members::List(Vec::new())),
+            Says::Map => {
                 let (entries, merged, taken) = (Vec::new(), Vec::new(), Taken::default());
                 self.open(span, anchor, Members::Map { entries, merged, taken, key: None });
             }
-            Event::SequenceEnd | Event::MappingEnd => self.close(span)?,
-            _ => {}
+            Says::End => self.close(span)?,
         }
         Some(())
     }
@@ -399,15 +387,14 @@ impl Builder<'_> {
         self.too_large(span, &format!("more than {DEPTH_MAX} lists or mappings inside one another"))
     }
 
-    fn refuse_decoration(&mut self, event: &Event<'_>, at: &granit_parser::Span, node: Span) {
-        if let Some(tag) = event.tag() {
-            let span = at.tag_span().map_or(node, |tag| span(&tag));
-            let message = format!("the tag `{}` is not read in policies", tag.original());
-            self.reader.error("yaml-tag", span, message, "leave the tag out; put a text in quotes instead");
+    fn refuse_decoration(&mut self, step: &Step<'_>) {
+        if let Some((tag, span)) = &step.tag {
+            let message = format!("the tag `{tag}` is not read in policies");
+            self.reader.error("yaml-tag", *span, message, "leave the tag out; put a text in quotes instead");
         }
-        if event.anchor_id().is_some() && !self.dialect.anchors {
+        if step.anchor.is_some() && !self.dialect.anchors {
             let remedy = "leave the anchor out, and write the value out where it is needed";
-            self.reader.error("yaml-anchor", node, "anchors are not read in policies", remedy);
+            self.reader.error("yaml-anchor", step.span, "anchors are not read in policies", remedy);
         }
     }
 
@@ -522,11 +509,6 @@ fn joined(entries: Vec<Entry>, mut merged: Vec<Entry>) -> Vec<Entry> {
 
 fn too_many_values() -> String {
     format!("more than {NODES_MAX} values")
-}
-
-fn span(span: &granit_parser::Span) -> Span {
-    let start = span.start.byte_offset().unwrap_or_default();
-    Span::new(start, span.end.byte_offset().unwrap_or_default().max(start))
 }
 
 /// Takes a tree apart and collects what is wrong with it. Each method gives a value, or reports and gives none.

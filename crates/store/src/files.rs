@@ -76,6 +76,24 @@ pub(crate) fn make(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
+/// Opens a file for reading; a link in its place is none.
+#[cfg(unix)]
+pub(crate) fn open_no_link(path: &Path) -> io::Result<File> {
+    use rustix::fs::{Mode, OFlags};
+
+    // Without waiting: a pipe in a file's place must not keep the gate from answering.
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    Ok(rustix::fs::open(path, flags, Mode::empty())?.into())
+}
+
+#[cfg(not(unix))]
+pub(crate) fn open_no_link(path: &Path) -> io::Result<File> {
+    if fs::symlink_metadata(path)?.is_symlink() {
+        return Err(io::Error::other("it is a symbolic link"));
+    }
+    File::open(path)
+}
+
 /// Puts on disk which files are in a folder.
 pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
@@ -131,14 +149,19 @@ fn check_owner(_: &Path, _: &Metadata, _: u32) -> Result<(), OpenError> {
     Ok(())
 }
 
+/// A folder that only its owner can use, unless it is there already.
+pub(crate) fn make_folder(folder: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
 fn real_folder(folder: &Path) -> Result<PathBuf, OpenError> {
     match fs::canonicalize(folder) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            let mut builder = DirBuilder::new();
-            builder.recursive(true);
-            #[cfg(unix)]
-            std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-            builder.create(folder).map_err(|error| OpenError::io(folder, "made", &error))?;
+            make_folder(folder).map_err(|error| OpenError::io(folder, "made", &error))?;
             fs::canonicalize(folder).map_err(|error| OpenError::io(folder, "found", &error))
         }
         found => found.map_err(|error| OpenError::io(folder, "found", &error)),

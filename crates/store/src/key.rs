@@ -6,7 +6,7 @@
 //! both are refused. Whoever runs as the same user can read the key; docs/audit.md tells what that means.
 
 use std::{
-    fs::{self, File},
+    fs,
     io::{self, ErrorKind, Read, Write},
     path::{Path, PathBuf},
 };
@@ -103,7 +103,7 @@ fn name_it(database: &Path, new: &Path) -> Result<(), OpenError> {
 }
 
 fn read_file(path: &Path) -> Result<Option<SigningKey>, OpenError> {
-    let file = match open_no_link(path) {
+    let file = match files::open_no_link(path) {
         Ok(file) => file,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => {
@@ -123,21 +123,4 @@ fn read_file(path: &Path) -> Result<Option<SigningKey>, OpenError> {
             Err(OpenError::new(path, OpenErrorKind::NoKey, reason))
         }
     }
-}
-
-#[cfg(unix)]
-fn open_no_link(path: &Path) -> io::Result<File> {
-    use rustix::fs::{Mode, OFlags};
-
-    // Without waiting: a pipe in the key's place must not keep the gate from answering.
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    Ok(rustix::fs::open(path, flags, Mode::empty())?.into())
-}
-
-#[cfg(not(unix))]
-fn open_no_link(path: &Path) -> io::Result<File> {
-    if fs::symlink_metadata(path)?.is_symlink() {
-        return Err(io::Error::other("it is a symbolic link"));
-    }
-    File::open(path)
 }

@@ -85,13 +85,23 @@ fn check_claims(draft: &Draft) {
     }
 }
 
-/// A policy is read or told what is wrong, what it claims is within its text, and acceptances point into it.
+/// What a policy holds rules to.
+fn outline(policy: &Policy) -> String {
+    format!("{:?} {:?} {:?}", policy.nets(), policy.clauses(), policy.workflows())
+}
+
+/// A policy is read or told what is wrong, a transcript of it is read as the same, what it claims is within its text, and acceptances point into it.
 fn check_policy(name: &str, text: &str) -> Option<Policy> {
     let source = Source::new(name, text);
     let (policy, diagnostics) = Policy::read(std::slice::from_ref(&source));
     check_diagnostics(text, &diagnostics);
     assert!(policy.is_some() || !diagnostics.is_empty(), "no policy and no mistake: {text:?}");
     let policy = policy?;
+    if source.is_yaml() {
+        let (again, told) = Policy::read(&[source.clone().with_transcript(source.make_transcript())]);
+        assert_eq!(again.as_ref().map(outline), Some(outline(&policy)), "a transcript of {text:?}");
+        assert_eq!(format!("{told:?}"), format!("{diagnostics:?}"), "a transcript of {text:?}");
+    }
     let (kept, accepted) = accept(diagnostics, &[source]);
     check_diagnostics(text, &kept);
     assert!(accepted.iter().all(|it| !it.reason.is_empty()), "{text:?}");

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use lockgate::gate::Protection;
+use lockgate::{gate::Protection, store::memos_folder};
 
 use crate::{
     commands::mcp::pins_folder,
@@ -154,6 +154,6 @@ fn untouched(settings: &Settings, environment: &Environment) -> Vec<PathBuf> {
     let data = environment.data_folder().map(|data| data.join("lockgate"));
     let state =
         settings.state.parent().filter(|folder| folder.ends_with("lockgate") || folder.ends_with("state"));
-    let own = [settings.state.clone(), pins_folder(&settings.state)];
+    let own = [settings.state.clone(), pins_folder(&settings.state), memos_folder(&settings.state)];
     data.into_iter().chain(state.map(Path::to_path_buf)).chain(own).collect()
 }

@@ -27,6 +27,7 @@ use super::{
     desk::Desk,
     dialect::{Asking, Dialect, Event, Phase, Reply, Said, Told},
     protection,
+    transcripts::open_policy,
 };
 use crate::{
     commands::{FORGET_BATCH, forgotten},
@@ -223,8 +224,7 @@ fn open_gate(
     environment: &Environment,
     shelf: Arc<Sqlite>,
 ) -> Result<Gate, String> {
-    // Nobody reads findings here, and looking for them may take longer than all the rest.
-    let policy = settings.sources().and_then(|sources| lockgate::open_unlinted(&sources));
+    let policy = open_policy(settings, &shelf);
     let policy = policy.map_err(|error| format!("the policy is not in force: {error}"))?;
     let mut builder = Gate::builder(policy).mode(settings.mode).shelf(shelf);
     if settings.protect {
