@@ -228,3 +228,18 @@ fn a_host_that_never_ends_its_event_is_blocked() {
     assert!(said.err().contains("in time"), "{}", said.err());
     drop(stdin);
 }
+
+#[test]
+fn of_many_mistakes_in_a_policy_one_line_tells_the_first() {
+    let world = World::new("faults-many-mistakes");
+    for (policy, told) in [("blok a\n", ""), ("blok a\nblok b\nblok c\n", " and 2 more; `lockgate verify`")] {
+        world.write("project/.lockgate/policy.rules", policy);
+        let (agent, event, ..) = &hosts()[0];
+        let said = world.hook(agent, &event.to_string());
+        assert!(blocks(agent, &said), "{}", said.err());
+        let operator = said.err();
+        assert_eq!(operator.trim_end().lines().count(), 1, "{operator}");
+        assert!(operator.contains("not in force") && operator.contains(told), "{operator}");
+        assert_eq!(operator.matches("blok").count(), "`blok` … blok a".matches("blok").count(), "{operator}");
+    }
+}

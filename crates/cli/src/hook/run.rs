@@ -18,7 +18,8 @@ use std::{
 };
 
 use lockgate::{
-    Gate, Time,
+    Gate, OpenError, Time,
+    policy::render,
     store::{Options, Sqlite},
 };
 
@@ -218,6 +219,18 @@ fn forget_old_sessions(settings: &Settings, shelf: &Sqlite) -> Result<(), String
     shelf.forget(before, FORGET_BATCH, &entry).map(|_| ()).map_err(|error| error.to_string())
 }
 
+/// Why there is no policy, short enough for one line: of many mistakes, the first.
+fn in_short(error: &OpenError) -> String {
+    match error {
+        OpenError::Mistaken(mistakes) if mistakes.len() > 1 => {
+            let first = render(mistakes.get(..1).unwrap_or_default(), false);
+            let more = mistakes.len() - 1;
+            format!("{} and {more} more; `lockgate verify` shows them all", first.trim_end())
+        }
+        error => error.to_string(),
+    }
+}
+
 fn open_gate(
     settings: &Settings,
     folder: &Path,
@@ -225,7 +238,7 @@ fn open_gate(
     shelf: Arc<Sqlite>,
 ) -> Result<Gate, String> {
     let policy = open_policy(settings, &shelf);
-    let policy = policy.map_err(|error| format!("the policy is not in force: {error}"))?;
+    let policy = policy.map_err(|error| format!("the policy is not in force: {}", in_short(&error)))?;
     let mut builder = Gate::builder(policy).mode(settings.mode).shelf(shelf);
     if settings.protect {
         if let Some(path) = protection::nameless(settings, folder, environment) {
