@@ -8,6 +8,7 @@
 mod client;
 mod doorkeeper;
 mod fields;
+mod resume;
 mod server;
 mod sessions;
 mod sse;

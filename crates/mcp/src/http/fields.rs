@@ -17,6 +17,10 @@ pub(super) const MODERNS: [&str; 1] = [MODERN];
 /// Revisions with sessions, newest first.
 pub(super) const LEGACY: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 
+/// Revisions in which a stream may begin with an event that has no data. The modern one is here for clients that want it
+/// and begin a session nevertheless.
+pub(super) const PRIMED: [&str; 2] = [MODERN, "2025-11-25"];
+
 pub(super) const SESSION: &str = "mcp-session-id";
 pub(super) const VERSION: &str = "mcp-protocol-version";
 pub(super) const METHOD: &str = "mcp-method";
@@ -75,6 +79,12 @@ impl Told {
     pub(super) fn is_modern(&self) -> bool {
         self.version.is_some()
     }
+}
+
+/// The revision that a client wants to begin a session with.
+pub(super) fn wanted_version(text: &str) -> Option<String> {
+    let message = Message::read(text).ok()?;
+    Members::read(message.params()?.get()).ok()?.text("protocolVersion").ok()?
 }
 
 /// Whether requests of a method are about something that has a name.

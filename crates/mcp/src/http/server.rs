@@ -33,10 +33,10 @@ use tokio::{
 
 use super::{
     doorkeeper::{ANSWERS, Doorkeeper, Refusal, check_accept, check_content, only},
-    fields::{self, EVENTS, LEGACY, MODERN, MODERNS, Told},
+    fields::{self, EVENTS, LEGACY, MODERN, MODERNS, PRIMED, Told},
     sessions::{Session, Sessions},
     sse::one_line,
-    stream::{Body, Era, Source, answer, empty, error, events, json},
+    stream::{Body, Source, answer, empty, error, events, json},
 };
 use crate::{
     link::{Incoming, Link, pipe},
@@ -294,8 +294,7 @@ impl Desk {
         let told = Told::read(&message).map_err(malformed)?;
         let kind = message.kind.clone();
         drop(message);
-        if told.is_modern() || only(&head.headers, &HeaderName::from_static(fields::VERSION))? == Some(MODERN)
-        {
+        if told.is_modern() || version(&head.headers)? == Some(MODERN) {
             check_modern(&head.headers, &kind, &told)?;
             check_mirrored(&head.headers, &kind, &self.board.mirrored(&text))?;
             return self.one_request(text, kind).await;
@@ -310,11 +309,7 @@ impl Desk {
         self.board.begin(link, Talk::Request);
         say(&ends.say, text).await?;
         match kind {
-            Kind::Request { id, .. } => {
-                let source =
-                    Source::new(Default::default(), ends.hear, Some(id), permit).cancelling(ends.say);
-                Ok(answer(source, Era::Modern).await)
-            }
+            Kind::Request { id, .. } => Ok(answer(Source::of_request(id, ends, permit)).await),
             Kind::Notice { .. } | Kind::Answer { .. } => Ok(empty(StatusCode::ACCEPTED)),
         }
     }
@@ -331,7 +326,8 @@ impl Desk {
             // The permit comes first: a session that could not be answered would be left behind.
             let permit = self.permit()?;
             let session = self.sessions.begin(&*self.board)?;
-            let mut response = self.ask(&session, permit, text, kind).await?;
+            let is_primed = knows_priming(fields::wanted_version(&text).as_deref());
+            let mut response = self.ask(&session, permit, text, kind, is_primed).await?;
             if let Ok(id) = HeaderValue::from_str(&session.id) {
                 response.headers_mut().insert(fields::SESSION, id);
             }
@@ -339,7 +335,9 @@ impl Desk {
         }
         let session = self.session(headers)?;
         match &kind {
-            Kind::Request { .. } => self.ask(&session, self.permit()?, text, kind).await,
+            Kind::Request { .. } => {
+                self.ask(&session, self.permit()?, text, kind, knows_priming(version(headers)?)).await
+            }
             Kind::Notice { .. } | Kind::Answer { .. } => {
                 say(&session.say, text).await?;
                 Ok(empty(StatusCode::ACCEPTED))
@@ -349,25 +347,36 @@ impl Desk {
 
     async fn ask(
         &self,
-        session: &Session,
+        session: &Arc<Session>,
         permit: OwnedSemaphorePermit,
         text: String,
         kind: Kind,
+        is_primed: bool,
     ) -> Result<Response<Body>, Fault> {
         let Kind::Request { id, .. } = kind else {
             return Err(Fault::new(StatusCode::BAD_REQUEST, "only a request is answered"));
         };
-        let (kept, stream) = session.open_request(&id)?;
+        let source = Source::of_session(session.open_request(&id)?, permit);
         say(&session.say, text).await?;
-        Ok(answer(Source::new(kept, stream, Some(id), permit), Era::Legacy).await)
+        Ok(events(source, is_primed))
     }
 
     fn get(&self, headers: &HeaderMap) -> Result<Response<Body>, Fault> {
         check_accept(headers, &[EVENTS])?;
         let session = self.session(headers)?;
+        let is_primed = knows_priming(version(headers)?);
+        // The permit comes first: a client that gets none keeps the stream it has.
         let permit = self.permit()?;
-        let (kept, stream) = session.open_own();
-        Ok(events(Source::new(kept, stream, None, permit), None))
+        let ear = match only(headers, &HeaderName::from_static(fields::LAST_EVENT))? {
+            None => session.open_own(),
+            Some(last) => match session.resume(last)? {
+                Some(ear) => ear,
+                // To clients of event streams this says not to come back. After a stream that ends at once some would,
+                // again and again.
+                None => return Ok(empty(StatusCode::NO_CONTENT)),
+            },
+        };
+        Ok(events(Source::of_session(ear, permit), is_primed))
     }
 
     fn delete(&self, headers: &HeaderMap) -> Result<Response<Body>, Fault> {
@@ -378,8 +387,7 @@ impl Desk {
 
     /// The session that a request names.
     fn session(&self, headers: &HeaderMap) -> Result<Arc<Session>, Fault> {
-        let version = only(headers, &HeaderName::from_static(fields::VERSION))?;
-        if let Some(version) = version.filter(|version| !LEGACY.contains(version)) {
+        if let Some(version) = version(headers)?.filter(|version| !LEGACY.contains(version)) {
             return Err(unsupported(version, &LEGACY));
         }
         let Some(id) = only(headers, &HeaderName::from_static(fields::SESSION))? else {
@@ -397,6 +405,16 @@ impl Desk {
         };
         Arc::clone(&self.streams).try_acquire_owned().map_err(busy)
     }
+}
+
+/// The revision that a request names.
+fn version(headers: &HeaderMap) -> Result<Option<&str>, Refusal> {
+    only(headers, &HeaderName::from_static(fields::VERSION))
+}
+
+/// Whether a client takes an event without data for what it is. Older ones would try to read it as a message.
+fn knows_priming(version: Option<&str>) -> bool {
+    version.is_some_and(|version| PRIMED.contains(&version))
 }
 
 /// Whether the headers say what the message says.

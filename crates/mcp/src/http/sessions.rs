@@ -2,39 +2,37 @@
 //!
 //! A session begins with `initialize` and is named by [`Session::id`]. What the gate says is routed to the stream it
 //! belongs to: an answer to the request that waits for it, anything else to the stream the client holds open for that,
-//! to the newest request that is still open, or to whichever stream comes next. Sessions are not kept over a restart,
-//! and what was sent on a stream that broke is not sent again.
+//! to the newest request that is still open, or to whichever stream comes next. An [`Ear`] hears one stream for one
+//! connection; when that breaks, the call goes on and the client may come back for the rest (`resume.rs`). Sessions are
+//! not kept over a restart.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    task::{Context, Poll},
     time::{Duration, Instant},
 };
 
 use hyper::StatusCode;
-use tokio::{sync::mpsc, task::AbortHandle, time::timeout};
+use tokio::{
+    sync::{Notify, mpsc},
+    task::AbortHandle,
+    time::{Instant as TokioInstant, timeout_at},
+};
 
 use super::{
     doorkeeper::Refusal,
+    resume::{EventId, Heard, InUse, Opening, Placed, Resumed, Streams},
     server::{Board, Note, Talk},
     stream::answered,
 };
 use crate::{
     link::{Incoming, Outgoing, pipe},
-    message::{Id, MESSAGE_BYTES_MAX},
+    message::Id,
 };
 
 /// How many sessions may be open at once.
 pub(super) const SESSIONS_MAX: usize = 256;
-
-/// How many messages are kept for a client that has no stream open. Of more the oldest are dropped.
-const KEPT_MAX: usize = 64;
-
-/// How long they may be together, in bytes: as long as the longest message, so that each can be kept.
-const KEPT_BYTES_MAX: usize = MESSAGE_BYTES_MAX;
-
-/// How many messages may wait for one stream.
-const STREAM_WAITING_MAX: usize = 16;
 
 /// A session that nobody used for so long ends, unless one of its streams is open.
 pub(super) const UNUSED_MAX: Duration = Duration::from_secs(60 * 60);
@@ -52,24 +50,25 @@ pub(super) struct Sessions {
 pub(super) struct Session {
     pub(super) id: String,
     pub(super) say: mpsc::Sender<Incoming>,
-    streams: Mutex<Streams>,
+    state: Mutex<State>,
+    /// Told whenever a message that waited for a reader may have found room.
+    room: Notify,
     note: Note,
 }
 
-struct Streams {
-    /// Requests that wait for an answer, oldest first.
-    requests: Vec<(Id, mpsc::Sender<Outgoing>)>,
-    /// The stream that the client opened for whatever belongs to no request.
-    own: Option<mpsc::Sender<Outgoing>>,
-    kept: VecDeque<Outgoing>,
-    /// How many messages were dropped.
-    dropped: u64,
+struct State {
+    streams: Streams,
     used: Instant,
     router: Option<AbortHandle>,
 }
 
-/// A stream as it is opened: what was kept for it, and what comes.
-pub(super) type Opened = (VecDeque<Outgoing>, mpsc::Receiver<Outgoing>);
+/// Hears one stream of a session, for one connection.
+pub(super) struct Ear {
+    session: Arc<Session>,
+    opening: Opening,
+    /// Its client knows the name of an event, and may come back with it.
+    can_come_back: bool,
+}
 
 impl Sessions {
     pub(super) fn new(note: Note) -> Arc<Self> {
@@ -82,13 +81,20 @@ impl Sessions {
     /// When there are too many, or the machine has no random numbers to name it with.
     pub(super) fn begin(self: &Arc<Self>, board: &dyn Board) -> Result<Arc<Session>, Refusal> {
         let unavailable = |sentence: &str| Refusal::new(StatusCode::SERVICE_UNAVAILABLE, sentence);
+        let no_numbers = |_| unavailable("no random numbers to name the session with");
         let mut name = [0_u8; 16];
-        getrandom::fill(&mut name).map_err(|_| unavailable("no random numbers to name the session with"))?;
+        getrandom::fill(&mut name).map_err(no_numbers)?;
         let (link, ends) = pipe();
+        let state = State {
+            streams: Streams::new(getrandom::u32().map_err(no_numbers)?),
+            used: Instant::now(),
+            router: None,
+        };
         let session = Arc::new(Session {
             id: name.iter().map(|byte| format!("{byte:02x}")).collect(),
             say: ends.say,
-            streams: Mutex::new(Streams::new()),
+            state: Mutex::new(state),
+            room: Notify::new(),
             note: Arc::clone(&self.note),
         });
         {
@@ -99,7 +105,7 @@ impl Sessions {
             open.insert(session.id.clone(), Arc::clone(&session));
         }
         let router = tokio::spawn(route(ends.hear, Arc::clone(&session), Arc::downgrade(self)));
-        locked(&session.streams).router = Some(router.abort_handle());
+        locked(&session.state).router = Some(router.abort_handle());
         board.begin(link, Talk::Session(session.id.clone()));
         Ok(session)
     }
@@ -107,7 +113,7 @@ impl Sessions {
     /// A session that is open. To find it is to use it.
     pub(super) fn find(&self, id: &str) -> Option<Arc<Session>> {
         let session = locked(&self.open).get(id).cloned()?;
-        locked(&session.streams).used = Instant::now();
+        locked(&session.state).used = Instant::now();
         Some(session)
     }
 
@@ -117,14 +123,14 @@ impl Sessions {
         session.inspect(|session| session.end(reason)).is_some()
     }
 
-    /// Ends what nobody used.
+    /// Ends what nobody used, and forgets answers that nobody came back for.
     pub(super) fn sweep(&self, now: Instant) {
-        let unused: Vec<String> = {
-            let open = locked(&self.open);
-            open.values().filter(|session| session.is_unused(now)).map(|session| session.id.clone()).collect()
-        };
-        for id in unused {
-            self.end(&id, "nobody used the session for a long time");
+        let sessions: Vec<Arc<Session>> = locked(&self.open).values().cloned().collect();
+        for session in sessions {
+            locked(&session.state).streams.forget_left(now);
+            if session.is_unused(now) {
+                self.end(&session.id, "nobody used the session for a long time");
+            }
         }
     }
 }
@@ -142,61 +148,86 @@ impl Session {
     ///
     /// # Errors
     /// When a request with the same id still waits: nobody could tell their answers apart.
-    pub(super) fn open_request(&self, id: &Id) -> Result<Opened, Refusal> {
-        let (to, from) = mpsc::channel(STREAM_WAITING_MAX);
-        let mut streams = locked(&self.streams);
-        streams.forget_closed();
-        if streams.requests.iter().any(|(open, _)| open == id) {
+    pub(super) fn open_request(self: &Arc<Self>, id: &Id) -> Result<Ear, Refusal> {
+        let opened = locked(&self.state).streams.open_request(id);
+        let opening = opened.map_err(|InUse| {
             let sentence = format!("a request with the id `{id}` is still open in this session");
-            return Err(Refusal::new(StatusCode::BAD_REQUEST, sentence));
-        }
-        streams.requests.push((id.clone(), to));
-        Ok((std::mem::take(&mut streams.kept), from))
+            Refusal::new(StatusCode::BAD_REQUEST, sentence)
+        })?;
+        Ok(self.ear(opening))
     }
 
     /// Opens the stream for whatever belongs to no request. One that was open is closed: its client has come back.
-    pub(super) fn open_own(&self) -> Opened {
-        let (to, from) = mpsc::channel(STREAM_WAITING_MAX);
-        let mut streams = locked(&self.streams);
-        streams.own = Some(to);
-        (std::mem::take(&mut streams.kept), from)
+    pub(super) fn open_own(self: &Arc<Self>) -> Ear {
+        let opening = locked(&self.state).streams.open_own();
+        self.ear(opening)
     }
 
-    async fn deliver(&self, outgoing: Outgoing) {
-        let answer = answered(&outgoing.text);
-        loop {
-            let picked = locked(&self.streams).pick(&outgoing, answer.as_ref());
-            let Some(stream) = picked else {
-                return self.keep(outgoing, answer.as_ref());
-            };
-            match timeout(STALLED_MAX, stream.reserve()).await {
-                Ok(Ok(place)) => {
-                    place.send(outgoing);
-                    if let Some(id) = &answer {
-                        locked(&self.streams).requests.retain(|(open, _)| open != id);
-                    }
-                    return;
-                }
-                // It was closed meanwhile: the next turn does not pick it again.
-                Ok(Err(_)) => {}
-                Err(_) => {
-                    locked(&self.streams).close(&stream);
-                    (self.note)(
-                        "an HTTP client took nothing from a stream for too long, so the stream was closed",
-                    );
-                }
+    /// Opens a stream again behind the event that its client saw last; none where nothing more comes on it.
+    ///
+    /// # Errors
+    /// When what came after that event cannot be told.
+    pub(super) fn resume(self: &Arc<Self>, last: &str) -> Result<Option<Ear>, Refusal> {
+        let id = EventId::parse(last);
+        match id.map_or(Resumed::Unknown, |id| locked(&self.state).streams.resume(id)) {
+            Resumed::Open(opening) => {
+                let mut ear = self.ear(opening);
+                ear.can_come_back = true;
+                Ok(Some(ear))
+            }
+            Resumed::Over => Ok(None),
+            Resumed::Unknown => {
+                let sentence = "what came after the event that `Last-Event-ID` names is not kept in this session: \
+                                leave the header out to hear what comes from now on";
+                Err(Refusal::new(StatusCode::BAD_REQUEST, sentence))
             }
         }
     }
 
-    fn keep(&self, outgoing: Outgoing, answer: Option<&Id>) {
+    fn ear(self: &Arc<Self>, opening: Opening) -> Ear {
+        // What waited for another reader may go to this one.
+        self.room.notify_one();
+        Ear { session: Arc::clone(self), opening, can_come_back: false }
+    }
+
+    async fn deliver(&self, outgoing: Outgoing) {
+        let answer = answered(&outgoing.text);
+        let text = Arc::new(outgoing.text);
+        let mut stalled: Option<(u64, TokioInstant)> = None;
+        loop {
+            let (placed, before, after) = {
+                let streams = &mut locked(&self.state).streams;
+                let before = streams.dropped();
+                (streams.place(&text, outgoing.about.as_ref(), answer.as_ref()), before, streams.dropped())
+            };
+            let reader = match placed {
+                Placed::Well => return self.note_dropped(before, after),
+                Placed::Unwanted => return self.note_unwanted(answer.as_ref()),
+                Placed::Full(reader) => reader,
+            };
+            let until = match stalled {
+                Some((same, until)) if same == reader => until,
+                _ => TokioInstant::now() + STALLED_MAX,
+            };
+            stalled = Some((reader, until));
+            if timeout_at(until, self.room.notified()).await.is_err() {
+                locked(&self.state).streams.end_reader(reader);
+                (self.note)(
+                    "an HTTP client took nothing from a stream for too long, so the stream was closed",
+                );
+            }
+        }
+    }
+
+    fn note_unwanted(&self, answer: Option<&Id>) {
         if let Some(id) = answer {
             (self.note)(&format!(
                 "an HTTP client left before request `{id}` was answered; the answer was dropped"
             ));
-            return;
         }
-        let (before, after) = locked(&self.streams).keep(outgoing);
+    }
+
+    fn note_dropped(&self, before: u64, after: u64) {
         // Not for each of them: whoever fills the log this way could hide something in it.
         if before.checked_ilog2() != after.checked_ilog2() {
             (self.note)(&format!(
@@ -206,70 +237,47 @@ impl Session {
     }
 
     fn is_unused(&self, now: Instant) -> bool {
-        let mut streams = locked(&self.streams);
-        streams.forget_closed();
-        let open = streams.own.is_some() || !streams.requests.is_empty();
-        !open && now.saturating_duration_since(streams.used) > UNUSED_MAX
+        let state = locked(&self.state);
+        !state.streams.has_readers() && now.saturating_duration_since(state.used) > UNUSED_MAX
     }
 
     fn end(&self, reason: &str) {
         // Where nobody has taken what was said before, the end of the channel has to do.
         let _ = self.say.try_send(Incoming::Gone { reason: reason.to_owned(), about: None });
-        let mut streams = locked(&self.streams);
-        streams.requests.clear();
-        streams.own = None;
-        if let Some(router) = &streams.router {
+        let mut state = locked(&self.state);
+        state.streams.end();
+        if let Some(router) = &state.router {
             router.abort();
         }
     }
 }
 
-impl Streams {
-    fn new() -> Self {
-        Self {
-            requests: Vec::new(),
-            own: None,
-            kept: VecDeque::new(),
-            dropped: 0,
-            used: Instant::now(),
-            router: None,
+impl Ear {
+    /// The request that the stream answers.
+    pub(super) fn request(&self) -> Option<&Id> {
+        self.opening.request.as_ref()
+    }
+
+    /// Where it begins. Whoever is told this may come back to it.
+    pub(super) fn begins_at(&mut self) -> EventId {
+        self.can_come_back = true;
+        self.opening.at
+    }
+
+    pub(super) fn poll_hear(&mut self, context: &mut Context<'_>) -> Poll<Heard> {
+        let heard = locked(&self.session.state).streams.hear(&self.opening, context.waker());
+        if let Poll::Ready(Heard::Message { .. }) = heard {
+            self.can_come_back = true;
+            self.session.room.notify_one();
         }
+        heard
     }
+}
 
-    /// The stream for a message; none where it has to be kept, or nobody waits for that answer any more.
-    fn pick(&mut self, outgoing: &Outgoing, answer: Option<&Id>) -> Option<mpsc::Sender<Outgoing>> {
-        self.forget_closed();
-        let of = |id: &Id| self.requests.iter().find(|(open, _)| open == id).map(|(_, stream)| stream);
-        if let Some(id) = answer {
-            return of(id).cloned();
-        }
-        let about = outgoing.about.as_ref().and_then(of);
-        let newest = self.requests.last().map(|(_, stream)| stream);
-        about.or(self.own.as_ref()).or(newest).cloned()
-    }
-
-    /// Keeps a message for the next stream. Gives how many were dropped before, and how many now.
-    fn keep(&mut self, outgoing: Outgoing) -> (u64, u64) {
-        let before = self.dropped;
-        self.kept.push_back(outgoing);
-        let mut bytes: usize = self.kept.iter().map(|kept| kept.text.len()).sum();
-        while self.kept.len() > KEPT_MAX || bytes > KEPT_BYTES_MAX {
-            let Some(oldest) = self.kept.pop_front() else { break };
-            bytes -= oldest.text.len();
-            self.dropped += 1;
-        }
-        (before, self.dropped)
-    }
-
-    /// A client that is gone leaves its streams. That only means that it is gone: to cancel, it says so.
-    fn forget_closed(&mut self) {
-        self.requests.retain(|(_, stream)| !stream.is_closed());
-        self.own.take_if(|stream| stream.is_closed());
-    }
-
-    fn close(&mut self, stalled: &mpsc::Sender<Outgoing>) {
-        self.requests.retain(|(_, stream)| !stream.same_channel(stalled));
-        self.own.take_if(|stream| stream.same_channel(stalled));
+impl Drop for Ear {
+    fn drop(&mut self) {
+        locked(&self.session.state).streams.leave(&self.opening, self.can_come_back);
+        self.session.room.notify_one();
     }
 }
 
@@ -290,8 +298,15 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
+    use std::future::poll_fn;
+
+    use tokio::time::timeout;
+
     use super::*;
-    use crate::link::Link;
+    use crate::{
+        http::resume::{KEPT_MAX, WAITING_MAX},
+        link::Link,
+    };
 
     /// Keeps the links, so that the conversations stay open.
     #[derive(Default)]
@@ -341,8 +356,13 @@ mod tests {
         assert!(sessions.find(&held.id).is_none());
     }
 
+    async fn hear(ear: &mut Ear) -> Heard {
+        let heard = poll_fn(|context| ear.poll_hear(context));
+        timeout(Duration::from_secs(60), heard).await.expect("nothing came")
+    }
+
     #[tokio::test]
-    async fn of_too_many_kept_messages_the_oldest_are_dropped() {
+    async fn that_messages_are_dropped_is_said_and_not_for_each_of_them() {
         let noted = Arc::new(Mutex::new(Vec::new()));
         let notes = Arc::clone(&noted);
         let sessions = Sessions::new(Arc::new(move |sentence| locked(&notes).push(sentence.to_owned())));
@@ -361,40 +381,42 @@ mod tests {
             .map(|(end, note)| note.ends_with(end))
             .collect();
         assert_eq!((ends, locked(&noted).len()), (vec![true, true], 2));
-        let (kept, stream) = session.open_own();
-        assert_eq!((kept.len(), kept.front()), (KEPT_MAX, Some(&notice(3))));
-        drop(stream);
-        let long = |length| Outgoing { text: "x".repeat(length), ..Outgoing::default() };
-        for length in [KEPT_BYTES_MAX - 1, 1] {
-            session.deliver(long(length)).await;
-        }
-        let (kept, stream) = session.open_own();
-        assert_eq!(kept.len(), 2);
-        drop((kept, stream));
-        for length in [KEPT_BYTES_MAX - 1, 2] {
-            session.deliver(long(length)).await;
-        }
-        assert_eq!(session.open_own().0, [long(2)]);
+        let heard = hear(&mut session.open_own()).await;
+        assert!(matches!(heard, Heard::Message { text, .. } if *text == notice(3).text));
     }
 
     #[tokio::test]
-    async fn messages_go_to_the_stream_they_belong_to() {
+    async fn a_reader_that_is_full_holds_up_who_speaks_until_it_hears_or_leaves() {
         let (sessions, board) = (sessions(), Shelf::default());
         let session = sessions.begin(&board).unwrap();
-        let (_, mut one) = session.open_request(&Id::Number(1)).unwrap();
-        let (_, mut two) = session.open_request(&Id::Number(2)).unwrap();
-        assert!(session.open_request(&Id::Number(2)).is_err(), "two open requests with one id");
-        session.deliver(Outgoing { about: Some(Id::Number(1)), ..notice(1) }).await;
-        session.deliver(notice(2)).await;
-        let (_, mut own) = session.open_own();
-        session.deliver(notice(3)).await;
-        let answer =
-            Outgoing { text: r#"{"jsonrpc":"2.0","id":1,"result":{}}"#.into(), ..Outgoing::default() };
-        session.deliver(answer.clone()).await;
-        assert_eq!(one.recv().await.map(|out| out.text), Some(notice(1).text));
-        assert_eq!(one.recv().await, Some(answer));
-        assert_eq!(one.recv().await, None, "a stream ends with its answer");
-        assert_eq!(two.recv().await, Some(notice(2)), "the newest request that is open");
-        assert_eq!(own.recv().await, Some(notice(3)));
+        let mut ear = session.open_own();
+        for n in 0..WAITING_MAX {
+            session.deliver(notice(n)).await;
+        }
+        let is_held_up =
+            async |n| timeout(Duration::from_millis(100), session.deliver(notice(n))).await.is_err();
+        assert!(is_held_up(WAITING_MAX).await);
+        hear(&mut ear).await;
+        assert!(!is_held_up(WAITING_MAX).await);
+        let last = notice(WAITING_MAX + 1);
+        let (_, ()) = tokio::join!(session.deliver(last.clone()), async { drop(ear) });
+        let mut next = session.open_own();
+        for _ in 0..WAITING_MAX {
+            hear(&mut next).await;
+        }
+        assert!(matches!(hear(&mut next).await, Heard::Message { text, .. } if *text == last.text));
+    }
+
+    #[tokio::test]
+    async fn a_reader_wakes_when_it_is_spoken_to_replaced_or_its_session_ends() {
+        let (sessions, board) = (sessions(), Shelf::default());
+        let session = sessions.begin(&board).unwrap();
+        let mut first = session.open_own();
+        let (heard, ()) = tokio::join!(hear(&mut first), session.deliver(notice(1)));
+        assert!(matches!(heard, Heard::Message { .. }));
+        let (heard, mut second) = tokio::join!(hear(&mut first), async { session.open_own() });
+        assert_eq!(heard, Heard::End);
+        let (heard, ended) = tokio::join!(hear(&mut second), async { sessions.end(&session.id, "test") });
+        assert_eq!((heard, ended), (Heard::Lost, true));
     }
 }

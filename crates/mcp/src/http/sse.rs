@@ -1,9 +1,10 @@
 //! Server-sent events: messages in a stream of lines.
 //!
 //! [`Reader`] takes bytes in whatever pieces they come and gives whole events; it holds at most one message.
-//! [`event`] writes one. Names of events are read and never written: MCP knows only `message`.
+//! [`event`] writes one, and [`priming`] one without a message. Names of events are read and never written: MCP knows
+//! only `message`.
 
-use std::time::Duration;
+use std::{fmt::Display, time::Duration};
 
 use crate::message::MESSAGE_BYTES_MAX;
 
@@ -18,10 +19,22 @@ const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 /// A line that only keeps the connection open.
 pub(super) const KEEP_ALIVE: &str = ": still here\n\n";
 
-/// One message as an event. The text has no line breaks; if it had, they could end the event, so they become spaces,
-/// which JSON allows wherever it allows them.
-pub(super) fn event(text: &str) -> String {
-    format!("data: {}\n\n", one_line(text))
+/// How long a client is asked to wait before it comes back to a stream that broke.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// One message as an event, with the id it can be resumed from, if it has one. The text has no line breaks; if it had,
+/// they could end the event, so they become spaces, which JSON allows wherever it allows them.
+pub(super) fn event(id: Option<&dyn Display>, text: &str) -> String {
+    let text = one_line(text);
+    match id {
+        Some(id) => format!("id: {id}\ndata: {text}\n\n"),
+        None => format!("data: {text}\n\n"),
+    }
+}
+
+/// An event that only says where a stream begins, and when to come back to it.
+pub(super) fn priming(id: &dyn Display) -> String {
+    format!("id: {id}\nretry: {}\ndata:\n\n", RETRY.as_millis())
 }
 
 /// JSON without line breaks. Inside of strings JSON has none, and elsewhere a space is as good.
@@ -244,10 +257,24 @@ mod tests {
     #[test]
     fn what_is_written_is_one_event_whatever_it_holds() {
         for text in ["{}", "{\n}", "{\r\n\r\n}", "{}\n\ndata: {\"forged\":1}"] {
-            let read = data_of(&event(text));
-            assert_eq!(read, [text.replace(['\n', '\r'], " ")]);
+            for id in [None, Some(&"7-1" as &dyn Display)] {
+                let (events, last_id) = read(&[event(id, text).as_bytes()]).unwrap();
+                let data: Vec<String> =
+                    events.into_iter().map(|event| String::from_utf8(event.data).unwrap()).collect();
+                assert_eq!(data, [text.replace(['\n', '\r'], " ")]);
+                assert_eq!(last_id, id.map(ToString::to_string));
+            }
         }
         assert!(data_of(KEEP_ALIVE).is_empty());
+    }
+
+    #[test]
+    fn a_priming_event_names_a_place_and_a_wait_and_says_nothing() {
+        let mut reader = Reader::default();
+        let mut events = Vec::new();
+        reader.take(priming(&"7-0").as_bytes(), &mut events).unwrap();
+        assert_eq!((events, reader.last_id()), (vec![Event::default()], Some("7-0")));
+        assert_eq!(reader.retry(), Some(RETRY));
     }
 
     proptest! {

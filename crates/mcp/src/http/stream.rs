@@ -1,13 +1,15 @@
 //! The answer to one HTTP request: one JSON message, or a stream of messages that ends with the answer.
 //!
-//! [`answer`] waits for the first message and chooses; [`Source`] is where messages come from. A body asks its source
-//! only when the client takes more, so a slow client slows down whoever speaks to it. Streams have no event ids:
-//! what a client missed while it was away is not told again.
+//! [`answer`] waits for the first message and chooses, for the revision without sessions; in a session everything is a
+//! stream ([`events`]). [`Source`] is where messages come from. A body asks its source only when the client takes more,
+//! so a slow client slows down whoever speaks to it. Events of a session have ids, by which a client whose connection
+//! broke comes back to them; a request without a session ends with its connection, so its events have none.
 
 use std::{
-    collections::VecDeque,
+    fmt::Display,
     future::poll_fn,
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll, ready},
     time::Duration,
 };
@@ -27,10 +29,12 @@ use tokio::{
 
 use super::{
     fields::{EVENTS, JSON},
+    resume::{EventId, Heard},
+    sessions::Ear,
     sse,
 };
 use crate::{
-    link::{Incoming, Outgoing},
+    link::{Ends, Incoming, Outgoing},
     message::{Id, Kind, Message, to_text},
 };
 
@@ -40,84 +44,98 @@ const SILENCE_MAX: Duration = Duration::from_secs(15);
 
 pub(super) type Body = Either<Full<Bytes>, Events>;
 
-/// Which revision a request is answered in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Era {
-    /// With sessions.
-    Legacy,
-    /// Without.
-    Modern,
-}
-
-/// Where the messages of one stream come from.
+/// Where the messages of one answer come from.
 pub(super) struct Source {
-    /// What was waiting when the stream was opened.
-    kept: VecDeque<Outgoing>,
-    rest: mpsc::Receiver<Outgoing>,
-    /// The request that the stream answers, and with which it ends.
+    from: Origin,
+    /// The request that is answered, and with which the stream ends.
     request: Option<Id>,
     state: State,
-    /// To whom the end of the client is told, where a closed stream means that the request is given up.
-    cancelled: Option<mpsc::Sender<Incoming>>,
     _permit: OwnedSemaphorePermit,
+}
+
+enum Origin {
+    /// A stream of a session, which outlives its connection.
+    Session(Ear),
+    /// A conversation of one request. When the client closes the stream, the conversation is told that the request is
+    /// given up.
+    Request { hear: mpsc::Receiver<Outgoing>, say: mpsc::Sender<Incoming> },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Open,
     Answered,
+    /// It goes on elsewhere.
+    Ended,
     /// Whoever was to answer has ended.
     Lost,
 }
 
+/// A message, and the name of its event if it has one.
+struct Said {
+    id: Option<EventId>,
+    text: Arc<String>,
+}
+
 impl Source {
-    pub(super) fn new(
-        kept: VecDeque<Outgoing>,
-        rest: mpsc::Receiver<Outgoing>,
-        request: Option<Id>,
-        permit: OwnedSemaphorePermit,
-    ) -> Self {
-        Self { kept, rest, request, state: State::Open, cancelled: None, _permit: permit }
+    /// A stream of a session.
+    pub(super) fn of_session(ear: Ear, permit: OwnedSemaphorePermit) -> Self {
+        let request = ear.request().cloned();
+        Self { from: Origin::Session(ear), request, state: State::Open, _permit: permit }
     }
 
-    /// Tells a conversation that its request is given up when the client closes the stream.
-    pub(super) fn cancelling(mut self, say: mpsc::Sender<Incoming>) -> Self {
-        self.cancelled = Some(say);
-        self
+    /// The answer to a request that is a conversation of its own.
+    pub(super) fn of_request(request: Id, ends: Ends, permit: OwnedSemaphorePermit) -> Self {
+        let from = Origin::Request { hear: ends.hear, say: ends.say };
+        Self { from, request: Some(request), state: State::Open, _permit: permit }
     }
 
     /// The next message; none at the end.
-    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<String>> {
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Said>> {
         if self.state != State::Open {
             return Poll::Ready(None);
         }
-        let next = match self.kept.pop_front() {
-            Some(kept) => Some(kept),
-            None => ready!(self.rest.poll_recv(context)),
+        let told = |is_answer: bool, id: Option<EventId>, text: Arc<String>| {
+            let state = if is_answer { State::Answered } else { State::Open };
+            (state, Some(Said { id, text }))
         };
-        Poll::Ready(match (next, &self.request) {
-            (Some(next), Some(request)) => {
-                if answered(&next.text).as_ref() == Some(request) {
-                    self.state = State::Answered;
+        let (state, said) = match &mut self.from {
+            Origin::Session(ear) => match ready!(ear.poll_hear(context)) {
+                Heard::Message { id, text, is_answer } => told(is_answer, Some(id), text),
+                Heard::End => (State::Ended, None),
+                Heard::Lost => (State::Lost, None),
+            },
+            Origin::Request { hear, .. } => match ready!(hear.poll_recv(context)) {
+                Some(next) => {
+                    let is_answer = answered(&next.text) == self.request;
+                    told(is_answer, None, Arc::new(next.text))
                 }
-                Some(next.text)
-            }
-            (Some(next), None) => Some(next.text),
-            (None, Some(request)) => {
-                self.state = State::Lost;
-                Some(error(Some(request), -32603, "Lockgate ended before there was an answer", None))
-            }
-            (None, None) => {
-                self.state = State::Lost;
-                None
-            }
+                None => (State::Lost, None),
+            },
+        };
+        self.state = state;
+        let lost = |request: &Id| {
+            let text = error(Some(request), -32603, "Lockgate ended before there was an answer", None);
+            Said { id: None, text: Arc::new(text) }
+        };
+        Poll::Ready(match (state, &self.request) {
+            (State::Lost, Some(request)) => Some(lost(request)),
+            _ => said,
         })
+    }
+}
+
+impl Said {
+    fn to_event(&self) -> String {
+        sse::event(self.id.as_ref().map(|id| id as &dyn Display), &self.text)
     }
 }
 
 impl Drop for Source {
     fn drop(&mut self) {
-        if let (Some(say), Some(request), State::Open) = (&self.cancelled, &self.request, self.state) {
+        if let (Origin::Request { say, .. }, Some(request), State::Open) =
+            (&self.from, &self.request, self.state)
+        {
             let params =
                 json!({"requestId": request.to_value(), "reason": "the client closed the connection"});
             let notice = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params});
@@ -144,21 +162,30 @@ pub(super) fn error(id: Option<&Id>, code: i32, sentence: &str, data: Option<ser
     to_text(&json!({"jsonrpc": "2.0", "id": id.map(Id::to_value), "error": error}))
 }
 
-/// Answers a request with what comes from a source.
-pub(super) async fn answer(mut source: Source, era: Era) -> Response<Body> {
+/// Answers a request of the revision without sessions.
+pub(super) async fn answer(mut source: Source) -> Response<Body> {
     let first = timeout(SILENCE_MAX, poll_fn(|context| source.poll_next(context))).await;
     match (first, source.state) {
-        (Ok(Some(text)), State::Answered) => json(status(&text, era), text),
-        (Ok(Some(text)), State::Lost) => json(StatusCode::INTERNAL_SERVER_ERROR, text),
-        (Ok(first), _) => events(source, first),
-        (Err(_), _) => events(source, None),
+        (Ok(Some(said)), State::Answered) => json(status(&said.text), Arc::unwrap_or_clone(said.text)),
+        (Ok(Some(said)), State::Lost) => {
+            json(StatusCode::INTERNAL_SERVER_ERROR, Arc::unwrap_or_clone(said.text))
+        }
+        (Ok(Some(said)), _) => stream(source, said.to_event()),
+        (Ok(None) | Err(_), _) => stream(source, sse::KEEP_ALIVE.to_owned()),
     }
 }
 
-/// A stream that begins with what is there already.
-pub(super) fn events(source: Source, first: Option<String>) -> Response<Body> {
-    // A stream of its own begins with a comment, so that the client sees its head before there is anything to say.
-    let first = first.map_or_else(|| sse::KEEP_ALIVE.to_owned(), |text| sse::event(&text));
+/// Answers with a stream, whatever comes. A client that knows what a priming event is can come back from the first
+/// moment on; to others a comment shows that the stream is there.
+pub(super) fn events(mut source: Source, is_primed: bool) -> Response<Body> {
+    let first = match &mut source.from {
+        Origin::Session(ear) if is_primed => sse::priming(&ear.begins_at()),
+        _ => sse::KEEP_ALIVE.to_owned(),
+    };
+    stream(source, first)
+}
+
+fn stream(source: Source, first: String) -> Response<Body> {
     let body = Events { first: Some(first), source, silence: Box::pin(sleep(SILENCE_MAX)) };
     let mut response = Response::new(Either::Right(body));
     let headers = response.headers_mut();
@@ -187,8 +214,8 @@ fn describe(headers: &mut HeaderMap, media_type: &'static str) {
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
 }
 
-/// What HTTP says about an answer: the modern revision tells some errors there as well.
-fn status(text: &str, era: Era) -> StatusCode {
+/// What HTTP says about an answer: the revision without sessions tells some errors there as well.
+fn status(text: &str) -> StatusCode {
     #[derive(serde::Deserialize)]
     struct Answer {
         error: Option<Code>,
@@ -199,9 +226,9 @@ fn status(text: &str, era: Era) -> StatusCode {
     }
     let code =
         serde_json::from_str::<Answer>(text).ok().and_then(|answer| answer.error).map(|error| error.code);
-    match (era, code) {
-        (Era::Modern, Some(-32601)) => StatusCode::NOT_FOUND,
-        (Era::Modern, Some(-32022..=-32020)) => StatusCode::BAD_REQUEST,
+    match code {
+        Some(-32601) => StatusCode::NOT_FOUND,
+        Some(-32022..=-32020) => StatusCode::BAD_REQUEST,
         _ => StatusCode::OK,
     }
 }
@@ -228,7 +255,7 @@ impl HttpBody for Events {
         }
         let piece = match this.source.poll_next(context) {
             Poll::Ready(None) => return Poll::Ready(None),
-            Poll::Ready(Some(text)) => sse::event(&text),
+            Poll::Ready(Some(said)) => said.to_event(),
             Poll::Pending => {
                 ready!(this.silence.as_mut().poll(context));
                 sse::KEEP_ALIVE.to_owned()
@@ -249,9 +276,8 @@ mod tests {
             [(-32601, 404), (-32019, 200), (-32020, 400), (-32021, 400), (-32022, 400), (-32023, 200)]
         {
             let text = error(Some(&Id::Number(1)), code, "no", None);
-            assert_eq!(status(&text, Era::Modern).as_u16(), modern, "{code}");
-            assert_eq!(status(&text, Era::Legacy).as_u16(), 200, "{code}");
+            assert_eq!(status(&text).as_u16(), modern, "{code}");
         }
-        assert_eq!(status(r#"{"jsonrpc":"2.0","id":1,"result":{"code":-32601}}"#, Era::Modern).as_u16(), 200);
+        assert_eq!(status(r#"{"jsonrpc":"2.0","id":1,"result":{"code":-32601}}"#).as_u16(), 200);
     }
 }

@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
     net::{TcpListener, TcpStream},
-    sync::mpsc,
-    task::JoinHandle,
+    sync::{Semaphore, mpsc},
+    task::{JoinHandle, JoinSet},
     time::timeout,
 };
 
@@ -176,6 +176,18 @@ async fn raw(address: SocketAddr, bytes: &[u8]) -> (u16, String, String) {
     (status, head.to_ascii_lowercase(), body.to_owned())
 }
 
+/// Reads what comes until something is in it.
+async fn read_until(stream: &mut TcpStream, what: &str) -> String {
+    let mut seen = String::new();
+    while !seen.contains(what) {
+        let mut piece = [0; 1024];
+        let length = soon(stream.read(&mut piece)).await.unwrap();
+        assert!(length > 0, "it ended without {what}: {seen}");
+        seen.push_str(std::str::from_utf8(&piece[..length]).unwrap());
+    }
+    seen
+}
+
 /// A request as bytes. What is given replaces what is usual; an empty value leaves it out.
 fn http(address: SocketAddr, method: &str, fields: &[(&str, &str)], body: &str) -> Vec<u8> {
     let (host, length) = (address.to_string(), body.len().to_string());
@@ -309,12 +321,7 @@ async fn a_client_that_leaves_in_the_middle_of_a_stream_cancels() {
     let body = modern(7, "tools/call", json!({"name": "read"}));
     let mut stream = TcpStream::connect(served.address).await.unwrap();
     stream.write_all(&http(served.address, "POST", &MODERN_CALL, &body)).await.unwrap();
-    let mut seen = String::new();
-    while !seen.contains("notifications/begun") {
-        let mut piece = [0; 1024];
-        let length = soon(stream.read(&mut piece)).await.unwrap();
-        seen.push_str(std::str::from_utf8(&piece[..length]).unwrap());
-    }
+    let seen = read_until(&mut stream, "notifications/begun").await;
     assert!(seen.to_ascii_lowercase().contains("x-accel-buffering: no"));
     drop(stream);
     assert_eq!(soon(heard.recv()).await.flatten().unwrap()["method"], "notifications/cancelled");
@@ -396,11 +403,328 @@ async fn a_gate_that_ends_without_an_answer_says_so() {
     let session = begin_session(served.address).await;
     let (status, _, body) =
         post(served.address, &[("mcp-session-id", &session)], &request(5, "quit", json!({}))).await;
-    let body: Value = serde_json::from_str(&body).unwrap();
-    assert_eq!((status, &body["id"], &body["error"]["code"]), (500, &json!(5), &json!(-32603)));
+    let data = body.lines().find_map(|line| line.strip_prefix("data: ")).expect("the stream says nothing");
+    let said: Value = serde_json::from_str(data).unwrap();
+    assert_eq!((status, &said["id"], &said["error"]["code"]), (200, &json!(5), &json!(-32603)));
     let (status, ..) =
         post(served.address, &[("mcp-session-id", &session)], &request(6, "x", json!({}))).await;
     assert_eq!(status, 404, "the session is over with it");
+}
+
+// Streams that break.
+
+/// How a client of the newest revision with sessions names it.
+const NEWEST: (&str, &str) = ("mcp-protocol-version", "2025-11-25");
+
+/// What the `id` lines of a stream say.
+fn event_ids(stream: &str) -> Vec<&str> {
+    stream.lines().filter_map(|line| line.strip_prefix("id: ")).collect()
+}
+
+/// Says one thing about each request, and answers it once it is let go on. Gives everything that it heard.
+async fn start_slow() -> (Served, Arc<Semaphore>, mpsc::Receiver<Value>) {
+    start_slow_with(ServeOptions::default()).await
+}
+
+async fn start_slow_with(options: ServeOptions) -> (Served, Arc<Semaphore>, mpsc::Receiver<Value>) {
+    let (told, heard) = mpsc::channel(512);
+    let go_on = Arc::new(Semaphore::new(0));
+    let gate = Arc::clone(&go_on);
+    let board = Play(move |mut link: Link, _| {
+        let (told, gate) = (told.clone(), Arc::clone(&gate));
+        async move {
+            while let Some(message) = value_of(link.from.recv().await) {
+                told.send(message.clone()).await.unwrap();
+                let (id, to, gate) = (message["id"].clone(), link.to.clone(), Arc::clone(&gate));
+                match message["method"].as_str() {
+                    Some("initialize") => drop(to.send(answer(&id, &json!({}))).await),
+                    Some("slow" | "tools/call") => drop(tokio::spawn(async move {
+                        let _ = to.send(notice("notifications/one", Some(&id))).await;
+                        gate.acquire().await.unwrap().forget();
+                        let _ = to.send(notice("notifications/two", Some(&id))).await;
+                        let _ = to.send(answer(&id, &json!("done"))).await;
+                    })),
+                    _ => {}
+                }
+            }
+        }
+    });
+    (start_with(options, board).await, go_on, heard)
+}
+
+/// Asks for something slow and reads until it has begun.
+async fn begin_slow(address: SocketAddr, session: &str) -> (TcpStream, String) {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let fields = [("mcp-session-id", session), NEWEST];
+    stream.write_all(&http(address, "POST", &fields, &request(1, "slow", json!({})))).await.unwrap();
+    let seen = read_until(&mut stream, "notifications/one\"}\n\n").await;
+    let last = event_ids(&seen).last().map(|id| (*id).to_owned()).expect("no event has an id");
+    (stream, last)
+}
+
+async fn resume(address: SocketAddr, session: &str, last: &str) -> (u16, String) {
+    let fields = [("mcp-session-id", session), NEWEST, ("last-event-id", last)];
+    let (status, _, body) = raw(address, &http(address, "GET", &fields, "")).await;
+    (status, body)
+}
+
+#[tokio::test]
+async fn only_clients_that_know_priming_events_get_them_and_every_event_of_a_session_has_an_id() {
+    let served = start_echo().await;
+    let begin = |version: &str| request(0, "initialize", json!({"protocolVersion": version}));
+    for (version, is_primed) in [
+        ("2026-07-28", true),
+        ("2025-11-25", true),
+        ("2025-06-18", false),
+        ("2025-03-26", false),
+        ("2024-11-05", false),
+        ("3000-01-01", false),
+        ("", false),
+    ] {
+        let (status, head, body) = post(served.address, &[], &begin(version)).await;
+        assert_eq!((status, head.contains("text/event-stream")), (200, true), "{version} {body}");
+        assert_eq!(body.contains("retry: 1000\ndata:\n\n"), is_primed, "{version} {body}");
+    }
+    let session = begin_session(served.address).await;
+    let known = ("mcp-session-id", session.as_str());
+    for (version, method, is_primed, messages) in [
+        ("2025-11-25", "tools/list", true, 1),
+        ("2025-11-25", "chatty", true, 3),
+        ("2025-11-25", "unknown", true, 1),
+        ("2025-06-18", "tools/list", false, 1),
+        ("2025-06-18", "chatty", false, 3),
+        ("", "chatty", false, 3),
+    ] {
+        let fields = [known, ("mcp-protocol-version", version)];
+        let (status, head, body) = post(served.address, &fields, &request(1, method, json!({}))).await;
+        assert_eq!((status, head.contains("text/event-stream")), (200, true), "{version} {method}");
+        assert_eq!(body.contains("data:\n"), is_primed, "{version} {method} {body}");
+        assert_eq!(body.matches("data: {").count(), messages, "{version} {method} {body}");
+        let mut given = event_ids(&body);
+        given.sort_unstable();
+        given.dedup();
+        assert_eq!(given.len(), messages + usize::from(is_primed), "{version} {method} {body}");
+    }
+    for (version, first) in [("2025-11-25", "data:\n\n"), ("2025-06-18", ": still here\n\n")] {
+        let mut stream = TcpStream::connect(served.address).await.unwrap();
+        let fields = [known, ("mcp-protocol-version", version)];
+        stream.write_all(&http(served.address, "GET", &fields, "")).await.unwrap();
+        read_until(&mut stream, first).await;
+    }
+}
+
+#[tokio::test]
+async fn a_stream_that_was_cut_is_resumed_with_exactly_the_rest() {
+    let (served, go_on, mut heard) = start_slow().await;
+    let session = begin_session(served.address).await;
+    let (stream, last) = begin_slow(served.address, &session).await;
+    drop(stream);
+    // It goes on while nobody listens, or after its client has come back.
+    for is_back_before in [false, true] {
+        let session = begin_session(served.address).await;
+        let (stream, last) = begin_slow(served.address, &session).await;
+        drop(stream);
+        let rest = async {
+            if !is_back_before {
+                tokio::time::sleep(MOMENT).await;
+            }
+            resume(served.address, &session, &last).await
+        };
+        let permitted = async {
+            if is_back_before {
+                tokio::time::sleep(MOMENT).await;
+            }
+            go_on.add_permits(2);
+        };
+        let ((status, body), ()) = tokio::join!(rest, permitted);
+        assert_eq!(status, 200);
+        assert!(!body.contains("notifications/one"), "{body}");
+        let two = body.find("notifications/two").expect("the rest is missing");
+        assert!(two < body.find("\"done\"").expect("the answer is missing"), "{body}");
+        assert_eq!((body.matches("notifications/two").count(), body.matches("\"done\"").count()), (1, 1));
+        let end = event_ids(&body).last().map(|id| (*id).to_owned()).unwrap();
+        assert_eq!(resume(served.address, &session, &end).await, (204, String::new()), "nothing more comes");
+    }
+    // The first client is still expected, and gets its own answer.
+    let (_, body) = resume(served.address, &session, &last).await;
+    assert!(body.contains("\"done\""), "{body}");
+    let mut methods = Vec::new();
+    while let Ok(message) = heard.try_recv() {
+        methods.push(message["method"].as_str().unwrap().to_owned());
+    }
+    assert!(!methods.contains(&"notifications/cancelled".to_owned()), "{methods:?}");
+}
+
+#[tokio::test]
+async fn a_cut_gives_a_call_up_only_in_the_revision_without_sessions() {
+    for is_modern in [true, false] {
+        let (served, _go_on, mut heard) = start_slow().await;
+        let mut stream = TcpStream::connect(served.address).await.unwrap();
+        let body = if is_modern {
+            modern(1, "tools/call", json!({"name": "read"}))
+        } else {
+            request(1, "tools/call", json!({"name": "read"}))
+        };
+        let session = begin_session(served.address).await;
+        soon(heard.recv()).await.unwrap();
+        let legacy = [("mcp-session-id", session.as_str()), NEWEST];
+        let fields: &[(&str, &str)] = if is_modern { &MODERN_CALL } else { &legacy };
+        stream.write_all(&http(served.address, "POST", fields, &body)).await.unwrap();
+        read_until(&mut stream, "notifications/one").await;
+        assert_eq!(soon(heard.recv()).await.unwrap()["method"], "tools/call");
+        drop(stream);
+        match timeout(if is_modern { PATIENCE } else { MOMENT }, heard.recv()).await {
+            Ok(next) => {
+                assert_eq!((is_modern, &next.unwrap()["method"]), (true, &json!("notifications/cancelled")))
+            }
+            Err(_) => assert!(!is_modern, "nobody was told"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_id_that_names_no_event_of_the_session_is_refused_and_disturbs_nobody() {
+    let (served, go_on, _heard) = start_slow().await;
+    let session = begin_session(served.address).await;
+    let (mut stream, last) = begin_slow(served.address, &session).await;
+    let other = begin_session(served.address).await;
+    let (_stream, of_other) = begin_slow(served.address, &other).await;
+    let (stem, _) = last.rsplit_once('-').unwrap();
+    for odd in [
+        of_other.clone(),
+        format!("{stem}-2"),
+        format!("{stem}-18446744073709551615"),
+        format!("{stem}-1-1"),
+        format!("0{last}"),
+        "0".into(),
+        "*".into(),
+        "x".repeat(20_000),
+        "9".repeat(20_000),
+        "\u{e9}".into(),
+        format!("{last}\r\nlast-event-id: {last}"),
+    ] {
+        let (status, body) = resume(served.address, &session, &odd).await;
+        assert_eq!(status, 400, "{odd:.50} {body}");
+        assert!(!body.contains("xxxxxxxx") && body.len() < 500, "{body}");
+    }
+    let (status, body) = resume(served.address, &session, "1-1").await;
+    assert_eq!(status, 400);
+    assert!(body.contains("leave the header out"), "{body}");
+    go_on.add_permits(2);
+    read_until(&mut stream, "\"done\"").await;
+}
+
+#[tokio::test]
+async fn of_two_clients_that_come_back_at_once_one_hears_the_rest() {
+    let (served, go_on, _heard) = start_slow().await;
+    let session = begin_session(served.address).await;
+    let (mut first, last) = begin_slow(served.address, &session).await;
+    let back = || resume(served.address, &session, &last);
+    let permitted = async {
+        tokio::time::sleep(MOMENT).await;
+        go_on.add_permits(1);
+    };
+    let (one, two, three, ()) = tokio::join!(back(), back(), back(), permitted);
+    let answers: Vec<bool> = [&one, &two, &three].iter().map(|(_, body)| body.contains("\"done\"")).collect();
+    assert_eq!(answers.iter().filter(|has_it| **has_it).count(), 1, "{one:?} {two:?} {three:?}");
+    assert!([one.0, two.0, three.0] == [200; 3]);
+    let mut rest = String::new();
+    soon(first.read_to_string(&mut rest)).await.unwrap();
+    assert!(
+        !rest.contains("notifications") && !rest.contains("error"),
+        "the stream they left has ended: {rest}"
+    );
+}
+
+#[tokio::test]
+async fn a_resumed_stream_needs_a_place_like_any_other() {
+    let (served, go_on, mut heard) = start_slow().await;
+    let session = begin_session(served.address).await;
+    soon(heard.recv()).await.unwrap();
+    let (mut stream, last) = begin_slow(served.address, &session).await;
+    soon(heard.recv()).await.unwrap();
+    let bytes = http(served.address, "POST", &MODERN_CALL, &modern(1, "tools/call", json!({"name": "read"})));
+    let mut open = Vec::new();
+    for _ in 1..super::server::STREAMS_MAX {
+        let mut stream = TcpStream::connect(served.address).await.unwrap();
+        stream.write_all(&bytes).await.unwrap();
+        soon(heard.recv()).await.unwrap();
+        open.push(stream);
+    }
+    assert_eq!(resume(served.address, &session, &last).await.0, 503);
+    go_on.add_permits(super::server::STREAMS_MAX);
+    read_until(&mut stream, "\"done\"").await;
+}
+
+#[tokio::test]
+async fn the_clients_own_stream_is_resumed_too() {
+    let served = start_echo().await;
+    let session = begin_session(served.address).await;
+    let known = [("mcp-session-id", session.as_str()), NEWEST];
+    let own = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+    let open = async |last: &str| {
+        let mut stream = TcpStream::connect(served.address).await.unwrap();
+        let fields = [known[0], NEWEST, ("last-event-id", last)];
+        stream.write_all(&http(served.address, "GET", &fields, "")).await.unwrap();
+        stream
+    };
+    let mut stream = open("").await;
+    let begun = read_until(&mut stream, "data:\n\n").await;
+    post(served.address, &known, own).await;
+    let seen = read_until(&mut stream, "notifications/own\"}\n\n").await;
+    drop(stream);
+    // Who missed it gets it again; who saw it gets the next one only. Who is cut again at once comes back to the same
+    // place.
+    for (last, says) in [(event_ids(&begun)[0], 0), (event_ids(&seen)[0], 1)] {
+        let mut stream = open(last).await;
+        for _ in 0..says {
+            post(served.address, &known, own).await;
+        }
+        let heard = read_until(&mut stream, "notifications/own\"}\n\n").await;
+        assert_eq!(event_ids(&heard)[0], last, "{heard}");
+        assert_eq!(heard.matches("notifications/own").count(), 1, "{heard}");
+    }
+}
+
+#[tokio::test]
+async fn our_own_client_comes_back_when_its_connection_is_cut() {
+    // With a token the server may be known by another port than its own.
+    let options = ServeOptions { token: Some("s3cret".into()), ..ServeOptions::default() };
+    let (served, go_on, _heard) = start_slow_with(options).await;
+    let (address, cut) = forward(served.address).await;
+    let mut target = target(address);
+    target.headers.push(("Authorization".into(), "Bearer s3cret".into()));
+    let mut link = connect(&target).unwrap();
+    say(&link, request(0, "initialize", json!({"protocolVersion": "2025-11-25"}))).await;
+    hear_value(&mut link).await;
+    say(&link, request(1, "slow", json!({}))).await;
+    assert_eq!(hear_value(&mut link).await["method"], "notifications/one");
+    cut.send(()).await.unwrap();
+    go_on.add_permits(1);
+    assert_eq!(hear_value(&mut link).await["method"], "notifications/two");
+    assert_eq!(hear_value(&mut link).await["result"], "done");
+}
+
+/// Stands before a server; whenever it is told to, it cuts all connections.
+async fn forward(server: SocketAddr) -> (SocketAddr, mpsc::Sender<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (cut, mut told) = mpsc::channel(1);
+    tokio::spawn(async move {
+        let mut open = JoinSet::new();
+        loop {
+            tokio::select! {
+                Ok((mut client, _)) = listener.accept() => {
+                    open.spawn(async move {
+                        let mut server = TcpStream::connect(server).await.unwrap();
+                        let _ = tokio::io::copy_bidirectional(&mut client, &mut server).await;
+                    });
+                }
+                Some(()) = told.recv() => open.abort_all(),
+            }
+        }
+    });
+    (address, cut)
 }
 
 // What is sent away.
