@@ -18,6 +18,7 @@ import anyio
 from mcp.server.mcpserver import Context, Elicit, ListRoots, MCPServer, Resolve, Sample
 from mcp.server.elicitation import ElicitationResult
 from mcp.server.mcpserver.prompts.base import UserMessage
+from mcp.server.streamable_http import EventMessage, EventStore
 from mcp_types import (
     AudioContent,
     CallToolResult,
@@ -141,6 +142,15 @@ async def count(steps: int, pause_ms: int, ctx: Context) -> str:
         ran("count cancelled")
         raise
     return f"counted to {steps}"
+
+
+@server.tool()
+async def hang_up(ctx: Context) -> str:
+    """Close the stream that the answer belongs to, so that the client has to come back for it"""
+    ran("hang_up")
+    await ctx.close_sse_stream()
+    await anyio.sleep(0.2)
+    return "welcome back"
 
 
 # Tools that ask back. In the older era each question is a request of its own, in the newer one part of the result.
@@ -547,7 +557,28 @@ for method, params in [
 ]:
     server._lowlevel_server.add_request_handler(method, params, nothing)
 
+
+
+class Events(EventStore):
+    """Keeps everything, so that any stream can be resumed; of one client, for streams are not told apart by sessions"""
+
+    def __init__(self):
+        self.all = []
+
+    async def store_event(self, stream_id, message):
+        self.all.append((stream_id, message))
+        return str(len(self.all))
+
+    async def replay_events_after(self, last_event_id, send_callback):
+        last = int(last_event_id)
+        stream_id, _ = self.all[last - 1]
+        for place, (other, message) in enumerate(self.all[last:], last + 1):
+            if other == stream_id and message is not None:
+                await send_callback(EventMessage(message, str(place)))
+        return stream_id
+
+
 if PORT is None:
     server.run("stdio")
 else:
-    server.run("streamable-http", host="127.0.0.1", port=PORT)
+    server.run("streamable-http", host="127.0.0.1", port=PORT, event_store=Events(), retry_interval=100)

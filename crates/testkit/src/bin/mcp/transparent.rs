@@ -327,6 +327,9 @@ fn legacy_steps(server: Server) -> Vec<Value> {
         Server::Everything => "demo://resource/dynamic/text/1",
         Server::Filesystem => return steps,
     };
+    if server == Server::Rig {
+        steps.push(call("hang_up", json!({})));
+    }
     steps.extend([
         json!({"do": "level", "level": "warning"}),
         json!({"do": "subscribe", "uri": page}),
