@@ -5,6 +5,7 @@
 use serde_json::{Value, json};
 
 use crate::{
+    cutter::Cutter,
     gate::{Behind, Gate, Way, url},
     job::{Job, Outcome},
     peers::{
@@ -23,6 +24,8 @@ pub(crate) struct Scenario {
     clients: &'static [&'static Client],
     ways: &'static [Way],
     servers: Servers,
+    /// The connection breaks before the client is told this.
+    cut_before: Option<&'static str>,
     /// The name of the policy's file, and its text.
     policy: (&'static str, &'static str),
     /// What the client answers when it is asked, as JSON; with none, it does not say that it can be asked.
@@ -64,6 +67,7 @@ const PLAIN: Scenario = Scenario {
     clients: ALL,
     ways: &[Way::Stdio],
     servers: Servers::One,
+    cut_before: None,
     policy: ("policy.rules", ""),
     answers: &[],
     calls: &[],
@@ -195,7 +199,25 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         ran: &["echo", "crash"],
         ..PLAIN
     },
+    Scenario {
+        sentence: "a connection that breaks in the middle of a call loses nothing of it",
+        // In the stateless revision a connection that breaks gives the call up.
+        clients: &[TYPESCRIPT_OLD, TYPESCRIPT_LEGACY, PYTHON_LEGACY],
+        ways: &[Way::Http, Way::HttpToStdio],
+        cut_before: Some("counting to 4"),
+        calls: &[
+            // Sooner than anybody comes back.
+            ("count", r#"{"steps": 4, "pause_ms": 50}"#, Must::Give("counted to 4")),
+            ("echo", r#"{"words": "still there"}"#, Must::Give("still there")),
+        ],
+        ran: &["count", "echo"],
+        seen: &["counting to 4"],
+        ..PLAIN
+    },
 ];
+
+/// What a client has to know that comes over a bad line, because the gate is called by another port then.
+const TOKEN: &str = "open sesame";
 
 impl Scenario {
     pub(crate) fn name(&self, client: &Client, way: Way) -> String {
@@ -208,7 +230,8 @@ impl Scenario {
         for way in self.ways {
             let clients = self.clients.iter().copied();
             let is_enough = |client: &&'static Client| {
-                *way == Way::Stdio || [TYPESCRIPT_OLD.name, PYTHON_AUTO.name].contains(&client.name)
+                let is_one_of_its_era = [TYPESCRIPT_OLD.name, PYTHON_AUTO.name].contains(&client.name);
+                *way == Way::Stdio || is_one_of_its_era || self.cut_before.is_some()
             };
             plays.extend(clients.filter(is_enough).map(|client| (client, *way)));
         }
@@ -225,7 +248,7 @@ impl Scenario {
 
     fn record(&self, job: &Job, stage: &Stage, client: &Client, way: Way) -> Result<Recording, String> {
         let (name, text) = self.policy;
-        let gate = Gate { program: job.lockgate, policy: stage.write(name, text)?, besides: Vec::new() };
+        let mut gate = Gate { program: job.lockgate, policy: stage.write(name, text)?, besides: Vec::new() };
         let mut serving = Vec::new();
         let behind = match self.servers {
             Servers::Two => Behind::Config(self.write_config(job, stage)?),
@@ -236,6 +259,16 @@ impl Scenario {
             }
             Servers::One => Behind::Process(Server::Rig.command(job.peers, stage, None)),
         };
+        if let Some(cut_before) = self.cut_before {
+            let token = stage.write("token", TOKEN)?.display().to_string();
+            gate.besides = vec!["--token-file".to_owned(), token];
+            let port = free_port()?;
+            serving.push(stage.serve(&gate.command(Some(port), &behind), port)?);
+            let cutter = Cutter::stand(port, cut_before)?;
+            let target = Target::Guarded(url(cutter.port()), TOKEN);
+            let recording = self.script()?.play(job.peers, stage, client, &target)?;
+            return if cutter.has_cut() { Ok(recording) } else { Err("nothing was cut".to_owned()) };
+        }
         let target = if way.begins_with_http() {
             let port = free_port()?;
             serving.push(stage.serve(&gate.command(Some(port), &behind), port)?);
@@ -266,6 +299,10 @@ impl Scenario {
         let mut steps = vec![json!({"do": "list_tools"})];
         for call in self.calls {
             steps.push(step(call)?);
+        }
+        if self.cut_before.is_some() {
+            // A process does not say which call its words belong to, so they come on another stream, and maybe later.
+            steps.push(json!({"do": "wait", "method": "notifications/message", "times": 1}));
         }
         let answers = if answers.is_empty() { json!({}) } else { json!({"elicitation": answers}) };
         Ok(Script { answers, steps })

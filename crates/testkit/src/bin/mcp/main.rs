@@ -4,6 +4,7 @@
 //! as well. Models are missing on purpose: what matters here is what crosses the wire.
 
 mod conformance;
+mod cutter;
 mod gate;
 mod gated;
 mod job;

@@ -27,6 +27,8 @@ pub(crate) struct Script {
 pub(crate) enum Target {
     Command(Vec<String>),
     Url(String),
+    /// An address, and a token that is wanted there.
+    Guarded(String, &'static str),
 }
 
 impl Script {
@@ -41,6 +43,7 @@ impl Script {
         let server = match target {
             Target::Command(command) => json!({"command": command, "folder": stage.root().join("work")}),
             Target::Url(url) => json!({"url": url}),
+            Target::Guarded(url, token) => json!({"url": url, "token": token}),
         };
         let script = json!({
             "era": client.era,
