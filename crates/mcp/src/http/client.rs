@@ -478,12 +478,21 @@ impl Mouth {
     async fn follow(&self, asked: &Asked, body: AnswerBody) -> Result<(), Reason> {
         let mut course = Course::default();
         let mut body = Some(body);
+        let mut heard = Instant::now();
         loop {
             let reason = match body.take() {
                 Some(body) => match self.read_events(body, Some(asked), &mut course).await {
                     End::Answered => return Ok(()),
                     End::Useless(reason) => return Err(reason),
-                    End::Cut(reason) => reason,
+                    End::Cut(reason) => {
+                        if course.advanced {
+                            heard = Instant::now();
+                        }
+                        // Some servers close their streams all the time, so that nobody holds one for long. As often as
+                        // they open them again, the answer may still come.
+                        course.advanced |= heard.elapsed() < IDLE_TIMEOUT;
+                        reason
+                    }
                 },
                 None => "the server cannot be reached to resume the answer".to_owned(),
             };

@@ -1157,6 +1157,22 @@ async fn a_stream_that_breaks_is_resumed_where_the_server_allows_it() {
 }
 
 #[tokio::test]
+async fn a_server_that_makes_clients_poll_is_polled_until_it_answers() {
+    let polls = super::client::ATTEMPTS_MAX as usize + 2;
+    let mut script = vec![stream_of(&[b"retry: 1\nid: e-1\ndata:\n\n"])];
+    script.extend(std::iter::repeat_n(stream_of(&[]), polls));
+    script.push(stream_of(&[b"id: e-2\ndata: {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}\n\n"]));
+    let (address, mut asked) = scripted(script).await;
+    let mut link = connect(&target(address)).unwrap();
+    say(&link, request(7, "tools/list", json!({}))).await;
+    assert_eq!(hear_value(&mut link).await["id"], 7);
+    assert!(soon(asked.recv()).await.unwrap().starts_with("post"));
+    for _ in 0..=polls {
+        assert!(soon(asked.recv()).await.unwrap().contains("last-event-id: e-1"));
+    }
+}
+
+#[tokio::test]
 async fn one_request_too_many_is_refused_and_answers_still_get_through() {
     let (told, mut heard) = mpsc::channel(512);
     let served = start(Play(move |mut link: Link, _| {
