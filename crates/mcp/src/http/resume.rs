@@ -666,7 +666,7 @@ mod tests {
         }
     }
 
-    /// How many messages are kept for the stream of request 7 that can still be resumed from its beginning, if any.
+    /// Whether a stream is kept from its beginning.
     fn can_resume(streams: &Streams, number: u64) -> bool {
         streams.streams.iter().any(|stream| stream.number == number && stream.first_kept() == 1)
     }

@@ -304,7 +304,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        http::resume::{KEPT_MAX, WAITING_MAX},
+        http::resume::{KEPT_MAX, LEFT_AGE_MAX, WAITING_MAX},
         link::Link,
     };
 
@@ -405,6 +405,21 @@ mod tests {
             hear(&mut next).await;
         }
         assert!(matches!(hear(&mut next).await, Heard::Message { text, .. } if *text == last.text));
+    }
+
+    #[tokio::test]
+    async fn a_sweep_forgets_answers_that_nobody_came_back_for_and_leaves_their_session() {
+        let (sessions, board) = (sessions(), Shelf::default());
+        let session = sessions.begin(&board).unwrap();
+        let mut ear = session.open_request(&Id::Number(7)).unwrap();
+        let at = ear.begins_at().to_string();
+        drop(ear);
+        let text = r#"{"jsonrpc":"2.0","id":7,"result":{}}"#.to_owned();
+        session.deliver(Outgoing { text, ..Outgoing::default() }).await;
+        assert!(session.resume(&at).is_ok_and(|ear| ear.is_some()), "it waits");
+        sessions.sweep(Instant::now() + LEFT_AGE_MAX + Duration::from_secs(1));
+        assert!(sessions.find(&session.id).is_some());
+        assert_eq!(session.resume(&at).err().map(|refusal| refusal.status), Some(StatusCode::BAD_REQUEST));
     }
 
     #[tokio::test]
