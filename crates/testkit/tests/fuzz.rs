@@ -96,6 +96,12 @@ fn check_policy(name: &str, text: &str) -> Option<Policy> {
     let (policy, diagnostics) = Policy::read(std::slice::from_ref(&source));
     check_diagnostics(text, &diagnostics);
     assert!(policy.is_some() || !diagnostics.is_empty(), "no policy and no mistake: {text:?}");
+    let unlinted = Policy::read_unlinted(std::slice::from_ref(&source)).0;
+    assert_eq!(
+        unlinted.is_some(),
+        policy.is_some(),
+        "a hook takes what others refuse, or refuses it: {text:?}"
+    );
     let policy = policy?;
     if source.is_yaml() {
         let (again, told) = Policy::read(&[source.clone().with_transcript(source.make_transcript())]);
