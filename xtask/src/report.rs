@@ -87,7 +87,7 @@ fn page(lines: &[Line]) -> String {
          Written by `cargo xtask bench --report` from `docs/benchmarks/figures.jsonl`, which `cargo xtask bench all --record`\n\
          writes; a test fails if this page says anything else. Peers run in the same run, on the same core, with policies that\n\
          mean the same in their own languages, and every decision that is timed is checked first: whoever decides wrongly has no\n\
-         figure. Numbers are the best of many samples, because others work on the same machine and the middle jumps with what they do;\n\
+         figure. Numbers are the best of many samples in three processes, because others work on the same machine and the middle jumps with what they do;\n\
          of whole processes they are medians, and the figures have both. In brackets: how many times as long as Lockgate takes for\n\
          the same. A peer that remembers a call is held against Lockgate remembering it, and one whose files Lockgate reads against Lockgate reading the same file.\n",
     );
