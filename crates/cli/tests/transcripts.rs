@@ -106,7 +106,7 @@ fn what_was_kept_is_what_is_read() {
     let changed = program.modified().unwrap().duration_since(UNIX_EPOCH).unwrap().as_nanos();
     let build = format!("lockgate {} {} {changed}", env!("CARGO_PKG_VERSION"), program.len());
     assert!(shelf.memos(&build).recall(POLICY).is_some());
-    shelf.memos(&build).keep(POLICY, &[1]);
+    shelf.memos(&build).keep([(POLICY, vec![1])]);
     drop(shelf);
     let said = call(&world, 20, "read");
     assert!(said.code() == Some(2) && said.err().contains("not in force"), "{}{}", said.out(), said.err());

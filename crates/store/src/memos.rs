@@ -18,7 +18,7 @@ use sha2::Sha256;
 use crate::{chain::to_hex, files, sqlite::Sqlite};
 
 /// How many memos are kept; of more, the oldest go.
-pub const MEMOS_MAX: usize = 64;
+pub const MEMOS_MAX: usize = 1024;
 
 /// The longest memo, in bytes.
 pub const MEMO_BYTES_MAX: usize = 16 << 20;
@@ -75,11 +75,15 @@ impl Memos {
         Some(memo.to_vec())
     }
 
-    /// Keeps something for a text, unless that cannot be done: then the next process has the work again.
-    pub fn keep(&self, text: &str, memo: &[u8]) {
-        if memo.len() <= MEMO_BYTES_MAX {
-            // There is nobody to tell, and nothing is lost.
-            let _ = self.write(text, memo);
+    /// Keeps something for each text, as far as that can be done: for the rest the next process has the work again.
+    pub fn keep<'t>(&self, memos: impl IntoIterator<Item = (&'t str, Vec<u8>)>) {
+        let mut has_kept = false;
+        for (text, memo) in memos {
+            // There is nobody to tell what goes wrong, and nothing is lost.
+            has_kept |= memo.len() <= MEMO_BYTES_MAX && self.write(text, &memo).is_ok();
+        }
+        if has_kept {
+            let _ = self.forget_oldest();
         }
     }
 
@@ -93,10 +97,9 @@ impl Memos {
         let new = files::beside(&path, &format!(".{}", process::id()));
         let _ = fs::remove_file(&new);
         let mut file = files::make(&new)?;
-        file.write_all(&sealed.finalize().into_bytes())?;
-        file.write_all(memo)?;
-        fs::rename(&new, &path).inspect_err(|_| drop(fs::remove_file(&new)))?;
-        self.forget_oldest()
+        let written = file.write_all(&sealed.finalize().into_bytes()).and_then(|()| file.write_all(memo));
+        // On a full disk, half a memo must not take what little there is.
+        written.and_then(|()| fs::rename(&new, &path)).inspect_err(|_| drop(fs::remove_file(&new)))
     }
 
     fn forget_oldest(&self) -> io::Result<()> {
@@ -133,6 +136,10 @@ mod tests {
         Sqlite::open(folder.join("lockgate.db"), Options::default()).unwrap()
     }
 
+    fn keep(memos: &Memos, text: &str, memo: &[u8]) {
+        memos.keep([(text, memo.to_vec())]);
+    }
+
     fn only_file(memos: &Memos) -> PathBuf {
         let files: Vec<PathBuf> =
             fs::read_dir(&memos.folder).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -146,15 +153,15 @@ mod tests {
         let (here, there) = (shelf(here.path()), shelf(there.path()));
         let memos = here.memos("a");
         assert_eq!(memos.recall("text"), None);
-        memos.keep("text", b"memo");
+        keep(&memos, "text", b"memo");
         assert_eq!(here.memos("a").recall("text").as_deref(), Some(&b"memo"[..]));
-        memos.keep("text", b"");
+        keep(&memos, "text", b"");
         assert_eq!(memos.recall("text").as_deref(), Some(&b""[..]), "the last one counts");
         assert_eq!(memos.recall("tex"), None);
         assert_eq!(here.memos("atext").recall(""), None);
         assert_eq!(here.memos("b").recall("text"), None);
         let stranger = there.memos("a");
-        stranger.keep("text", b"forged");
+        keep(&stranger, "text", b"forged");
         fs::copy(only_file(&stranger), only_file(&memos)).unwrap();
         assert_eq!(memos.recall("text"), None, "sealed with another key");
     }
@@ -164,7 +171,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let shelf = shelf(folder.path());
         let memos = shelf.memos("a");
-        memos.keep("text", b"memo");
+        keep(&memos, "text", b"memo");
         let file = only_file(&memos);
         let whole = fs::read(&file).unwrap();
         for at in 0..whole.len() {
@@ -179,7 +186,7 @@ mod tests {
         assert_eq!(memos.recall("text"), None, "something added");
         fs::write(&file, &whole).unwrap();
         assert!(memos.recall("text").is_some());
-        memos.keep("other", b"another");
+        keep(&memos, "other", b"another");
         let other = fs::read_dir(&memos.folder).unwrap().map(|entry| entry.unwrap().path());
         let other = other.into_iter().find(|path| *path != file).unwrap();
         fs::rename(other, &file).unwrap();
@@ -194,7 +201,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let shelf = shelf(folder.path());
         let memos = shelf.memos("a");
-        memos.keep("text", b"memo");
+        keep(&memos, "text", b"memo");
         let file = only_file(&memos);
         let elsewhere = folder.path().join("elsewhere");
         fs::rename(&file, &elsewhere).unwrap();
@@ -206,7 +213,7 @@ mod tests {
         fs::remove_file(&file).unwrap();
         fs::create_dir(&file).unwrap();
         assert_eq!(memos.recall("text"), None, "a folder");
-        memos.keep("text", b"memo");
+        keep(&memos, "text", b"memo");
         assert_eq!(memos.recall("text"), None, "which stays");
     }
 
@@ -218,7 +225,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let shelf = shelf(folder.path());
         let memos = shelf.memos("a");
-        memos.keep("text", b"memo");
+        keep(&memos, "text", b"memo");
         assert_eq!(fs::metadata(&memos.folder).unwrap().mode() & 0o777, 0o700);
         assert_eq!(fs::metadata(only_file(&memos)).unwrap().mode() & 0o777, 0o600);
     }
@@ -228,14 +235,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let shelf = shelf(folder.path());
         let memos = shelf.memos("a");
-        memos.keep("first", b"memo");
+        keep(&memos, "first", b"memo");
         let past = SystemTime::now() - Duration::from_secs(3600);
         File::options().write(true).open(only_file(&memos)).unwrap().set_modified(past).unwrap();
-        for number in 1..MEMOS_MAX {
-            memos.keep(&number.to_string(), b"memo");
-        }
+        let numbers: Vec<String> = (1..MEMOS_MAX).map(|number| number.to_string()).collect();
+        memos.keep(numbers.iter().map(|number| (number.as_str(), Vec::new())));
         assert!(memos.recall("first").is_some());
-        memos.keep("one more", b"memo");
+        keep(&memos, "one more", b"memo");
         assert!(memos.recall("first").is_none() && memos.recall("one more").is_some());
         assert_eq!(fs::read_dir(&memos.folder).unwrap().count(), MEMOS_MAX);
     }
@@ -245,9 +251,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let shelf = shelf(folder.path());
         let memos = shelf.memos("a");
-        memos.keep("text", &vec![7; MEMO_BYTES_MAX + 1]);
+        keep(&memos, "text", &vec![7; MEMO_BYTES_MAX + 1]);
         assert!(!memos.folder.exists());
-        memos.keep("text", &vec![7; MEMO_BYTES_MAX]);
+        keep(&memos, "text", &vec![7; MEMO_BYTES_MAX]);
         assert_eq!(memos.recall("text").map(|memo| memo.len()), Some(MEMO_BYTES_MAX));
     }
 }

@@ -8,7 +8,7 @@ use std::{env, time::UNIX_EPOCH};
 
 use lockgate::{
     OpenError, Policy, Source,
-    store::{Memos, Sqlite},
+    store::{MEMOS_MAX, Memos, Sqlite},
 };
 
 use crate::settings::Settings;
@@ -22,9 +22,10 @@ pub(crate) fn open_policy(settings: &Settings, shelf: &Sqlite) -> Result<Policy,
     };
     let sources = settings.sources_recalling(&recall)?;
     let policy = lockgate::open_unlinted(&sources)?;
-    let new = sources.iter().filter(|source| source.is_yaml() && source.transcript().is_none());
-    for (source, memos) in new.zip(memos.iter().cycle()) {
-        memos.keep(source.text(), &source.make_transcript());
+    // Of more files than are kept, each process would forget what the next one wants.
+    if let Some(memos) = memos.filter(|_| sources.len() <= MEMOS_MAX) {
+        let new = sources.iter().filter(|source| source.is_yaml() && source.transcript().is_none());
+        memos.keep(new.map(|source| (source.text(), source.make_transcript())));
     }
     Ok(policy)
 }
