@@ -6,6 +6,7 @@
 //! guessed away. There are no rules in here, no sessions and no I/O: a path is read as text, not looked up,
 //! unless a door lends its eyes.
 
+mod agents;
 mod call;
 mod canonical;
 mod confirm;
@@ -36,6 +37,7 @@ mod words;
 mod wrappers;
 mod written;
 
+pub use agents::{AGENTS, AgentTools, agent_tools, shell_tools};
 pub use call::{About, Call, Sighting, Time};
 pub use canonical::{canonical_json, canonical_text};
 pub use hosts::{Host, HostDoubt, HostPattern, Hosts, Reach, TouchedHost, hosts};

@@ -23,6 +23,7 @@ use std::{
 };
 
 use clap::ValueEnum;
+use lockgate::call::{AgentTools, agent_tools};
 
 pub(crate) use command::{HookCommand, InstalledCommand, running_program};
 pub(crate) use files::{Change, FileError, Plan};
@@ -91,29 +92,9 @@ impl Agent {
         }
     }
 
-    /// The tools under which this host runs shell commands.
-    pub(crate) fn shell_tool(self) -> &'static str {
-        match self {
-            // Calls of Copilot are told under the names of Claude Code.
-            Self::ClaudeCode | Self::Codex | Self::Copilot => "Bash",
-            Self::GeminiCli => "run_shell_command",
-            Self::OpenCode => "bash",
-            Self::Cursor => "Shell",
-            Self::OpenClaw => "exec",
-        }
-    }
-
-    /// The tool that reads a file, and the field that says which, where the host has one.
-    pub(crate) fn reading_tool(self) -> Option<&'static str> {
-        match self {
-            Self::ClaudeCode => Some("Read.file_path"),
-            Self::Codex => None,
-            Self::GeminiCli => Some("read_file.file_path"),
-            Self::Copilot => Some("Read.path"),
-            Self::Cursor => Some("Read.path"),
-            Self::OpenCode => Some("read.filePath"),
-            Self::OpenClaw => Some("read.path"),
-        }
+    /// Its tools, as rules see them. Invariant: every agent has a row, which a test holds.
+    pub(crate) fn tools(self) -> Option<&'static AgentTools> {
+        agent_tools(self.name())
     }
 
     /// Whether the host is in use here: it has a folder in the project or at home, or its program can be run.
@@ -328,6 +309,12 @@ mod tests {
     fn installed(agent: Agent, file: &str, text: Option<&str>) -> Result<String, Mistake> {
         let command = HookCommand::new(Path::new(PROGRAM), agent).unwrap();
         agent.host().installed(Path::new(file), text, &command)
+    }
+
+    #[test]
+    fn the_table_of_tools_has_a_row_for_every_agent() {
+        let known: Vec<&str> = lockgate::call::AGENTS.iter().map(|row| row.agent).collect();
+        assert_eq!(known, Agent::ALL.iter().map(|agent| agent.name()).collect::<Vec<_>>());
     }
 
     /// A folder of a test's own with a project and a home in it.

@@ -579,25 +579,19 @@ pub(crate) fn duration(text: &str) -> Option<Duration> {
 
 /// The policy that `lockgate init` writes for these agents, and that is built in for all of them.
 pub(crate) fn starter_policy(agents: &[Agent]) -> String {
-    let mut shells: Vec<&str> = agents.iter().map(|agent| agent.shell_tool()).collect();
-    let mut readers: Vec<&str> = agents.iter().filter_map(|agent| agent.reading_tool()).collect();
-    for names in [&mut shells, &mut readers] {
-        names.sort_unstable();
-        names.dedup();
-    }
+    let reader = |agent: &Agent| agent.tools()?.reader.map(|(tool, field)| format!("{tool}.{field}"));
+    let mut readers: Vec<String> = agents.iter().filter_map(reader).collect();
+    readers.sort_unstable();
+    readers.dedup();
     let mut text = String::new();
     for line in include_str!("../assets/policy.rules").lines() {
-        let (word, names) = if line.starts_with("map SHELL") {
-            ("SHELL", &shells)
-        } else if line.starts_with("map READING") {
-            ("READING", &readers)
-        } else {
+        if !line.starts_with("map READING") {
             text.push_str(line);
             text.push('\n');
             continue;
-        };
-        for name in names {
-            text.push_str(&line.replacen(word, name, 1));
+        }
+        for reader in &readers {
+            text.push_str(&line.replacen("READING", reader, 1));
             text.push('\n');
         }
     }
@@ -606,9 +600,7 @@ pub(crate) fn starter_policy(agents: &[Agent]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
-    use lockgate::{Call, Gate, Policy, gate::Rulebook};
+    use lockgate::{Call, Gate, Policy, call::shell_tools, gate::Rulebook};
 
     use super::*;
     use crate::commands::Verified;
@@ -845,7 +837,7 @@ mod tests {
     fn the_built_in_policy_asks_before_what_cannot_be_undone() {
         let policy = lockgate::rules(&starter_policy(Agent::ALL)).unwrap();
         let gate = Gate::new(policy);
-        let shells: BTreeSet<&str> = Agent::ALL.iter().map(|agent| agent.shell_tool()).collect();
+        let shells = shell_tools();
         for (command, decision) in [
             ("ls -la", "allow"),
             ("cargo test 2>&1 | tail", "allow"),

@@ -111,7 +111,7 @@ fn init_shows_every_change_and_writes_only_when_told() {
     let hooks = "project/.gemini/settings.json";
     assert_eq!(world.files(), ["home/.gemini/settings.json", hooks, policy]);
     assert!(done.out().contains("gemini-cli: start Gemini CLI anew"), "{}", done.out());
-    assert!(world.read(policy).unwrap().contains("map run_shell_command running rm as delete"));
+    assert!(world.read(policy).unwrap().contains("map any shell running rm as delete"));
     let verified = world.lockgate(&["verify", ".lockgate"]);
     assert_eq!(verified.code(), Some(0));
     assert!(verified.out().ends_with(": no errors\n"), "{}", verified.out());
@@ -188,7 +188,9 @@ fn the_user_is_served_like_a_project() {
     assert!(!twice.out().contains("policy.rules"), "the user's policy counts: {}", twice.out());
     let wanted = world.lockgate(&["init", "--policy-only", "--yes"]);
     assert_eq!(wanted.code(), Some(0), "{}", wanted.err());
-    assert!(world.read("project/.lockgate/policy.rules").unwrap().contains("map Shell running rm as delete"));
+    assert!(
+        world.read("project/.lockgate/policy.rules").unwrap().contains("map any shell running rm as delete")
+    );
     assert_eq!(world.lockgate(&["uninstall", "--user", "--all", "--yes"]).code(), Some(0));
     assert_eq!(world.files(), ["project/.lockgate/policy.rules"]);
 }

@@ -38,6 +38,7 @@ use std::{
 use jiff::tz::TimeZone;
 use lockgate::{
     Answer, Call, Decision, Gate, Outcome, OutputDecision, Policy, Scripted, Source, Time, Verdict,
+    call::AGENTS,
     gate::{ApprovalId, Rulebook, prove},
     policy::{Diagnostic, FINDINGS, accept, render, verify},
 };
@@ -232,6 +233,17 @@ fn every_claim_on_a_page_holds_where_it_is_told_to() {
         }
     }
     assert!(rows > 8, "the pages have lost their claims");
+}
+
+/// The table of what `any shell` stands for is the one that maps are read by.
+#[test]
+fn the_shell_tools_of_every_agent_are_listed() {
+    let page = fs::read_to_string(top().join("docs/rules.md")).unwrap();
+    let rows = page.lines().skip_while(|line| !line.starts_with("| agent | its shell tools |")).skip(2);
+    let told: Vec<Vec<String>> = rows.take_while(|line| line.starts_with('|')).map(quoted).collect();
+    let known: Vec<Vec<String>> =
+        AGENTS.iter().map(|row| row.shells.iter().map(|(tool, _)| (*tool).to_owned()).collect()).collect();
+    assert_eq!(told, known);
 }
 
 #[test]

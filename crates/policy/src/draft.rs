@@ -115,6 +115,8 @@ pub struct Map {
     pub name: String,
     /// Where it is written.
     pub span: Span,
+    /// Whether the tool is one of those that `any shell` stands for: each has a map of its own, with the same span.
+    pub is_any_shell: bool,
 }
 
 /// What a map takes.
@@ -226,7 +228,8 @@ impl Draft {
     #[must_use]
     pub fn map(mut self, tool: &str, field: &str, pattern: Pattern, name: &str) -> Self {
         let takes = Takes::Field { field: field.to_owned(), pattern };
-        self.maps.push(Map { tool: tool.to_owned(), takes, name: name.to_owned(), span: Span::default() });
+        let (tool, name) = (tool.to_owned(), name.to_owned());
+        self.maps.push(Map { tool, takes, name, span: Span::default(), is_any_shell: false });
         self
     }
 }

@@ -49,16 +49,23 @@ pub fn lint(draft: &Draft) -> Vec<Diagnostic> {
         }
     }
     let mut earlier: HashMap<_, SmallVec<[&Map; 4]>, _> = HashMap::with_hasher(RandomState::default());
-    for map in &draft.maps {
-        findings.extend(file.unused_map(map));
+    // One line may give several tools the same map.
+    for line in draft.maps.chunk_by(|one, next| one.span == next.span && one.span.start < one.span.end) {
+        let Some(map) = line.first() else { continue };
+        findings.extend(file.unused_map(map, line));
         findings.extend(file.doubtful_pattern(map));
         findings.extend(file.literal_word(map));
-        let rivals = earlier.entry((map.tool.as_str(), subject_of(&map.takes))).or_default();
-        let winner = rivals.iter().find(|rival| covers(&rival.takes, &map.takes));
-        findings.extend(winner.map(|winner| file.hidden_map(map, winner)));
-        if rivals.len() < MAPS_COMPARED_MAX {
-            rivals.push(map);
+        let mut winners = Vec::with_capacity(line.len());
+        for map in line {
+            let rivals = earlier.entry((map.tool.as_str(), subject_of(&map.takes))).or_default();
+            winners.extend(rivals.iter().find(|rival| covers(&rival.takes, &map.takes)).copied());
+            if rivals.len() < MAPS_COMPARED_MAX {
+                rivals.push(map);
+            }
         }
+        // Where an earlier map takes the calls of some tools only, the line is still used for the others.
+        let winner = winners.first().filter(|_| winners.len() == line.len());
+        findings.extend(winner.map(|winner| file.hidden_map(map, winner)));
     }
     let mut declared: HashMap<_, Span, _> = HashMap::with_hasher(RandomState::default());
     for script in &draft.scripts {
@@ -135,9 +142,16 @@ impl<'d> File<'d> {
         for example in &draft.examples {
             example.steps.iter().for_each(|step| file.count(&step.call, example.span, true));
         }
+        let mut line = None;
         for map in &draft.maps {
-            file.count(&map.tool, map.span, false);
-            file.count(&map.name, map.span, false);
+            // The author did not write the names that `any shell` stands for, and wrote the new name once a line.
+            if !map.is_any_shell {
+                file.count(&map.tool, map.span, false);
+            }
+            if line != Some(map.span) {
+                file.count(&map.name, map.span, false);
+            }
+            line = Some(map.span).filter(|span| span.start < span.end);
             file.looked_at.insert(match &map.takes {
                 Takes::Field { field, .. } => (&map.tool, Some(field)),
                 Takes::Running { .. } => (&map.tool, None),
@@ -277,15 +291,16 @@ impl<'d> File<'d> {
         )
     }
 
-    fn unused_map(&self, map: &Map) -> Option<Diagnostic> {
+    /// `line` are the maps of all tools of the same line.
+    fn unused_map(&self, map: &Map, line: &[Map]) -> Option<Diagnostic> {
         let name = self.name(&map.name).filter(|name| !name.is_in_rule)?;
         let message = format!("no rule of this file names `{}`", map.name);
         let end = map.span.end;
         let name_span = Span::new(end.saturating_sub(map.name.len()), end);
         // Other languages may not write the name last.
         let span = if self.draft.source.slice(name_span) == map.name { name_span } else { map.span };
-        if self.is_in_rule(&map.tool) {
-            let label = format!("only keeps these calls from the rules on `{}`", map.tool);
+        if let Some(kept) = line.iter().find(|map| self.is_in_rule(&map.tool)) {
+            let label = format!("only keeps these calls from the rules on `{}`", kept.tool);
             return Some(self.note("unused-map", span, message).label(label));
         }
         let finding = self.warning("unused-map", span, message);

@@ -345,7 +345,7 @@ impl NetFile<'_> {
         let tool = self.required_text(&fields, "tool");
         let takes = self.takes(&fields, node.span);
         let name = self.required_text(&fields, "as");
-        Some(Map { tool: tool?, takes: takes?, name: name?, span: node.span })
+        Some(Map { tool: tool?, takes: takes?, name: name?, span: node.span, is_any_shell: false })
     }
 
     fn takes(&mut self, fields: &Fields<'_>, span: Span) -> Option<Takes> {

@@ -3,6 +3,7 @@
 //! ```text
 //! map bash.command rm as delete          # calls of `bash` that say `rm` are known as `delete`
 //! map bash running git push as push      # commands of its scripts that run it, not those that mention it
+//! map any shell running rm as delete     # the same for the shell tools of all agents that are known
 //! script python.code                     # this field holds a script, too
 //! require backup before delete           # each delete spends one successful backup
 //! require human-approval before deploy
@@ -24,6 +25,8 @@ mod listed;
 mod words;
 
 use std::num::NonZeroU64;
+
+use lockgate_call::shell_tools;
 
 use crate::{
     diagnostic::{Diagnostic, closest},
@@ -266,6 +269,8 @@ impl<'t> Parser<'t> {
     }
 
     fn map(&mut self, words: &[Word<'t>]) {
+        let joined = self.with_shell_as_one_word(words);
+        let words = joined.as_deref().unwrap_or(words);
         // With a field, `running` in five words is a pattern like any other.
         if let [_, tool, running, ..] = words
             && running.text == "running"
@@ -281,6 +286,19 @@ impl<'t> Parser<'t> {
         if let (Some((tool, field)), Some(pattern)) = (target, pattern) {
             self.put(tool, Takes::Field { field: field.into(), pattern }, *name, words);
         }
+    }
+
+    /// The words of a map with `any shell` as one of them, in the place of the tool. A tool may still be called `any`:
+    /// no map of such a tool has `shell` behind it.
+    fn with_shell_as_one_word(&self, words: &[Word<'t>]) -> Option<Vec<Word<'t>>> {
+        let [map, any, shell, rest @ ..] = words else { return None };
+        let is_shell = shell.text == "shell" || shell.text.starts_with("shell.");
+        if any.text != "any" || !is_shell {
+            return None;
+        }
+        let text = self.source.text().get(any.start..shell.span().end)?;
+        let shells = Word { text, start: any.start };
+        Some([*map, shells].into_iter().chain(rest.iter().copied()).collect())
     }
 
     /// `map TOOL running PROGRAM [ARG…] as NAME`. Arguments may be any words, `as` included: the last one counts.
@@ -343,8 +361,35 @@ impl<'t> Parser<'t> {
     }
 
     fn put(&mut self, tool: &str, takes: Takes, name: Word<'t>, statement: &[Word<'t>]) {
-        let (tool, name) = (tool.to_owned(), name.text.to_owned());
-        self.draft.maps.push(Map { tool, takes, name, span: span_of(statement) });
+        let span = span_of(statement);
+        let is_any_shell = is_any_shell(tool);
+        for tool in self.tools_named(tool, statement) {
+            let (takes, name) = (takes.clone(), name.text.to_owned());
+            self.draft.maps.push(Map { tool, takes, name, span, is_any_shell });
+        }
+    }
+
+    /// The tools that stand in the place of one: `any shell`, or several with `|` between them.
+    fn tools_named(&mut self, text: &str, statement: &[Word<'t>]) -> Vec<String> {
+        if is_any_shell(text) {
+            return shell_tools().into_iter().map(str::to_owned).collect();
+        }
+        if text.split('|').any(str::is_empty) {
+            let word = statement.get(1).map_or_else(|| span_of(statement), Word::span);
+            self.report(
+                self.error("empty-target", word, format!("a name is missing beside `|` in '{text}'"))
+                    .label("one of the tools has no name")
+                    .remedy("write the tools with one `|` between them, as in `Bash|Shell`"),
+            );
+            return Vec::new();
+        }
+        let mut tools: Vec<String> = Vec::new();
+        for tool in text.split('|') {
+            if !tools.iter().any(|known| known == tool) {
+                tools.push(tool.to_owned());
+            }
+        }
+        tools
     }
 
     /// `script TOOL.FIELD`, anywhere in the file.
@@ -353,8 +398,9 @@ impl<'t> Parser<'t> {
             return;
         };
         if let Some((tool, field)) = self.target(*target) {
-            let (tool, field) = (tool.to_owned(), field.to_owned());
-            self.draft.scripts.push(ScriptField { tool, field, span: span_of(words) });
+            for tool in self.tools_named(tool, words) {
+                self.draft.scripts.push(ScriptField { tool, field: field.to_owned(), span: span_of(words) });
+            }
         }
     }
 
@@ -611,6 +657,11 @@ pub(crate) fn comment_start(line: &str) -> Option<usize> {
 fn span_of(words: &[Word<'_>]) -> Span {
     let start = words.first().map_or(0, |word| word.start);
     Span::new(start, words.last().map_or(start, |word| word.span().end))
+}
+
+/// Whether a tool is written as `any shell`: no single word has white space in it.
+fn is_any_shell(tool: &str) -> bool {
+    tool.contains(char::is_whitespace)
 }
 
 fn texts<'t>(words: &[Word<'t>]) -> impl Iterator<Item = &'t str> {

@@ -156,8 +156,8 @@ impl Spoken<'_> {
                 self.exact(name, file.span_in(rule.span, name));
             }
         }
-        for map in &draft.maps {
-            self.exact(&map.tool, file.span_in(map.span, &map.tool));
+        for map in draft.maps.iter().filter(|map| !map.is_any_shell) {
+            self.exact(&map.tool, self.place(map.span, &map.tool, file.span_in(map.span, &map.tool)));
         }
         for script in &draft.scripts {
             self.exact(&script.tool, file.span_in(script.span, &script.tool));

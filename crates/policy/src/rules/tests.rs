@@ -89,6 +89,38 @@ fn names_are_any_words() {
 }
 
 #[test]
+fn a_map_may_speak_of_several_tools_or_of_any_shell() {
+    let each = |line: &dyn Fn(&str) -> String| {
+        shell_tools().iter().map(|tool| line(tool)).collect::<Vec<_>>().join("\n")
+    };
+    let running = each(&|tool| format!(r#""{tool}" running "rm" ["-r"] as "delete""#));
+    let field = each(&|tool| format!(r#""{tool}"."command" as "x""#));
+    check(&[
+        ("map any shell running rm -r as delete", &running),
+        ("map any\t shell   running rm -r as delete # really", &running),
+        ("map any shell.command /a#b/ as x", &field),
+        (
+            "map Bash|Shell|Bash running rm as delete",
+            "\"Bash\" running \"rm\" [] as \"delete\"\n\"Shell\" running \"rm\" [] as \"delete\"",
+        ),
+        ("map Bash|Shell.command rm as d", "\"Bash\".\"command\" as \"d\"\n\"Shell\".\"command\" as \"d\""),
+        ("map a.b|c rm as d", r#""a"."b|c" as "d""#),
+        ("script a|b.c", "\"a\".\"c\" is a script\n\"b\".\"c\" is a script"),
+        ("map Bash| running rm as d", "empty-target: a name is missing beside `|` in 'Bash|'"),
+        // A tool that is called `any` or `shell` keeps its name.
+        ("map any running shell as x", r#""any" running "shell" [] as "x""#),
+        ("map shell running rm as x", r#""shell" running "rm" [] as "x""#),
+        ("map shell.command rm as x", r#""shell"."command" as "x""#),
+        ("map any.shell rm as x", r#""any"."shell" as "x""#),
+        ("block any\nblock shell", "\"any\" never\n\"shell\" never"),
+        (
+            "map any shell rm as delete",
+            "missing-field: expected <tool>.<field> (e.g., bash.command), got 'any shell'",
+        ),
+    ]);
+}
+
+#[test]
 fn white_space_and_comments_are_javascripts() {
     let a = r#""a" never"#;
     check(&[

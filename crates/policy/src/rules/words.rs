@@ -47,7 +47,11 @@ fn words_and_comment(line: &str, line_start: usize) -> (Words<'_>, Option<usize>
     let mut start = line_start;
     for chunk in line.split_inclusive(is_space) {
         let text = chunk.trim_end_matches(is_space);
-        let is_pattern = matches!(words.as_slice(), [first, _] if first.text == "map");
+        let is_pattern = match words.as_slice() {
+            [map, _] => map.text == "map",
+            [map, any, shell] => map.text == "map" && any.text == "any" && shell.text.starts_with("shell."),
+            _ => false,
+        };
         let comment =
             if is_pattern && text.starts_with('/') { comment_after_regex(text) } else { text.find('#') };
         let kept = comment.and_then(|at| text.get(..at)).unwrap_or(text);
