@@ -160,7 +160,9 @@ const UNINSTALL_EXAMPLES: &str = "\
 Examples:
   lockgate uninstall                  all agents, in this project
   lockgate uninstall codex --user     Codex, for the user
-  lockgate uninstall --all --yes      the policy and its sessions, too
+  lockgate uninstall --all            the policy and its sessions, too
+
+You confirm at the terminal by typing a word that is shown there.
 
 MCP servers that `lockgate init --mcp` has put Lockgate before are given back as
 they were, to the byte.
@@ -194,7 +196,7 @@ Exit 0: the client has ended, 2: could not start, or the server has ended.";
 
 const MCP_ACCEPT_EXAMPLES: &str = "\
 Examples:
-  lockgate mcp accept                 all that waits, after a question
+  lockgate mcp accept                 all that waits; you confirm at the terminal
   lockgate mcp accept fs read_file    one tool of one server
   lockgate mcp accept --json          only show what waits
 
@@ -307,17 +309,19 @@ Exit 0: none or some, 2: could not tell.";
 const APPROVE_EXAMPLES: &str = "\
 Examples:
   lockgate approve a1@codex/3f2a…     as `lockgate pending` and the agent name it
-  lockgate approve --all              all that are open, after a question
+  lockgate approve --all              all that are open
 
-The first answer stands. Exit 0: taken, 1: somebody was first, or you said no,
+You confirm at the terminal by typing a word that is shown there; an agent
+cannot. The first answer stands. Exit 0: taken, 1: somebody was first, or you said no,
 2: no such question is open.";
 
 const REFUSE_EXAMPLES: &str = "\
 Examples:
   lockgate refuse a1@codex/3f2a…      as `lockgate pending` and the agent name it
-  lockgate refuse --all --yes         all that are open
+  lockgate refuse --all               all that are open
 
-The first answer stands. Exit 0: taken, 1: somebody was first, or you said no,
+You confirm at the terminal by typing a word that is shown there; an agent
+cannot. The first answer stands. Exit 0: taken, 1: somebody was first, or you said no,
 2: no such question is open.";
 
 const HALT_EXAMPLES: &str = "\
@@ -330,7 +334,9 @@ A call that is running already is not stopped; the next one is.";
 const RESUME_EXAMPLES: &str = "\
 Examples:
   lockgate resume
-  lockgate resume --session claude-code/3f2a…";
+  lockgate resume --session claude-code/3f2a…
+
+You confirm at the terminal by typing a word that is shown there.";
 
 const SEE_EXAMPLES: &str = "\
 Examples:
@@ -372,7 +378,7 @@ pub(crate) struct ChangeArguments {
     /// In the settings of the user, for all projects, instead of those of this folder
     #[arg(long)]
     pub(crate) user: bool,
-    /// Write without a question
+    /// Write without a question; taking Lockgate out still takes a human at a terminal
     #[arg(long, conflicts_with = "dry_run")]
     pub(crate) yes: bool,
     /// Show what would be changed, and write nothing
@@ -469,7 +475,7 @@ pub(crate) struct McpAcceptArguments {
     /// Its tools; without any, all that wait
     #[arg(value_name = "TOOL", requires = "server")]
     pub(crate) tools: Vec<String>,
-    /// Accept without a question
+    /// With --json: accept, after a human has confirmed at the terminal
     #[arg(long)]
     pub(crate) yes: bool,
     #[command(flatten)]
@@ -610,7 +616,7 @@ pub(crate) struct AnswerArguments {
     /// All that are open and not answered yet
     #[arg(long, conflicts_with = "questions")]
     pub(crate) all: bool,
-    /// With --all: answer without asking back
+    /// Accepted for old scripts and without effect: a human confirms every answer at a terminal
     #[arg(long, requires = "all")]
     pub(crate) yes: bool,
     /// Who answers, for the audit trail; otherwise the user who runs this

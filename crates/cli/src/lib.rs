@@ -9,6 +9,7 @@ mod books;
 mod commands;
 mod console;
 mod hook;
+mod human;
 mod install;
 mod pages;
 mod progress;

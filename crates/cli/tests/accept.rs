@@ -37,9 +37,13 @@ fn a_change_is_shown_whole_and_counts_only_after_a_yes() {
     let world = World::new("accept");
     assert_eq!(world.lockgate(&["mcp", "accept"]).out(), "nothing waits\n");
     let mut pins = changed(&world, "fs", &["read"]);
+    for words in [&["mcp", "accept"][..], &["mcp", "accept", "--yes"], &["mcp", "accept", "--yes", "--json"]]
+    {
+        let unasked = world.lockgate(words);
+        assert_eq!(unasked.code(), Some(2));
+        assert!(unasked.err().contains("for a human at a terminal"), "{}", unasked.err());
+    }
     let unasked = world.lockgate(&["mcp", "accept"]);
-    assert_eq!(unasked.code(), Some(2));
-    assert!(unasked.err().contains("run it again with --yes"), "{}", unasked.err());
     assert!(unasked.out().starts_with("fs: the tool `read` has changed, seen "), "{}", unasked.out());
     assert!(
         unasked
@@ -50,7 +54,7 @@ fn a_change_is_shown_whole_and_counts_only_after_a_yes() {
     );
     assert!(pins.objection("read").unwrap().is_some());
 
-    let done = world.lockgate(&["mcp", "accept", "--yes"]);
+    let done = world.human(&["mcp", "accept"]);
     assert_eq!(done.code(), Some(0), "{}", done.err());
     assert_eq!(pins.objection("read").unwrap(), None);
     assert_eq!(world.lockgate(&["mcp", "accept"]).out(), "nothing waits\n");
@@ -71,9 +75,9 @@ fn only_what_is_named_is_accepted() {
     assert_eq!(unknown.code(), Some(2));
     assert!(unknown.err().contains("no definition of the tool `red` of `fs` waits"), "{}", unknown.err());
 
-    assert_eq!(world.lockgate(&["mcp", "accept", "fs", "write", "--yes"]).code(), Some(0));
+    assert_eq!(world.human(&["mcp", "accept", "fs", "write"]).code(), Some(0));
     assert!(fs.objection("write").unwrap().is_none() && fs.objection("read").unwrap().is_some());
-    let done = world.lockgate(&["mcp", "accept", "fs", "--yes", "--json"]).json();
+    let done = world.human(&["mcp", "accept", "fs", "--yes", "--json"]).json();
     assert_eq!((&done["accepted"], &done["waiting"][0]["tool"]), (&json!(true), &json!("read")));
     assert!(fs.objection("read").unwrap().is_none() && web.objection("read").unwrap().is_some());
 }
@@ -127,7 +131,7 @@ fn a_database_of_its_own_has_pins_of_its_own() {
     assert_eq!(pins.take_in(&[tool("a", "x")], true).unwrap(), [Shown::AsIs]);
     pins.take_in(&[tool("a", "y")], true).unwrap();
     assert_eq!(world.lockgate(&["mcp", "accept", "--yes"]).out(), "nothing waits\n");
-    let done = world.lockgate(&["mcp", "accept", "--yes", "--state", state.to_str().unwrap()]);
+    let done = world.human(&["mcp", "accept", "--yes", "--state", state.to_str().unwrap()]);
     assert!(done.out().contains("fs: the tool `a` has changed"), "{}{}", done.out(), done.err());
     assert_eq!(pins.objection("a").unwrap(), None);
 }

@@ -8,6 +8,7 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
+use lockgate_testkit::human::{Desk, Typed};
 use serde_json::Value;
 
 /// A folder with a project and a home in it.
@@ -48,6 +49,14 @@ impl World {
         Said(output)
     }
 
+    /// A human runs it at a terminal of their own and types the word that is shown.
+    fn human(&self, words: &[&str]) -> Said {
+        let mut desk = Desk::new(Path::new(env!("CARGO_BIN_EXE_lockgate")), words);
+        desk.command.current_dir(self.path("project")).env_clear().env("HOME", self.path("home"));
+        desk.command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        Said(desk.run(Typed::Word).output)
+    }
+
     fn files(&self) -> Vec<String> {
         let mut files = Vec::new();
         let mut folders = vec![self.0.clone()];
@@ -56,6 +65,8 @@ impl World {
                 let path = entry.unwrap().path();
                 match path.is_dir() {
                     true => folders.push(path),
+                    // The log of what was tried without a human is looked at elsewhere.
+                    false if path.ends_with("refused-commands.jsonl") => {}
                     false => files.push(path.strip_prefix(&self.0).unwrap().display().to_string()),
                 }
             }
@@ -132,17 +143,19 @@ fn uninstall_gives_back_what_was_there() {
     assert_eq!(world.files().len(), 11, "{:?}", world.files());
     world.write("project/.lockgate/policy.rules", "block format_disk\n");
 
-    assert_eq!(world.lockgate(&["uninstall", "codex", "--yes"]).code(), Some(0));
+    assert_eq!(world.human(&["uninstall", "codex"]).code(), Some(0));
     assert_eq!(world.read("project/.codex/hooks.json"), None);
     assert_eq!(world.read("project/.codex/config.toml"), None);
     assert!(world.read("project/.cursor/hooks.json").is_some());
-    assert_eq!(world.lockgate(&["uninstall"]).code(), Some(2), "nobody can be asked");
+    for words in [&["uninstall"][..], &["uninstall", "--yes"]] {
+        assert_eq!(world.lockgate(words).code(), Some(2), "a human has to be asked");
+    }
     assert!(world.read("project/.cursor/hooks.json").is_some());
-    assert_eq!(world.lockgate(&["uninstall", "--yes"]).code(), Some(0));
+    assert_eq!(world.human(&["uninstall"]).code(), Some(0));
     assert_eq!(world.files(), ["project/.gemini/settings.json", "project/.lockgate/policy.rules"]);
     assert_eq!(world.read("project/.gemini/settings.json").as_deref(), Some(MINE));
 
-    let all = world.lockgate(&["uninstall", "--all", "--yes"]);
+    let all = world.human(&["uninstall", "--all"]);
     assert!(all.out().contains("delete with all that is in it:"), "{}", all.out());
     assert_eq!(world.files(), ["project/.gemini/settings.json"]);
     assert_eq!(world.lockgate(&["uninstall", "--all"]).out(), "nothing to change\n");
@@ -191,7 +204,7 @@ fn the_user_is_served_like_a_project() {
     assert!(
         world.read("project/.lockgate/policy.rules").unwrap().contains("map any shell running rm as delete")
     );
-    assert_eq!(world.lockgate(&["uninstall", "--user", "--all", "--yes"]).code(), Some(0));
+    assert_eq!(world.human(&["uninstall", "--user", "--all"]).code(), Some(0));
     assert_eq!(world.files(), ["project/.lockgate/policy.rules"]);
 }
 
@@ -208,7 +221,7 @@ fn programs_are_told_the_same_in_one_object() {
     assert_eq!(done["files"][0]["agent"], "cursor");
     assert!(done["files"][0]["diff"].as_str().unwrap().contains("failClosed"));
     assert!(done["next"][0]["text"].as_str().unwrap().contains("Cursor"));
-    let gone = world.lockgate(&["uninstall", "cursor", "--json", "--yes"]).json();
+    let gone = world.human(&["uninstall", "cursor", "--json", "--yes"]).json();
     assert_eq!(gone["files"][0]["change"], "deleted");
     assert!(world.lockgate(&["init", "vim"]).err().contains("invalid value 'vim'"));
 }
@@ -278,12 +291,12 @@ fn servers_of_clients_are_wrapped_on_demand_and_restored_to_the_byte() {
     let gh = &read("home/.claude.json")["projects"]["/p"]["mcpServers"]["gh"];
     assert_eq!(gh["args"][1], "--name=gh");
 
-    let one = world.lockgate(&["uninstall", "cursor", "--yes"]);
+    let one = world.human(&["uninstall", "cursor"]);
     assert_eq!(one.code(), Some(0), "{}", one.err());
     assert!(!world.read("project/.cursor/mcp.json").unwrap().contains("lockgate"));
     assert!(world.read("project/.mcp.json").unwrap().contains("lockgate"), "only the named one");
-    for scope in [&["uninstall", "--yes"][..], &["uninstall", "--yes", "--user"]] {
-        assert_eq!(world.lockgate(scope).code(), Some(0));
+    for scope in [&["uninstall"][..], &["uninstall", "--user"]] {
+        assert_eq!(world.human(scope).code(), Some(0));
     }
     for (file, text) in SERVERS {
         assert_eq!(world.read(file).as_deref(), Some(*text), "{file}");
@@ -302,7 +315,7 @@ fn hooks_and_servers_of_one_file_come_and_go_together() {
     assert!(
         world.lockgate(&["init", "gemini-cli", "--mcp", "--yes"]).out().starts_with("nothing to change\n")
     );
-    assert_eq!(world.lockgate(&["uninstall", "--yes"]).code(), Some(0));
+    assert_eq!(world.human(&["uninstall"]).code(), Some(0));
     assert_eq!(world.read(file).as_deref(), Some(text));
 }
 
@@ -326,7 +339,7 @@ fn servers_that_are_not_wrapped_are_named_and_broken_files_keep_all_as_it_is() {
     assert_eq!(refused.code(), Some(2));
     assert!(refused.err().contains("mcp.json:2: it is no JSON"), "{}", refused.err());
     assert_eq!(world.read("project/.vscode/mcp.json").as_deref(), Some(SERVERS[4].1));
-    assert_eq!(world.lockgate(&["uninstall", "--yes"]).code(), Some(0), "it never held anything of ours");
+    assert_eq!(world.human(&["uninstall"]).code(), Some(0), "it never held anything of ours");
 }
 
 #[test]

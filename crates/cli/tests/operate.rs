@@ -11,6 +11,7 @@ mod world;
 
 use std::fs;
 
+use lockgate_testkit::human::Typed;
 use serde_json::json;
 use world::{Said, World};
 
@@ -46,7 +47,7 @@ fn a_waiting_hook_goes_on_as_the_human_says() {
         );
         assert!(shown.contains(r#"{"to":"prod"}"#) && shown.contains(CAREFUL.trim()), "{shown}");
 
-        let said = world.lockgate(&[word, "a1@generic/s1", "--by", "ada"]);
+        let said = world.human(&[word, "a1@generic/s1", "--by", "ada"]);
         assert_eq!(said.code(), Some(0), "{}", said.err());
         let answer = Said::of(hook);
         assert_eq!(answer.json()["decision"], decision, "{}", answer.err());
@@ -101,7 +102,7 @@ fn an_answer_needs_an_open_question() {
     }
     let hook = world.spawn(&["hook", "generic"], &deploy(&world, "s1"));
     world.first_question();
-    let said = world.lockgate(&["refuse", "a1@generic/s1"]);
+    let said = world.human(&["refuse", "a1@generic/s1"]);
     assert_eq!(said.code(), Some(0), "{}", said.err());
     assert_eq!(Said::of(hook).json()["decision"], "block");
 }
@@ -117,10 +118,18 @@ fn all_questions_are_answered_together_only_where_somebody_agrees() {
         }
         std::thread::sleep(std::time::Duration::from_millis(100));
     }
-    let said = world.lockgate(&["refuse", "--all"]);
-    assert_eq!(said.code(), Some(2));
-    assert!(said.err().contains("nobody could be asked"), "{}", said.err());
-    let said = world.lockgate(&["refuse", "--all", "--yes"]);
+    for words in [&["refuse", "--all"][..], &["refuse", "--all", "--yes"], &["approve", "--all", "--yes"]] {
+        let said = world.lockgate(words);
+        assert_eq!(said.code(), Some(2), "{words:?}");
+        assert!(said.err().contains("for a human at a terminal"), "{}", said.err());
+    }
+    let other = world.human_typing(&["refuse", "--all", "--yes"], Typed::Text("yes"));
+    assert_eq!(other.output.status.code(), Some(1), "{other:?}");
+    assert!(
+        other.terminal.contains("a1@generic/s1") && other.terminal.contains("a1@generic/s2"),
+        "{other:?}"
+    );
+    let said = world.human(&["refuse", "--all", "--yes"]);
     assert_eq!((said.code(), said.out().lines().count()), (Some(0), 2), "{}{}", said.out(), said.err());
     for hook in hooks {
         assert_eq!(Said::of(hook).json()["decision"], "block");
@@ -133,7 +142,7 @@ fn who_answered_is_in_the_trail() {
     let world = World::with("trail", CAREFUL, PATIENT);
     let hook = world.spawn(&["hook", "generic"], &deploy(&world, "s1"));
     world.first_question();
-    assert_eq!(world.lockgate(&["approve", "a1@generic/s1", "--by", "ada"]).code(), Some(0));
+    assert_eq!(world.human(&["approve", "a1@generic/s1", "--by", "ada"]).code(), Some(0));
     assert_eq!(Said::of(hook).json()["decision"], "pass");
     let store = lockgate::store::Sqlite::open(world.database(), lockgate::store::Options::default()).unwrap();
     let entries: Vec<String> =
@@ -157,7 +166,7 @@ fn sessions_keep_the_policy_they_began_under_when_they_are_looked_at() {
     world.write("project/.lockgate/policy.rules", "requir a\n");
     let shown = world.lockgate(&["pending"]);
     assert!(shown.out().contains("a1@generic/s1"), "{}{}", shown.out(), shown.err());
-    assert_eq!(world.lockgate(&["refuse", "a1@generic/s1"]).code(), Some(0));
+    assert_eq!(world.human(&["refuse", "a1@generic/s1"]).code(), Some(0));
     assert_eq!(Said::of(hook).json()["decision"], "block");
 }
 
@@ -174,7 +183,7 @@ fn a_secret_in_a_question_is_shown_masked() {
     assert_eq!(question["masked"], true, "{question}");
     let shown = world.lockgate(&["pending"]).out();
     assert!(!shown.contains("ada@example.com") && shown.contains("hidden"), "{shown}");
-    world.lockgate(&["refuse", "--all", "--yes"]);
+    world.human(&["refuse", "--all", "--yes"]);
     assert_eq!(Said::of(hook).json()["decision"], "block");
 }
 
@@ -192,7 +201,7 @@ fn a_halt_stops_the_next_call_until_it_is_resumed() {
         (&["halt", "all stop"], ["block", "block"]),
         (&["resume"], ["pass", "pass"]),
     ] {
-        let said = world.lockgate(words);
+        let said = world.human(words);
         assert_eq!(said.code(), Some(0), "{words:?} {}", said.err());
         assert_eq!([decision("s1"), decision("s2")], decisions.map(|it| json!(it)), "{words:?}");
     }
@@ -201,7 +210,7 @@ fn a_halt_stops_the_next_call_until_it_is_resumed() {
     assert!(world.hook("generic", &read("s1")).out().contains("a freeze"));
     assert!(world.lockgate(&["status"]).out().contains("a freeze"));
     // One switch does not hide the other.
-    let resumed = world.lockgate(&["resume", "--session", "generic/s1"]);
+    let resumed = world.human(&["resume", "--session", "generic/s1"]);
     assert_eq!(resumed.code(), Some(1));
     assert!(resumed.err().contains("still halted"), "{}", resumed.err());
     let unknown = world.lockgate(&["halt", "--session", "generic/s9", "stop"]);
@@ -209,7 +218,7 @@ fn a_halt_stops_the_next_call_until_it_is_resumed() {
     assert!(unknown.err().contains("no session is called `generic/s9`"), "{}", unknown.err());
     // A policy that is broken must not keep anybody from the switch.
     world.write("project/.lockgate/policy.rules", "requir a\n");
-    assert_eq!(world.lockgate(&["resume"]).code(), Some(0));
+    assert_eq!(world.human(&["resume"]).code(), Some(0));
     world.write("project/.lockgate/policy.rules", CAREFUL);
     assert_eq!(decision("s1"), "pass");
 }

@@ -1,11 +1,12 @@
 //! How `init` and `uninstall` change files: everything is shown, a human agrees, then everything is written.
 //!
-//! Without a terminal nobody can agree, and nothing is written unless the command line says so.
+//! Without a terminal nobody can agree, and nothing is written unless the command line says so. Taking Lockgate out needs
+//! a human whatever the command line says.
 
 use std::{
     fs,
     io::{self, IsTerminal},
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
 use lockgate::call::visible;
@@ -14,8 +15,10 @@ use serde::Serialize;
 use crate::{
     args::ChangeArguments,
     console::{CommandError, Console, Ending, bold, dim},
+    human::{self, Opening},
     install::{Agent, FileError, Plan, Scope},
     protocol::encode,
+    settings::Environment,
 };
 
 /// What shall happen.
@@ -28,6 +31,8 @@ pub(super) struct Wanted {
     pub(super) notes: Vec<String>,
     /// What has to be done by hand, afterwards.
     pub(super) next: Vec<(Agent, &'static str)>,
+    /// The database that counts, where only a human may do this: see [`human::confirm`].
+    pub(super) for_humans: Option<PathBuf>,
 }
 
 /// Shows, asks, writes.
@@ -41,11 +46,13 @@ pub(super) fn settle(
     if !json {
         show(wanted, console)?;
     }
-    let agreed = match (is_idle || arguments.dry_run, arguments.yes) {
-        (true, _) => Agreed::NotNeeded,
-        (false, true) => Agreed::Yes,
-        (false, false) if json || !io::stdin().is_terminal() => Agreed::NobodyThere,
-        (false, false) => ask(wanted, console)?,
+    let agreed = match (is_idle || arguments.dry_run, arguments.yes, &wanted.for_humans) {
+        (true, _, _) => Agreed::NotNeeded,
+        (false, false, _) if json => Agreed::NobodyThere,
+        (false, _, Some(state)) => confirm(wanted, state)?,
+        (false, true, None) => Agreed::Yes,
+        (false, false, None) if !io::stdin().is_terminal() => Agreed::NobodyThere,
+        (false, false, None) => ask(wanted, console)?,
     };
     if agreed == Agreed::Yes {
         wanted.plan.carry_out().map_err(CommandError::said)?;
@@ -105,6 +112,13 @@ fn ask(wanted: &Wanted, console: &mut Console<'_>) -> Result<Agreed, CommandErro
     io::stdin().read_line(&mut line)?;
     let is_yes = ["y", "yes"].contains(&line.trim().to_lowercase().as_str());
     Ok(if is_yes { Agreed::Yes } else { Agreed::No })
+}
+
+fn confirm(wanted: &Wanted, state: &Path) -> Result<Agreed, CommandError> {
+    let count = wanted.plan.changes().count() + wanted.folders.len();
+    let deed = format!("make {}", changes(count));
+    let opening = Opening { command: "uninstall", deed: &deed, shown: "", state };
+    Ok(if human::confirm(&opening, &Environment::of_process())? { Agreed::Yes } else { Agreed::No })
 }
 
 fn changes(count: usize) -> String {

@@ -9,8 +9,10 @@ use crate::{
     args::{HaltArguments, ResumeArguments},
     books::Books,
     console::{CommandError, Console, Ending},
+    human::{self, Opening},
     protocol::encode,
     serve::now,
+    settings::Environment,
 };
 
 /// `lockgate halt`.
@@ -42,6 +44,15 @@ pub(crate) fn resume(
 ) -> Result<Ending, CommandError> {
     let books = Books::open(arguments.state.state.as_deref())?;
     let session = arguments.session.as_deref();
+    if let Some(session) = session {
+        check_known(&books, session)?;
+    }
+    let deed = format!("let calls of {} be judged again", words(session).0);
+    let opening = Opening { command: "resume", deed: &deed, shown: "", state: books.shelf().path() };
+    if !human::confirm(&opening, &Environment::of_process())? {
+        writeln!(console.err, "nothing was resumed")?;
+        return Ok(Ending::No);
+    }
     switch(&books, session, None)?;
     // Either switch blocks by itself.
     let still = books.session_halt(session)?;
@@ -73,13 +84,7 @@ fn words(session: Option<&str>) -> (String, String) {
 fn switch(books: &Books, session: Option<&str>, reason: Option<&str>) -> Result<(), CommandError> {
     let book = match session {
         Some(session) => {
-            let known = books.shelf().sessions().map_err(CommandError::said)?;
-            if !known.iter().any(|label| label.session == session) {
-                return Err(CommandError::Said(format!(
-                    "no session is called `{}`; `lockgate status` lists them",
-                    visible(session)
-                )));
-            }
+            check_known(books, session)?;
             books.session(session)?.1
         }
         None => books.here()?,
@@ -89,4 +94,13 @@ fn switch(books: &Books, session: Option<&str>, reason: Option<&str>) -> Result<
         None => book.gate.resume(session, now()),
     };
     switched.map_err(CommandError::said)
+}
+
+fn check_known(books: &Books, session: &str) -> Result<(), CommandError> {
+    let known = books.shelf().sessions().map_err(CommandError::said)?;
+    if known.iter().any(|label| label.session == session) {
+        return Ok(());
+    }
+    let name = visible(session);
+    Err(CommandError::Said(format!("no session is called `{name}`; `lockgate status` lists them")))
 }

@@ -62,7 +62,7 @@ fn wanted(
     put_starter(&mut plan, &mut notes, arguments, (scope, project, environment), &agents)?;
     let next = |agent: &Agent| agent.next_steps(scope).iter().map(|text| (*agent, *text)).collect::<Vec<_>>();
     let next = agents.iter().flat_map(next).collect();
-    Ok(Wanted { agents, plan, folders: Vec::new(), notes, next })
+    Ok(Wanted { agents, plan, folders: Vec::new(), notes, next, for_humans: None })
 }
 
 const AFTER_WRAPPING: &str = "files of MCP servers name a path of this machine then, so keep the change out of the \

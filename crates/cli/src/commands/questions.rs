@@ -4,7 +4,7 @@
 //! answer stands. Nothing can be said to a question that is not open: an answer that came before its question would be
 //! a key under the mat.
 
-use std::io::{self, IsTerminal};
+use std::io;
 
 use lockgate::{
     ApprovalId, Policy, Time,
@@ -25,6 +25,7 @@ use crate::{
         self,
         dialect::{self, Asking, Event},
     },
+    human::{self, Opening},
     protocol::encode,
     report::note,
     serve::now,
@@ -232,17 +233,17 @@ pub(crate) fn answer(
     let names = named(&arguments.questions)?;
     let books = Books::open(arguments.state.state.as_deref())?;
     let by = arguments.by.clone().unwrap_or_else(|| user(&Environment::of_process()));
+    let open = open_questions(&books, now(), console)?.questions;
     let names = match arguments.all {
         false => names,
-        true => {
-            let open = open_questions(&books, now(), console)?;
-            let open: Vec<Question> = open.questions.into_iter().filter(|it| it.answer.is_none()).collect();
-            if !arguments.yes && !open.is_empty() && !agrees(&open, granted, json, console)? {
-                return Ok(Ending::No);
-            }
-            open.into_iter().map(|question| question.name).collect()
-        }
+        true => open.iter().filter(|it| it.answer.is_none()).map(|it| it.name.clone()).collect(),
     };
+    let asked: Vec<&Question> =
+        open.iter().filter(|it| it.answer.is_none() && names.contains(&it.name)).collect();
+    if !asked.is_empty() && !agrees(&asked, granted, &books)? {
+        writeln!(console.err, "nothing was answered")?;
+        return Ok(Ending::No);
+    }
     let mut taken = Vec::new();
     for name in &names {
         taken.push(keep(&books, name, &KeptAnswer { granted, by: by.clone(), at: now() })?);
@@ -279,24 +280,25 @@ fn named(texts: &[String]) -> Result<Vec<ApprovalId>, CommandError> {
     Ok(names)
 }
 
-fn agrees(
-    open: &[Question],
-    granted: bool,
-    json: bool,
-    console: &mut Console<'_>,
-) -> Result<bool, CommandError> {
-    if json || !io::stdin().is_terminal() {
-        return Err(CommandError::said(
-            "nothing was answered, for nobody could be asked; look at `lockgate pending` and run it again with --yes",
-        ));
-    }
-    open.iter().try_for_each(|question| write(console, question))?;
-    let word = if granted { "Approve" } else { "Refuse" };
-    write!(console.err, "{} [y/N] ", bold(format!("{word} all {}?", open.len())))?;
-    console.err.flush()?;
-    let mut line = String::new();
-    io::stdin().read_line(&mut line)?;
-    Ok(["y", "yes"].contains(&line.trim().to_lowercase().as_str()))
+/// Shows the questions at the terminal and has the human there confirm; see [`human::confirm`].
+fn agrees(asked: &[&Question], granted: bool, books: &Books) -> Result<bool, CommandError> {
+    let mut shown = Vec::new();
+    let mut unheard = io::sink();
+    let mut page = Console { out: &mut shown, err: &mut unheard };
+    asked.iter().try_for_each(|question| write(&mut page, question))?;
+    let shown = anstream::adapter::strip_bytes(&shown).into_vec();
+    let word = if granted { "approve" } else { "refuse" };
+    let deed = match asked.len() {
+        1 => format!("{word} it"),
+        count => format!("{word} all {count}"),
+    };
+    let opening = Opening {
+        command: word,
+        deed: &deed,
+        shown: &String::from_utf8_lossy(&shown),
+        state: books.shelf().path(),
+    };
+    human::confirm(&opening, &Environment::of_process())
 }
 
 fn keep(books: &Books, name: &ApprovalId, answer: &KeptAnswer) -> Result<Taken, CommandError> {

@@ -12,7 +12,7 @@ use crate::{
     args::UninstallArguments,
     console::{CommandError, Console, Ending},
     install::{Agent, Job, Scope, plan, plan_servers},
-    settings::{Environment, FOLDER},
+    settings::{self, Environment, FOLDER},
 };
 
 pub(crate) fn run(
@@ -34,8 +34,24 @@ pub(crate) fn run(
     let servers = plan_servers(&mut plan, &Job::Remove, named, scope, &project, &environment);
     let notes = servers.map_err(|errors| refused(&errors))?;
     let folders = if arguments.all { own_folders(scope, &project, &environment) } else { Vec::new() };
-    let wanted = Wanted { agents, plan, folders, notes, next: Vec::new() };
+    let wanted = Wanted {
+        agents,
+        plan,
+        folders,
+        notes,
+        next: Vec::new(),
+        for_humans: Some(state_of(&project, &environment)?),
+    };
     settle(&wanted, &arguments.change, json, console)
+}
+
+/// The database that counts here; settings that cannot be used must not keep anybody from taking Lockgate out.
+fn state_of(project: &Path, environment: &Environment) -> Result<PathBuf, CommandError> {
+    if let Ok(settings) = settings::find(project, environment) {
+        return Ok(settings.state);
+    }
+    let data = environment.data_folder().ok_or_else(|| CommandError::said("there is no home folder"))?;
+    Ok(data.join("lockgate").join("lockgate.db"))
 }
 
 /// The folders that are Lockgate's own, where they are there. A link is none: what it leads to is somebody else's.

@@ -6,6 +6,7 @@ use lockgate::{gate::Protection, store::memos_folder};
 
 use crate::{
     commands::mcp::pins_folder,
+    human::seen,
     settings::{Environment, Origin, Settings},
 };
 
@@ -152,8 +153,9 @@ fn unchanged(settings: &Settings, folder: &Path, environment: &Environment) -> V
 
 fn untouched(settings: &Settings, environment: &Environment) -> Vec<PathBuf> {
     let data = environment.data_folder().map(|data| data.join("lockgate"));
-    let state =
+    let folder =
         settings.state.parent().filter(|folder| folder.ends_with("lockgate") || folder.ends_with("state"));
-    let own = [settings.state.clone(), pins_folder(&settings.state), memos_folder(&settings.state)];
-    data.into_iter().chain(state.map(Path::to_path_buf)).chain(own).collect()
+    let state = &settings.state;
+    let own = [state.clone(), pins_folder(state), memos_folder(state), seen::folder_beside(state)];
+    data.into_iter().chain(folder.map(Path::to_path_buf)).chain(own).collect()
 }

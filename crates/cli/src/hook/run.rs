@@ -32,6 +32,7 @@ use super::{
 };
 use crate::{
     commands::{FORGET_BATCH, forgotten},
+    human::seen,
     protocol::{self, LINE_BYTES_MAX},
     serve::now,
     settings::{self, Ask, Environment, Settings},
@@ -141,6 +142,8 @@ fn answer(post: &Post, environment: &Environment, started: Instant) -> Result<Re
     };
     let home = anchored(environment, &format!("{host}/{session}"), folder)?;
     let settings = settings::find(&home, environment).map_err(|error| error.to_string())?;
+    seen::record(&settings.state, environment)
+        .map_err(|error| format!("the process of this agent cannot be remembered: {error}"))?;
     // Most hosts run the tool when a hook takes too long: the answer must be there well before.
     let limit = settings.deadline.min(dialect.waits_for(&told) * 6 / 10);
     let deadline = started + limit;

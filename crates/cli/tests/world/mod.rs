@@ -10,6 +10,7 @@ use std::{
     time::Duration,
 };
 
+use lockgate_testkit::human::{self, Desk, Ran, Typed};
 use serde_json::Value;
 
 /// A folder with a project and a home in it.
@@ -52,20 +53,37 @@ impl World {
 
     pub(crate) fn command_of(&self, program: &Path, words: &[&str]) -> Command {
         let mut command = Command::new(program);
+        command.args(words).stdin(Stdio::piped());
+        self.at_home(&mut command);
         command
-            .args(words)
+    }
+
+    /// The same, started by a process that stands for the agent.
+    pub(crate) fn agent_of(&self, words: &[&str]) -> Command {
+        let lockgate = Path::new(env!("CARGO_BIN_EXE_lockgate"));
+        let mut command = human::agent(&self.path("agent.sh"), lockgate, words);
+        command.stdin(Stdio::piped());
+        self.at_home(&mut command);
+        command
+    }
+
+    fn at_home(&self, command: &mut Command) {
+        command
             .current_dir(self.path("project"))
             .env_clear()
             .env("HOME", self.path("home"))
             .env("PATH", "/usr/bin:/bin")
-            .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        command
     }
 
     pub(crate) fn spawn(&self, words: &[&str], input: &str) -> Child {
-        let mut child = self.command_of(Path::new(env!("CARGO_BIN_EXE_lockgate")), words).spawn().unwrap();
+        let is_of_agent = words.first() == Some(&"hook");
+        let mut command = match is_of_agent {
+            true => self.agent_of(words),
+            false => self.command_of(Path::new(env!("CARGO_BIN_EXE_lockgate")), words),
+        };
+        let mut child = command.spawn().unwrap();
         // Who ends before reading everything is judged by what it said.
         let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
         child
@@ -73,6 +91,17 @@ impl World {
 
     pub(crate) fn lockgate(&self, words: &[&str]) -> Said {
         Said(self.spawn(words, "").wait_with_output().unwrap())
+    }
+
+    /// A human runs it at a terminal of their own and types the word that is shown.
+    pub(crate) fn human(&self, words: &[&str]) -> Said {
+        Said(self.human_typing(words, Typed::Word).output)
+    }
+
+    pub(crate) fn human_typing(&self, words: &[&str], typed: Typed<'_>) -> Ran {
+        let mut desk = Desk::new(Path::new(env!("CARGO_BIN_EXE_lockgate")), words);
+        self.at_home(&mut desk.command);
+        desk.run(typed)
     }
 
     pub(crate) fn hook(&self, agent: &str, event: &str) -> Said {

@@ -4,10 +4,7 @@
 //! reader would not see: that is where instructions to a model hide. Exactly what was shown is accepted, and nothing
 //! else that the server may have said meanwhile. Whether a change is harmless is the reader's to say.
 
-use std::{
-    env,
-    io::{self, IsTerminal},
-};
+use std::{env, path::Path};
 
 use lockgate::{Time, call::visible};
 use lockgate_mcp::pins::{self, Waiting};
@@ -19,6 +16,7 @@ use super::pins_folder;
 use crate::{
     args::McpAcceptArguments,
     console::{CommandError, Console, Ending, bold},
+    human::{self, Opening},
     protocol::encode,
     settings::{self, Environment},
     when,
@@ -47,9 +45,8 @@ pub(crate) fn run(
     }
     let agreed = match (waiting.is_empty(), arguments.yes) {
         (true, _) => None,
-        (false, true) => Some(true),
-        (false, false) if json || !io::stdin().is_terminal() => None,
-        (false, false) => Some(is_agreed(waiting.len(), console)?),
+        (false, false) if json => None,
+        (false, _) => Some(is_agreed(waiting.len(), &state)?),
     };
     if agreed == Some(true) {
         for it in &waiting {
@@ -77,7 +74,7 @@ pub(crate) fn run(
             Ok(Ending::No)
         }
         None => Err(CommandError::said(
-            "nothing was accepted, for nobody could be asked; look at the changes and run it again with --yes",
+            "nothing was accepted: with --json this only shows what waits; run it without --json at a terminal",
         )),
     }
 }
@@ -113,13 +110,10 @@ fn show(waiting: &Waiting, console: &mut Console<'_>) -> Result<(), CommandError
     Ok(())
 }
 
-fn is_agreed(count: usize, console: &mut Console<'_>) -> Result<bool, CommandError> {
-    let question = if count == 1 { "Accept it?".to_owned() } else { format!("Accept all {count} of them?") };
-    write!(console.err, "{} [y/N] ", bold(question))?;
-    console.err.flush()?;
-    let mut line = String::new();
-    io::stdin().read_line(&mut line)?;
-    Ok(["y", "yes"].contains(&line.trim().to_lowercase().as_str()))
+fn is_agreed(count: usize, state: &Path) -> Result<bool, CommandError> {
+    let deed = if count == 1 { "accept it".to_owned() } else { format!("accept all {count} of them") };
+    let opening = Opening { command: "mcp accept", deed: &deed, shown: "", state };
+    human::confirm(&opening, &Environment::of_process())
 }
 
 /// What was pinned and what is said now, as lines that begin with ` `, `-` or `+`.

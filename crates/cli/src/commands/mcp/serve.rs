@@ -31,6 +31,7 @@ use crate::{
     args::{DeadToolsArgument, McpServeArguments},
     console::{CommandError, Console, Ending},
     hook::{anchored, protection},
+    human::seen,
     install::Agent,
     settings::{self, Ask, Environment, Settings},
 };
@@ -191,6 +192,10 @@ fn house(
     let opened = lockgate::open_sources(&sources).map_err(super::super::told)?;
     let mut builder = Gate::builder(opened.policy).mode(arguments.mode.map_or(settings.mode, Mode::from));
     let state = arguments.state.clone().unwrap_or_else(|| settings.state.clone());
+    if !arguments.memory && arguments.listen.is_none() {
+        // The client that starts a proxy is an agent's, and so is all else that it starts.
+        seen::record(&state, environment).map_err(CommandError::said)?;
+    }
     let shelf: Option<Arc<dyn Shelf>> = if arguments.memory {
         None
     } else {

@@ -1,0 +1,134 @@
+//! A human at a terminal of their own, for commands that nothing else may answer.
+//!
+//! [`Desk::new`] makes a pseudo-terminal; the command runs as the leader of a session whose controlling terminal it is,
+//! and [`Desk::run`] reads the word that is shown there and types it back. The command must not be started below a
+//! process that has run a hook in the same home: run hooks by [`agent`], which stands for the agent. Under a coding
+//! agent none of this works, as it should be: run the tests in a terminal of your own.
+
+use std::{
+    ffi::OsStr,
+    fs::{File, OpenOptions},
+    io::{Read, Write},
+    path::Path,
+    process::{Command, Output},
+    thread,
+};
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+/// What the human types.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Typed<'a> {
+    /// The word that is shown.
+    Word,
+    /// Something else.
+    Text(&'a str),
+}
+
+/// What became of a command at a terminal.
+#[derive(Debug)]
+pub struct Ran {
+    /// Its exit code, stdout and stderr.
+    pub output: Output,
+    /// What was shown on the terminal.
+    pub terminal: String,
+}
+
+/// A terminal, and the command that is run at it.
+pub struct Desk {
+    master: File,
+    /// The command: its folder, its environment, and where its output goes are the caller's choice; stdin is taken.
+    pub command: Command,
+}
+
+impl Desk {
+    /// A terminal for a program.
+    ///
+    /// # Panics
+    /// When the system has no pseudo-terminals or no `setsid`: what needs a human cannot be tested there.
+    pub fn new(program: &Path, words: &[impl AsRef<OsStr>]) -> Self {
+        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a pseudo-terminal");
+        grantpt(&master).and_then(|()| unlockpt(&master)).expect("a pseudo-terminal that may be used");
+        let name = ptsname(&master, Vec::new()).expect("a pseudo-terminal has a name");
+        let name = name.to_str().expect("in ASCII").to_owned();
+        let slave = OpenOptions::new().read(true).write(true).open(name).expect("a terminal");
+        // It makes its stdin the controlling terminal of a new session, and becomes the program.
+        let setsid = ["/usr/bin/setsid", "/bin/setsid"].into_iter().find(|it| Path::new(it).exists());
+        let mut command =
+            Command::new(setsid.expect("`setsid` of util-linux is needed to test what humans do"));
+        command.arg("-c").arg(program).args(words).stdin(slave);
+        Self { master: File::from(master), command }
+    }
+
+    /// Runs the command, and types when it asks.
+    ///
+    /// # Panics
+    /// When the command cannot be started.
+    pub fn run(self, typed: Typed<'_>) -> Ran {
+        let Self { mut master, mut command } = self;
+        let child = command.spawn().expect("`setsid` runs");
+        // Only the child keeps the terminal open: it is at its end when the child is.
+        drop(command);
+        let text = match typed {
+            Typed::Word => None,
+            Typed::Text(text) => Some(text.to_owned()),
+        };
+        let human = thread::spawn(move || {
+            let (mut seen, mut is_typed) = (Vec::new(), false);
+            let mut bytes = [0; 1024];
+            // A terminal whose last user has ended is an error to read.
+            while let Ok(count @ 1..) = master.read(&mut bytes) {
+                seen.extend_from_slice(bytes.get(..count).unwrap_or_default());
+                let shown = String::from_utf8_lossy(&seen).into_owned();
+                if !is_typed && let Some(word) = asked_for(&shown) {
+                    let answer = text.clone().unwrap_or_else(|| word.to_owned());
+                    let _ = writeln!(master, "{answer}");
+                    is_typed = true;
+                }
+            }
+            String::from_utf8_lossy(&seen).into_owned()
+        });
+        let output = child.wait_with_output().expect("it ends");
+        Ran { output, terminal: human.join().unwrap_or_default() }
+    }
+}
+
+/// The word that is to be typed, once the question is shown whole.
+fn asked_for(shown: &str) -> Option<&str> {
+    let (_, rest) = shown.rsplit_once("Type ")?;
+    let (word, rest) = rest.split_once(' ')?;
+    rest.ends_with("leave it: ").then_some(word)
+}
+
+/// A command that is started by a process of its own, which stands for an agent: a shell that runs a script and waits.
+/// With `script`, where the script is put.
+///
+/// # Panics
+/// When the script cannot be written.
+pub fn agent(script: &Path, program: &Path, words: &[impl AsRef<OsStr>]) -> Command {
+    if !script.exists() {
+        // It passes on the signals that tests send, so that nothing is left running.
+        let text = "trap 'kill -TERM $child' TERM\nexec 3<&0\n\"$@\" <&3 &\nchild=$!\nexec 3<&-\nwait $child\ncode=$?\n\
+                    while kill -0 $child 2>/dev/null; do wait $child; code=$?; done\nexit $code\n";
+        std::fs::write(script, text).expect("a script can be written");
+    }
+    let mut command = Command::new("/bin/sh");
+    command.arg(script).arg(program).args(words);
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_word_is_found_when_the_question_is_whole() {
+        for (shown, word) in [
+            ("", None),
+            ("Type mivoka to approve it", None),
+            ("a question\r\nType mivoka to approve it, or anything else to leave it: ", Some("mivoka")),
+        ] {
+            assert_eq!(asked_for(shown), word, "{shown}");
+        }
+    }
+}
