@@ -124,10 +124,13 @@ fn forget_some(connection: &Connection, names: &[String], before: Time) -> Resul
     let mut session =
         connection.prepare_cached(&format!("DELETE FROM session WHERE name = ?2 AND {FORGETTABLE}"))?;
     let mut answers = connection.prepare_cached("DELETE FROM answer WHERE session = ?1")?;
+    // A session of the same name would number its questions from the start; none may inherit a short id.
+    let mut short_ids = connection.prepare_cached("DELETE FROM short WHERE session = ?1")?;
     let mut gone = Vec::new();
     for name in names {
         if session.execute(params![whole(before), name])? == 1 {
             answers.execute([name])?;
+            short_ids.execute([name])?;
             gone.push(name.clone());
         }
     }

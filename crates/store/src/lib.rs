@@ -8,7 +8,7 @@
 //!
 //! Reading order: `sqlite.rs` (the shelf), `desk.rs` (whose turn it is), `files.rs`, `key.rs` and `schema.rs`
 //! (what opening looks at), `chain.rs` (the format of the chain), `trail.rs` (append and read), `verify.rs`,
-//! `lines.rs` (exports), `forget.rs` (what may go), `memos.rs` (what spares the next process work).
+//! `lines.rs` (exports), `forget.rs` (what may go), `memos.rs` (what spares the next process work), `short_ids.rs` (names for people).
 
 mod chain;
 mod desk;
@@ -19,6 +19,7 @@ mod key;
 mod lines;
 mod memos;
 mod schema;
+mod short_ids;
 mod sqlite;
 mod trail;
 mod verify;

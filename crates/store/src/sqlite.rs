@@ -288,7 +288,7 @@ impl Shelf for Sqlite {
 }
 
 /// The number of a question as SQLite keeps it: two questions must never become one.
-fn question(number: u64) -> Result<i64, Fault> {
+pub(crate) fn question(number: u64) -> Result<i64, Fault> {
     i64::try_from(number)
         .map_err(|_| Fault::told("keeps no question with so high a number; nothing was stored"))
 }

@@ -1,0 +1,141 @@
+//! Short ids of questions: `3` instead of `a1@claude-code/3f2a…`.
+//!
+//! [`Sqlite::short_ids`] numbers questions in the order in which they are first listed, [`Sqlite::question_of`] finds
+//! the question again. One database never gives an id twice, not even after the question and its session are
+//! forgotten: someone who types an id from memory answers the question they saw, or none. There is no id before a
+//! question is listed, because only people need one.
+
+use lockgate_gate::StoreError;
+use rusqlite::{Connection, OptionalExtension, params};
+
+use crate::{
+    error::Fault,
+    sqlite::{Sqlite, question},
+};
+
+impl Sqlite {
+    /// The short ids of questions, each named by its session and its number there, in the same order. A question that
+    /// has none yet gets the next one.
+    ///
+    /// # Errors
+    /// When the database cannot be read, or new ids cannot be stored.
+    pub fn short_ids(&self, questions: &[(&str, u64)]) -> Result<Vec<u64>, StoreError> {
+        let known = self.read(|connection| {
+            questions.iter().map(|(session, number)| id_of(connection, session, *number)).collect()
+        })?;
+        let known: Option<Vec<u64>> = known;
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let lent = self.begin()?;
+        let give = || {
+            let mut ids = Vec::with_capacity(questions.len());
+            for (session, number) in questions {
+                // Someone else may have given it one since we looked.
+                if id_of(&lent, session, *number)?.is_none() {
+                    let sql = "INSERT INTO short(session, number) VALUES (?1, ?2)";
+                    lent.prepare_cached(sql)?.execute(params![session, question(*number)?])?;
+                }
+                let id = id_of(&lent, session, *number)?;
+                ids.push(id.ok_or_else(|| Fault::told("did not keep a short id; nothing was stored"))?);
+            }
+            self.commit(&lent, None)?;
+            Ok(ids)
+        };
+        give().map_err(|fault| self.told(fault))
+    }
+
+    /// The question with a short id: its session, and its number there.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn question_of(&self, id: u64) -> Result<Option<(String, u64)>, StoreError> {
+        // No id is that high.
+        let Ok(id) = i64::try_from(id) else { return Ok(None) };
+        self.read(|connection| {
+            let mut statement = connection.prepare_cached("SELECT session, number FROM short WHERE id = ?1")?;
+            let found = statement.query_row([id], |row| Ok((row.get(0)?, row.get::<_, i64>(1)?))).optional()?;
+            Ok(found.and_then(|(session, number)| Some((session, u64::try_from(number).ok()?))))
+        })
+    }
+}
+
+fn id_of(connection: &Connection, session: &str, number: u64) -> Result<Option<u64>, Fault> {
+    let mut statement =
+        connection.prepare_cached("SELECT id FROM short WHERE session = ?1 AND number = ?2")?;
+    let id = statement.query_row(params![session, question(number)?], |row| row.get::<_, i64>(0)).optional()?;
+    Ok(id.and_then(|id| u64::try_from(id).ok()))
+}
+
+#[cfg(test)]
+mod tests {
+    use lockgate_gate::{Put, Reach, Resting, Shelf, Time};
+
+    use super::*;
+    use crate::Options;
+
+    #[test]
+    fn a_short_id_names_one_question_for_ever() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("gate.db");
+        let store = Sqlite::open(&path, Options::default()).unwrap();
+        let ids = |store: &Sqlite, questions: &[(&str, u64)]| store.short_ids(questions).unwrap();
+        assert!(ids(&store, &[]).is_empty());
+        assert_eq!(ids(&store, &[("a", 1), ("b", 1)]), [1, 2]);
+        // Another process, another order, one more: each keeps its own.
+        let other = Sqlite::open(&path, Options::default()).unwrap();
+        assert_eq!(ids(&other, &[("b", 1), ("a", 2), ("a", 1)]), [2, 3, 1]);
+        assert_eq!(store.question_of(3).unwrap(), Some(("a".to_owned(), 2)));
+        for unknown in [0, 4, u64::MAX] {
+            assert_eq!(store.question_of(unknown).unwrap(), None);
+        }
+    }
+
+    #[test]
+    fn what_is_forgotten_gives_no_id_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Sqlite::open(folder.path().join("gate.db"), Options::default()).unwrap();
+        let use_session = || {
+            let session = Some(Resting { bytes: b"1", clock: Time(1), questions: 0 });
+            store.take("a", Reach::Session).unwrap().put(&Put { session, ..Put::default() }).unwrap();
+        };
+        use_session();
+        assert_eq!(store.short_ids(&[("a", 1)]).unwrap(), [1]);
+        let entry = |_: &[String]| r#"{"at":9,"what":"forget","sessions":1}"#.to_owned();
+        assert_eq!(store.forget(Time(9), 10, &entry).unwrap(), 1);
+        assert_eq!(store.question_of(1).unwrap(), None);
+        // A session of the same name asks again: that is another question.
+        use_session();
+        assert_eq!(store.short_ids(&[("a", 1)]).unwrap(), [2]);
+    }
+
+    #[test]
+    fn a_database_from_before_short_ids_learns_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("gate.db");
+        let open = || Sqlite::open(&path, Options::default());
+        open().unwrap();
+        let before = Connection::open(&path).unwrap();
+        before.execute_batch("DROP TABLE short; PRAGMA user_version = 1").unwrap();
+        drop(before);
+        assert_eq!(open().unwrap().short_ids(&[("a", 1)]).unwrap(), [1]);
+    }
+
+    #[test]
+    fn many_who_list_at_once_see_the_same_ids() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("gate.db");
+        let questions: Vec<(&str, u64)> = (1..=20).map(|number| ("a", number)).collect();
+        let open = || Sqlite::open(&path, Options::default()).unwrap();
+        open();
+        let all: Vec<Vec<u64>> = std::thread::scope(|scope| {
+            let threads: Vec<_> =
+                (0..4).map(|_| scope.spawn(|| open().short_ids(&questions).unwrap())).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert!(all.iter().all(|ids| ids == &all[0]), "{all:?}");
+        let mut ids = all[0].clone();
+        ids.dedup();
+        assert_eq!(ids.len(), 20);
+    }
+}
