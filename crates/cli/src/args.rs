@@ -1,17 +1,19 @@
 //! The words of the command line.
 //!
-//! This is the only file that knows how options are spelt; each command gets its arguments as values. There
-//! are no environment variables that change a verdict.
+//! This is the only file that knows how options are spelt; each command gets its arguments as values. [`GROUPS`] is the
+//! order in which `lockgate --help` lists the commands. There are no environment variables that change a verdict.
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum, builder::PossibleValuesParser};
+use clap::{
+    Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum, builder::PossibleValuesParser,
+};
 use lockgate::{
     Mode, Time,
     store::{Anchor, from_hex},
 };
 
-use crate::{hook::dialect, install::Agent, serve::Clock, when};
+use crate::{console::wrapped, hook::dialect, install::Agent, serve::Clock, when};
 
 /// A gate between AI agents and their tools
 #[derive(Debug, Parser)]
@@ -25,7 +27,13 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// Whether the command has stdin and stdout to itself: nobody may hold them then.
+    /// Reads the command line of this process; ends the process where it asks for help or has a mistake.
+    pub(crate) fn read() -> Self {
+        let matches = command().get_matches();
+        Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+    }
+
+    /// Whether the command has stdin and stdout to itself: nothing else may hold them then.
     pub(crate) fn speaks_itself(&self) -> bool {
         matches!(&self.command, Command::Mcp(mcp) if mcp.command.is_none())
     }
@@ -33,11 +41,16 @@ impl Arguments {
     /// Whether the output is for programs.
     pub(crate) fn prints_data(&self) -> bool {
         match self.command {
-            Command::Gate(_) | Command::Hook(_) | Command::Graph(_) | Command::Completions(_) => true,
+            Command::Gate(_)
+            | Command::Hook(_)
+            | Command::Graph(_)
+            | Command::Completions(_)
+            | Command::Man(_) => true,
             Command::Mcp(_) => self.json,
             Command::Demo
             | Command::Init(_)
             | Command::Uninstall(_)
+            | Command::Try(_)
             | Command::Verify(_)
             | Command::Diff(_)
             | Command::Check(_)
@@ -56,84 +69,140 @@ impl Arguments {
     }
 }
 
+/// The commands as `lockgate --help` groups them.
+const GROUPS: &[(&str, &[&str])] = &[
+    ("First steps", &["demo", "init", "try", "doctor", "uninstall"]),
+    ("Write policies", &["verify", "check", "explain", "diff", "graph", "see"]),
+    ("Watch and answer", &["pending", "approve", "refuse", "halt", "resume", "status"]),
+    ("Connect agents", &["hook", "mcp", "gate"]),
+    ("Audit", &["audit", "replay"]),
+    ("Terminal", &["completions", "man", "help"]),
+];
+
+/// The columns in which the name of a command stands, with the space before and behind it.
+const NAME_COLUMNS: usize = 15;
+
+/// The whole command line, with its commands in groups.
+pub(crate) fn command() -> clap::Command {
+    let command = Arguments::command();
+    let template = format!(
+        "{{about}}\n\n{{usage-heading}} {{usage}}\n\n{}Options:\n{{options}}{{after-help}}",
+        groups(&command)
+    );
+    command.help_template(template)
+}
+
+/// One line for each command, below the name of its group.
+fn groups(command: &clap::Command) -> String {
+    let mut text = String::new();
+    for (group, names) in GROUPS {
+        text.push_str(&format!("{group}:\n"));
+        for name in *names {
+            let found = command.get_subcommands().find(|it| it.get_name() == *name);
+            let about = match found {
+                Some(found) => {
+                    let aliases: Vec<&str> = found.get_visible_aliases().collect();
+                    let about = found.get_about().map(ToString::to_string).unwrap_or_default();
+                    if aliases.is_empty() { about } else { format!("{about} (also: {})", aliases.join(", ")) }
+                }
+                // The parser adds this one by itself.
+                None => "Show the help of a command".to_owned(),
+            };
+            let mut name = format!("  {name}");
+            for line in wrapped(&about, NAME_COLUMNS) {
+                text.push_str(&format!("{name:<NAME_COLUMNS$}{line}\n"));
+                name.clear();
+            }
+        }
+        text.push('\n');
+    }
+    text
+}
+
 const EXAMPLES: &str = "\
 Examples:
   lockgate demo                       see it work
-  lockgate init                       put it before the agents you use
-  lockgate verify ops.rules           what the rules say, and what is wrong
-  lockgate check ops.rules --call '{\"tool\": \"deploy\"}'
-  lockgate gate ops.rules             judge calls from stdin, one JSON object a line
+  lockgate init                       protect the agents that you use
+  lockgate try \"rm -rf /\"             what would happen to this command?
+  lockgate verify                     check the policy in force
+  lockgate pending                    see what waits for your answer
 
-Exit 0 is yes, 1 is no, 2 is could not tell.";
+Exit 0 is yes, 1 is no, 2 means that Lockgate could not tell.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Prove an example policy and play a session through it
     #[command(after_help = DEMO_EXAMPLES)]
     Demo,
-    /// Put Lockgate into the hooks of coding agents, with a first policy
+    /// Install hooks for your coding agents and write a first policy
     #[command(after_help = INIT_EXAMPLES)]
     Init(InitArguments),
-    /// Take Lockgate out of the hooks of coding agents
-    #[command(after_help = UNINSTALL_EXAMPLES)]
-    Uninstall(UninstallArguments),
-    /// Answer one event of a coding agent; `lockgate init` installs it
-    #[command(after_help = HOOK_EXAMPLES)]
-    Hook(HookArguments),
-    /// Stand before MCP servers, and judge every tool call
-    #[command(after_help = MCP_EXAMPLES, override_usage = MCP_USAGE, args_conflicts_with_subcommands = true)]
-    Mcp(Box<McpArguments>),
-    /// Check that the hooks of coding agents run, and that they block
+    /// Judge a command under the policy in force
+    #[command(after_help = TRY_EXAMPLES)]
+    Try(TryArguments),
+    /// Check that the installed hooks run and that they block
     #[command(after_help = DOCTOR_EXAMPLES)]
     Doctor(DoctorArguments),
-    /// List the questions that wait for a human
-    #[command(after_help = PENDING_EXAMPLES)]
-    Pending(PendingArguments),
-    /// Say yes to questions
-    #[command(after_help = APPROVE_EXAMPLES)]
-    Approve(AnswerArguments),
-    /// Say no to questions
-    #[command(after_help = REFUSE_EXAMPLES)]
-    Refuse(AnswerArguments),
-    /// Block every further call, of one session or of all, until `lockgate resume`
-    #[command(after_help = HALT_EXAMPLES)]
-    Halt(HaltArguments),
-    /// Judge calls again after `lockgate halt`
-    #[command(after_help = RESUME_EXAMPLES)]
-    Resume(ResumeArguments),
-    /// Look at a policy: its rules, their states, and what is wrong
-    #[command(after_help = VERIFY_EXAMPLES)]
+    /// Remove the hooks from your coding agents
+    #[command(after_help = UNINSTALL_EXAMPLES)]
+    Uninstall(UninstallArguments),
+    /// Check a policy for mistakes and prove its claims
+    #[command(after_help = VERIFY_EXAMPLES, visible_aliases = ["validate", "lint", "test"])]
     Verify(VerifyArguments),
-    /// Compare two policies: the shortest sessions that tell them apart
-    #[command(after_help = DIFF_EXAMPLES)]
-    Diff(DiffArguments),
     /// Judge one call
     #[command(after_help = CHECK_EXAMPLES)]
     Check(CheckArguments),
-    /// Judge calls from stdin: one JSON object a line in, one a line out
-    #[command(after_help = GATE_EXAMPLES)]
-    Gate(GateArguments),
-    /// Play calls and say why each verdict, rule by rule; or say what a finding means
+    /// Explain verdicts rule by rule, or explain a finding
     #[command(after_help = EXPLAIN_EXAMPLES, override_usage = EXPLAIN_USAGE)]
     Explain(ExplainArguments),
-    /// Where sessions stand: their stages, and what is open and closed
-    #[command(after_help = STATUS_EXAMPLES)]
-    Status(StatusArguments),
-    /// Read the audit trail: list, follow, export; verify or prune it
-    #[command(after_help = AUDIT_EXAMPLES, args_conflicts_with_subcommands = true)]
-    Audit(Box<AuditArguments>),
-    /// Play recorded sessions through a policy: which verdicts would be others
-    #[command(after_help = REPLAY_EXAMPLES)]
-    Replay(ReplayArguments),
-    /// Show what the gate sees in a call
-    #[command(after_help = SEE_EXAMPLES)]
-    See(SeeArguments),
+    /// Compare two policies and show the sessions that they judge differently
+    #[command(after_help = DIFF_EXAMPLES, override_usage = DIFF_USAGE)]
+    Diff(DiffArguments),
     /// Draw the nets of a policy
     #[command(after_help = GRAPH_EXAMPLES)]
     Graph(GraphArguments),
-    /// Print completions for a shell
+    /// Show what Lockgate sees in a call
+    #[command(after_help = SEE_EXAMPLES)]
+    See(SeeArguments),
+    /// List the questions that wait for a human
+    #[command(after_help = PENDING_EXAMPLES)]
+    Pending(PendingArguments),
+    /// Answer questions with yes
+    #[command(after_help = APPROVE_EXAMPLES)]
+    Approve(AnswerArguments),
+    /// Answer questions with no
+    #[command(after_help = REFUSE_EXAMPLES)]
+    Refuse(AnswerArguments),
+    /// Block every further call until `lockgate resume`
+    #[command(after_help = HALT_EXAMPLES)]
+    Halt(HaltArguments),
+    /// End a halt
+    #[command(after_help = RESUME_EXAMPLES)]
+    Resume(ResumeArguments),
+    /// Show the policy in force and the state of each session
+    #[command(after_help = STATUS_EXAMPLES)]
+    Status(StatusArguments),
+    /// Answer one hook event of a coding agent; `lockgate init` installs this
+    #[command(after_help = HOOK_EXAMPLES)]
+    Hook(HookArguments),
+    /// Run a proxy in front of MCP servers and judge every tool call
+    #[command(after_help = MCP_EXAMPLES, override_usage = MCP_USAGE, args_conflicts_with_subcommands = true)]
+    Mcp(Box<McpArguments>),
+    /// Judge calls from stdin, one JSON object per line
+    #[command(after_help = GATE_EXAMPLES)]
+    Gate(GateArguments),
+    /// List, follow, export, verify or prune the audit log
+    #[command(after_help = AUDIT_EXAMPLES, args_conflicts_with_subcommands = true)]
+    Audit(Box<AuditArguments>),
+    /// Replay recorded sessions and list the verdicts that would change
+    #[command(after_help = REPLAY_EXAMPLES)]
+    Replay(ReplayArguments),
+    /// Print a completion script for a shell
     #[command(after_help = COMPLETIONS_EXAMPLES)]
     Completions(CompletionsArguments),
+    /// Print the manual page, or write all manual pages
+    #[command(after_help = MAN_EXAMPLES)]
+    Man(ManArguments),
 }
 
 const DEMO_EXAMPLES: &str = "\
@@ -143,29 +212,39 @@ Examples:
 
 const INIT_EXAMPLES: &str = "\
 Examples:
-  lockgate init                       the agents in use here, after a question
+  lockgate init                       the agents in use here; asks first
   lockgate init claude-code --user    Claude Code, in all projects
-  lockgate init --dry-run             only show what would be changed
-  lockgate init --policy-only --yes   only .lockgate/policy.rules
-  lockgate init --mcp                 stand before MCP servers, too
-  lockgate init --mcp-only --user     only before the user's MCP servers
+  lockgate init --dry-run             only show the changes
+  lockgate init --policy-only --yes   only write .lockgate/policy.rules
+  lockgate init --mcp                 also put the proxy in front of MCP servers
+  lockgate init --mcp-only --user     only the user's MCP servers
 
-A server that is run as `npx -y x` is then run as `lockgate mcp … -- npx -y x`.
-Those that a client has to sign in to are left as they are, and named.
+With --mcp, a server that runs as `npx -y x` then runs as
+`lockgate mcp … -- npx -y x`. Servers that need a sign-in stay as they are;
+init lists them.
 
-Every file is checked before the first is written; a policy that is there is
-never touched. Exit 0: done or nothing to do, 1: you said no, 2: could not.";
+Lockgate checks every file before it writes the first one. It never changes a
+policy that already exists. Exit 0: done or nothing to do, 1: you said no,
+2: could not.";
+
+const TRY_EXAMPLES: &str = "\
+Examples:
+  lockgate try \"rm -rf /\"
+  lockgate try \"git push --force\" --agent codex
+  lockgate try .env --tool Read
+  lockgate try '{\"file_path\": \"/etc/hosts\"}' --tool Write --json
+
+Nothing runs and nothing is recorded: the call is judged as the first one of a
+new session. Exit 0: allowed, 1: blocked or a human is asked, 2: could not tell.";
 
 const UNINSTALL_EXAMPLES: &str = "\
 Examples:
   lockgate uninstall                  all agents, in this project
-  lockgate uninstall codex --user     Codex, for the user
-  lockgate uninstall --all            the policy and its sessions, too
+  lockgate uninstall codex --user     Codex, in the user's settings
+  lockgate uninstall --all            also delete the policy and the sessions
 
-You confirm at the terminal by typing a word that is shown there.
-
-MCP servers that `lockgate init --mcp` has put Lockgate before are given back as
-they were, to the byte.
+You confirm at the terminal by typing a word that it shows. MCP servers get back
+their old entries, byte for byte.
 Exit 0: done or nothing to do, 1: you said no, 2: could not.";
 
 const HOOK_EXAMPLES: &str = "\
@@ -174,8 +253,8 @@ Examples:
   echo '{\"event\": \"before\", \"session\": \"s\", \"tool\": \"deploy\", \"input\": {}}' |
     lockgate hook generic
 
-The answer is in the host's own form. When Lockgate itself fails, the host is
-made to block: exit 2, and a line on stderr.";
+The answer has the form that the agent expects. When Lockgate itself fails, the
+agent blocks the call: exit 2, and one line on stderr.";
 
 const MCP_USAGE: &str = "\
 lockgate mcp [OPTIONS] -- <COMMAND>...
@@ -188,67 +267,75 @@ Examples:
   lockgate mcp -- npx -y @modelcontextprotocol/server-filesystem .
   lockgate mcp --policy ops.rules --name docs --url http://127.0.0.1:8000/mcp
   lockgate mcp --config .mcp.json --listen 127.0.0.1:7070
-  lockgate mcp accept                 definitions of tools that have changed
+  lockgate mcp accept                 review changed tool definitions
 
-It speaks on stdin and stdout, or with --listen over HTTP. A call that is
-blocked is answered with a sentence for the model; the server never sees it.
-Exit 0: the client has ended, 2: could not start, or the server has ended.";
+The proxy speaks on stdin and stdout, or over HTTP with --listen. The server
+never sees a blocked call; the model gets a sentence that says why.
+Exit 0: the client ended, 2: could not start, or the server ended.";
 
 const MCP_ACCEPT_EXAMPLES: &str = "\
 Examples:
-  lockgate mcp accept                 all that waits; you confirm at the terminal
+  lockgate mcp accept                 all changes
   lockgate mcp accept fs read_file    one tool of one server
-  lockgate mcp accept --json          only show what waits
+  lockgate mcp accept --json          only show the changes
 
-A tool is pinned when it is seen first. One that has changed since, or has a new
-name, is shown to clients as blocked until its change is accepted.
-Exit 0: done or nothing waits, 1: you said no, 2: could not.";
+Lockgate pins each tool definition when it first sees it. A tool that changed
+since, or that is new, stays blocked until you accept the change. You confirm
+at the terminal by typing a word that it shows.
+Exit 0: done or nothing to accept, 1: you said no, 2: could not.";
 
 const VERIFY_EXAMPLES: &str = "\
 Examples:
+  lockgate verify                     the policy in force in this folder
   lockgate verify ops.rules
   lockgate verify policies/ --json | jq '.findings[].message'
   lockgate verify ops.rules --watch   again after every change, until Ctrl-C
-  lockgate verify ops.rules --tools tools.json    is every name a tool's?
+  lockgate verify ops.rules --tools tools.json    does every tool name exist?
 
 Exit 0: no errors and every claim holds, 1: an error or a broken claim,
 2: a claim was not decided, or a file could not be read.";
 
+const DIFF_USAGE: &str = "lockgate diff [OPTIONS] [OLD] <NEW>";
+
 const DIFF_EXAMPLES: &str = "\
 Examples:
   lockgate diff old.rules new.rules
+  lockgate diff new.rules             compare it with the policy in force
   lockgate diff main/policies policies --json | jq '.changes[].kind'
 
-Exit 0: no session tells them apart, 1: some does, 2: could not tell.";
+Exit 0: no session is judged differently, 1: some are, 2: could not tell.";
 
 const CHECK_EXAMPLES: &str = "\
 Examples:
+  lockgate check --call '{\"tool\": \"deploy\"}'      the policy in force
   lockgate check ops.rules \\
     --call '{\"tool\": \"bash\", \"input\": {\"command\": \"rm -rf data\"}}'
   lockgate check ops.rules --session day.json --save \\
     --call '{\"tool\": \"test\", \"ok\": true}'
 
-Exit 0: allowed, 1: blocked or a human is wanted, 2: could not tell.";
+Exit 0: allowed, 1: blocked or a human is asked, 2: could not tell.";
 
 const EXPLAIN_USAGE: &str = "\
-lockgate explain [OPTIONS] <POLICY>... <CALLS>
+lockgate explain [OPTIONS] [POLICY]... <CALLS>
        lockgate explain [OPTIONS] <CODE>";
 
 const EXPLAIN_EXAMPLES: &str = "\
 Examples:
   lockgate explain ops.rules calls.jsonl
-  lockgate explain dead-tool          what this finding of `lockgate verify` means
+  lockgate explain calls.jsonl        under the policy in force
+  lockgate explain dead-tool          what this finding means
   echo '{\"tool\": \"deploy\"}' | lockgate explain ops.rules -
 
-A line is one of `lockgate gate`, or a call by itself, which succeeds unless it
-says \"ok\": false. `at` says when, in milliseconds since 1970; it is 0 at first.";
+Each line is a line of `lockgate gate`, or a call alone. A call alone succeeds
+unless it says \"ok\": false. `at` sets the time, in milliseconds since 1970;
+the clock starts at 0.";
 
 const STATUS_EXAMPLES: &str = "\
 Examples:
-  lockgate status                                     what counts here, and all sessions
-  lockgate status --session claude-code/3f2a…         one of them, in words
-  lockgate status delivery.yaml                       before the first call
-  lockgate status delivery.yaml --session day.json    a session that `check` saved";
+  lockgate status                     the policy in force, all sessions
+  lockgate status --session claude-code/3f2a…         one session, in words
+  lockgate status delivery.yaml       a policy before the first call
+  lockgate status delivery.yaml --session day.json    one saved by `check`";
 
 const AUDIT_EXAMPLES: &str = "\
 Examples:
@@ -256,139 +343,150 @@ Examples:
   lockgate audit --verdict block --since 2h
   lockgate audit --session 'claude-code/*' --tool bash --follow
   lockgate audit --json | jq -r '.entry.reason // empty'
-  lockgate audit --export trail.jsonl
+  lockgate audit --export log.jsonl
   lockgate audit verify               was anything changed?
 
-WHEN is a moment like 2026-03-01T12:00:00Z, a day like 2026-03-01, or how long
-ago: 90s, 30m, 2h, 3d. NAME may have * and ? in it.";
+WHEN is a time such as 2026-03-01T12:00:00Z, a day such as 2026-03-01, or an
+age such as 90s, 30m, 2h or 3d. NAME may contain * and ?.";
 
 const AUDIT_VERIFY_EXAMPLES: &str = "\
 Examples:
   lockgate audit verify
-  lockgate audit verify --expect 1204:5f1c…      the head as you noted it then
-  lockgate audit verify trail.jsonl --key 9b0e…  an export, and the key you noted
+  lockgate audit verify --expect 1204:5f1c…      the head that you noted earlier
+  lockgate audit verify log.jsonl --key 9b0e…    an export, and your key
 
-Note the head that it prints where nobody who can change the database can change
-the note: only so an older copy, or a trail written anew, is found.
-Exit 0: whole, 1: something is wrong, 2: could not tell.";
+Note the head that this prints, in a place that the database's users cannot
+change. Only then can you find an older copy or a rewritten log.
+Exit 0: intact, 1: something is wrong, 2: could not tell.";
 
 const AUDIT_PRUNE_EXAMPLES: &str = "\
 Examples:
   lockgate audit --export 2026.jsonl && lockgate audit prune --before 90d
   lockgate audit prune --before 2026-01-01 --yes
 
-Sessions that nobody has used since are forgotten: what they have spent is spent
-no more. The trail says what was pruned. Exit 0: done or nothing to do, 1: you
+This also forgets sessions that were not used since; their limits start again.
+The audit log records what was pruned. Exit 0: done or nothing to do, 1: you
 said no, 2: could not.";
 
 const REPLAY_EXAMPLES: &str = "\
 Examples:
-  lockgate replay                     the policy in force, through all there is
+  lockgate replay                     all sessions, under the policy in force
   lockgate replay new.rules --since 7d
-  lockgate replay new.rules --file trail.jsonl --json | jq '.flips[].new'
+  lockgate replay new.rules --file log.jsonl --json | jq '.flips[].new'
 
-Exit 0: every verdict stays, 1: some would be others, 2: could not tell.";
+Exit 0: every verdict stays the same, 1: some change, 2: could not tell.";
 
 const DOCTOR_EXAMPLES: &str = "\
 Examples:
-  lockgate doctor                     the agents that have hooks here, or are in use
+  lockgate doctor                     agents with hooks here, or in use
   lockgate doctor claude-code         one agent
   lockgate doctor --json | jq '.agents[].checks[] | select(.result != \"ok\")'
 
-Each hook is run as it is installed, on made-up calls and on made-up faults, in
-folders that are thrown away. No tool is run and no session is touched.
-Exit 0: all is enforced, 1: something is not, 2: could not tell.";
+Doctor runs each installed hook on made-up calls and made-up faults, in
+temporary folders. It runs no tool and touches no session.
+Exit 0: everything is enforced, 1: something is not, 2: could not tell.";
 
 const PENDING_EXAMPLES: &str = "\
 Examples:
-  lockgate pending
-  lockgate pending --json | jq '.questions[].approval'
+  lockgate pending                    one line for each question
+  lockgate pending 3                  question 3: the whole call, the rules
+  lockgate pending --watch            a live list, with a bell and notifications
+  lockgate pending --json | jq '.questions[].short_id'
 
-Exit 0: none or some, 2: could not tell.";
+Exit 0: done, with or without questions, 2: could not tell.";
 
 const APPROVE_EXAMPLES: &str = "\
 Examples:
-  lockgate approve a1@codex/3f2a…     as `lockgate pending` and the agent name it
-  lockgate approve --all              all that are open
+  lockgate approve 3                  question 3 of `lockgate pending`
+  lockgate approve a1@codex/3f2a…     by its whole name
+  lockgate approve --all              all open questions
 
-You confirm at the terminal by typing a word that is shown there; an agent
-cannot. The first answer stands. Exit 0: taken, 1: somebody was first, or you said no,
-2: no such question is open.";
+You confirm at the terminal by typing a word that it shows; an agent cannot.
+The first answer stands. Exit 0: stored, 1: someone answered before, or you
+said no, 2: the question is not open.";
 
 const REFUSE_EXAMPLES: &str = "\
 Examples:
-  lockgate refuse a1@codex/3f2a…      as `lockgate pending` and the agent name it
-  lockgate refuse --all               all that are open
+  lockgate refuse 3                   question 3 of `lockgate pending`
+  lockgate refuse a1@codex/3f2a…      by its whole name
+  lockgate refuse --all               all open questions
 
-You confirm at the terminal by typing a word that is shown there; an agent
-cannot. The first answer stands. Exit 0: taken, 1: somebody was first, or you said no,
-2: no such question is open.";
+You confirm at the terminal by typing a word that it shows; an agent cannot.
+The first answer stands. Exit 0: stored, 1: someone answered before, or you
+said no, 2: the question is not open.";
 
 const HALT_EXAMPLES: &str = "\
 Examples:
-  lockgate halt \"deploys are frozen\"
-  lockgate halt --session claude-code/3f2a… \"look at this first\"
+  lockgate halt                       everything
+  lockgate halt \"deploys are frozen\"  everything, and tell the agents why
+  lockgate halt --session claude-code/3f2a… \"let me look first\"
 
-A call that is running already is not stopped; the next one is.";
+A call that already runs is not stopped; the next one is.";
 
 const RESUME_EXAMPLES: &str = "\
 Examples:
   lockgate resume
   lockgate resume --session claude-code/3f2a…
 
-You confirm at the terminal by typing a word that is shown there.";
+You confirm at the terminal by typing a word that it shows.";
 
 const SEE_EXAMPLES: &str = "\
 Examples:
   lockgate see --tool bash --input '{\"command\": \"cd /srv && sudo rm -rf data\"}'
   lockgate see ops.rules --tool bash --input '{\"command\": \"cp a b; rm a\"}'
 
-Exit 0: everything can be told, 1: there are doubts, 2: no such call.";
+Exit 0: Lockgate understands all of it, 1: there are doubts, 2: not a call.";
 
 const GRAPH_EXAMPLES: &str = "\
 Examples:
+  lockgate graph --out policy.svg     the policy in force
   lockgate graph ops.rules --out ops.svg
   lockgate graph ops.rules --net limit-deploy-3 --format dot | dot -Tpng
   lockgate graph ops.rules --out pictures/    one file for each net
   lockgate graph ops.rules --states --format mermaid
   lockgate graph ops.rules --states --about deploy --out deploy.svg
 
-With --states, rules that have to do with each other are drawn together: each
-state says what is closed or what is left, each arrow what happens. What changes
-nothing is left out, and so are groups of more than 60 states.";
+With --states, related rules share one picture. A state shows what is closed or
+what is left, an arrow what happens. Lockgate leaves out calls that change
+nothing, and groups with more than 60 states.";
 
 const COMPLETIONS_EXAMPLES: &str = "\
 Example:
-  lockgate completions bash > ~/.local/share/bash-completion/completions/lockgate";
+  lockgate completions fish > ~/.config/fish/completions/lockgate.fish";
+
+const MAN_EXAMPLES: &str = "\
+Examples:
+  lockgate man | man -l -             read the main page
+  lockgate man --out ~/.local/share/man/man1    write a page for each command";
 
 /// Where the policy is.
 #[derive(Debug, Args)]
 pub(crate) struct PolicyArguments {
-    /// Policy files, or folders of them
-    #[arg(required = true, value_name = "POLICY")]
+    /// Policy files or folders [default: the policy in force in this folder]
+    #[arg(value_name = "POLICY")]
     pub(crate) files: Vec<PathBuf>,
 }
 
 /// Which settings of agents are changed, and how.
 #[derive(Debug, Args)]
 pub(crate) struct ChangeArguments {
-    /// The agents; without any, those that are found
+    /// The agents [default: the ones in use here]
     #[arg(value_enum, value_name = "AGENT")]
     pub(crate) agents: Vec<Agent>,
-    /// In the settings of the user, for all projects, instead of those of this folder
+    /// Change the user's settings, for all projects, instead of this folder's
     #[arg(long)]
     pub(crate) user: bool,
-    /// Write without a question; taking Lockgate out still takes a human at a terminal
+    /// Write without asking; `uninstall` still needs a human at a terminal
     #[arg(long, conflicts_with = "dry_run")]
     pub(crate) yes: bool,
-    /// Show what would be changed, and write nothing
+    /// Show the changes and write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct HookArguments {
-    /// Whose event it is
+    /// The agent that sends the event
     #[arg(value_name = "AGENT", value_parser = PossibleValuesParser::new(dialect::names()))]
     pub(crate) agent: String,
 }
@@ -403,65 +501,64 @@ pub(crate) struct McpArguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum McpCommand {
-    /// Look at definitions of tools that have changed, and let them count
+    /// Review changed tool definitions and accept them
     #[command(after_help = MCP_ACCEPT_EXAMPLES)]
     Accept(McpAcceptArguments),
 }
 
-/// Which servers stand behind the proxy, and who speaks with it.
+/// The servers behind the proxy, and its clients.
 #[derive(Debug, Args)]
 pub(crate) struct McpServeArguments {
-    /// Policy files, or folders of them; otherwise the policy that counts in this folder
+    /// Policy files or folders [default: the policy in force in this folder]
     #[arg(long, value_name = "FILE")]
     pub(crate) policy: Vec<PathBuf>,
-    /// The name under which the client knows this server; rules then see its tools as the client's hooks do, such as
-    /// mcp__NAME__tool
+    /// The client's name for this server; rules then see its tools as mcp__NAME__tool, as the client's hooks do
     #[arg(long, value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub(crate) name: Option<String>,
-    /// The agent that is the client: sessions and names of tools are then those of its hooks
+    /// The agent that is the client; the proxy then uses the sessions and tool names of its hooks
     #[arg(long, value_enum, value_name = "AGENT", requires = "name", conflicts_with = "listen")]
     pub(crate) host: Option<Agent>,
-    /// The session that calls belong to; otherwise that of the host, or one of this process
+    /// The session of all calls [default: the agent's session, or one for this process]
     #[arg(long, value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub(crate) session: Option<String>,
-    /// A server that is reached over HTTP
+    /// The address of a server that speaks HTTP
     #[arg(long, value_name = "URL", conflicts_with_all = ["config", "server"])]
     pub(crate) url: Option<String>,
-    /// A file of servers as clients have them, under `mcpServers` or `servers`: all of them behind one proxy
+    /// A client's file of servers, under `mcpServers` or `servers`; one proxy serves all of them
     #[arg(long, value_name = "FILE", conflicts_with = "server")]
     pub(crate) config: Option<PathBuf>,
     /// Serve clients over HTTP at this address, such as 127.0.0.1:7070, instead of stdin and stdout
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) listen: Option<std::net::SocketAddr>,
-    /// The file with the token that clients over HTTP must show; wanted where others can reach the address
+    /// The file with the token that HTTP clients must send; required where others can reach the address
     #[arg(long, value_name = "FILE", requires = "listen")]
     pub(crate) token_file: Option<PathBuf>,
-    /// The database of sessions; otherwise the one that counts here
+    /// The database of sessions [default: the one in force in this folder]
     #[arg(long, value_name = "FILE")]
     pub(crate) state: Option<PathBuf>,
-    /// Keep sessions in memory: nothing is remembered after this process
+    /// Keep sessions in memory; they end with this process
     #[arg(long, conflicts_with = "state")]
     pub(crate) memory: bool,
-    /// What the client sees of tools that the rules never let it call
+    /// How to list tools that the rules never allow
     #[arg(long, value_enum, default_value = "mark")]
     pub(crate) dead_tools: DeadToolsArgument,
-    /// How long a call waits for a human, 1 to 3600
+    /// How long a call waits for a human, in seconds, 1 to 3600
     #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub(crate) ask_for: u64,
-    /// Act, or let everything pass; otherwise as the settings say
+    /// Enforce the rules, or only observe [default: as the settings say]
     #[arg(long, value_enum)]
     pub(crate) mode: Option<ModeArgument>,
-    /// The server to start, and its arguments
+    /// The server to start, with its arguments
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) server: Vec<String>,
 }
 
-/// What is shown of tools that no session can ever call.
+/// How a tool is listed that no session can ever call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DeadToolsArgument {
-    /// As the server describes them
+    /// As the server describes it
     Show,
-    /// With a remark in front of their description
+    /// With a remark before its description
     Mark,
     /// Not at all
     Hide,
@@ -469,10 +566,10 @@ pub(crate) enum DeadToolsArgument {
 
 #[derive(Debug, Args)]
 pub(crate) struct McpAcceptArguments {
-    /// The server, by its name or command as `lockgate mcp accept` lists it; without one, all
+    /// The server, by the name or command that `lockgate mcp accept` lists [default: all]
     #[arg(value_name = "NAME")]
     pub(crate) server: Option<String>,
-    /// Its tools; without any, all that wait
+    /// Its tools [default: all that changed]
     #[arg(value_name = "TOOL", requires = "server")]
     pub(crate) tools: Vec<String>,
     /// With --json: accept, after a human has confirmed at the terminal
@@ -486,22 +583,38 @@ pub(crate) struct McpAcceptArguments {
 pub(crate) struct InitArguments {
     #[command(flatten)]
     pub(crate) change: ChangeArguments,
-    /// Write a first policy, and no hooks
+    /// Write a first policy and no hooks
     #[arg(long, conflicts_with = "agents")]
     pub(crate) policy_only: bool,
-    /// Put Lockgate before the MCP servers of these agents, too; without any, of all clients that are known
+    /// Also put the proxy in front of the MCP servers of these agents [default: of all known clients]
     #[arg(long, conflicts_with = "policy_only")]
     pub(crate) mcp: bool,
-    /// Put Lockgate before MCP servers, and write no hooks
+    /// Put the proxy in front of MCP servers and write no hooks
     #[arg(long, conflicts_with_all = ["policy_only", "mcp"])]
     pub(crate) mcp_only: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TryArguments {
+    /// The command, in quotes; with --tool, the file to read or the tool's input as JSON
+    #[arg(value_name = "COMMAND")]
+    pub(crate) text: String,
+    /// The tool that is called [default: the agent's shell tool]
+    #[arg(long, value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    pub(crate) tool: Option<String>,
+    /// The agent that calls it [default: the agent that has hooks here, or claude-code]
+    #[arg(long, value_enum, value_name = "AGENT")]
+    pub(crate) agent: Option<Agent>,
+    /// Policy files or folders [default: the policy in force in this folder]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) policy: Vec<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct UninstallArguments {
     #[command(flatten)]
     pub(crate) change: ChangeArguments,
-    /// Delete the folders of Lockgate too: policies, settings, sessions
+    /// Also delete Lockgate's own folders: policies, settings, sessions
     #[arg(long, conflicts_with = "agents")]
     pub(crate) all: bool,
 }
@@ -510,14 +623,14 @@ pub(crate) struct UninstallArguments {
 pub(crate) struct VerifyArguments {
     #[command(flatten)]
     pub(crate) policy: PolicyArguments,
-    /// Verify again whenever a file of the policy changes, until interrupted
+    /// Verify again whenever a file of the policy changes, until Ctrl-C
     #[arg(long)]
     pub(crate) watch: bool,
-    /// With --watch: end after so many rounds; for scripts and tests
+    /// With --watch: end after this many rounds; for scripts and tests
     #[arg(long, value_name = "N", requires = "watch", hide = true, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) rounds: Option<u64>,
-    /// All tools there are, to find misspelt names: what an MCP server answers to `tools/list`, a JSON array of names,
-    /// or one name a line
+    /// A list of all tools, to find misspelt names: an MCP server's answer to `tools/list`, a JSON array of names, or
+    /// one name per line
     #[arg(long, value_name = "FILE")]
     pub(crate) tools: Option<PathBuf>,
 }
@@ -525,10 +638,10 @@ pub(crate) struct VerifyArguments {
 /// Whether conditions of workflows may run programs.
 #[derive(Debug, Args)]
 pub(crate) struct ExecArguments {
-    /// Let workflow conditions run their programs, with the rights of this command; off unless said
+    /// Let workflow conditions run their programs, with the rights of this command
     #[arg(long)]
     pub(crate) exec: bool,
-    /// With --exec: how long each program may take, 1 to 3600 [default: 60]
+    /// With --exec: how long each program may run, in seconds, 1 to 3600 [default: 60]
     #[arg(long, value_name = "SECONDS", requires = "exec", value_parser = clap::value_parser!(u64).range(1..=EXEC_SECONDS_MAX))]
     pub(crate) exec_limit: Option<u64>,
 }
@@ -537,32 +650,29 @@ const EXEC_SECONDS_MAX: u64 = 3600;
 
 #[derive(Debug, Args)]
 pub(crate) struct DiffArguments {
-    /// The policy as it was: a file, or a folder of them
-    #[arg(value_name = "OLD")]
-    pub(crate) old: PathBuf,
-    /// The policy as it is going to be
-    #[arg(value_name = "NEW")]
-    pub(crate) new: PathBuf,
+    /// The old policy, a file or a folder [default: the policy in force in this folder], and the new one
+    #[arg(required = true, num_args = 1..=2, value_name = "POLICY")]
+    pub(crate) policies: Vec<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct CheckArguments {
     #[command(flatten)]
     pub(crate) policy: PolicyArguments,
-    /// The call: `tool`, and perhaps `input`, `sender`, `context`, … as in a `call` line; `ok` says how it ends,
-    /// `at` when it happens, in milliseconds since 1970
+    /// The call: `tool`, and optionally `input`, `sender`, `context`, … as in a `call` line of `lockgate gate`; `ok` is
+    /// its result, `at` its time in milliseconds since 1970
     #[arg(long, value_name = "JSON")]
     pub(crate) call: String,
-    /// The file of a saved session; a file that is not there yet is a fresh session
+    /// The file of a saved session; a missing file is a new session
     #[arg(long, value_name = "FILE")]
     pub(crate) session: Option<PathBuf>,
     /// Save the session with this call in it
     #[arg(long, requires = "session")]
     pub(crate) save: bool,
-    /// Ask every rule about a first call, without a session and without a human; nothing is stored
+    /// Ask every rule about the call as the first one, without a human; store nothing
     #[arg(long, conflicts_with_all = ["session", "exec"])]
     pub(crate) dry_run: bool,
-    /// With --dry-run: what the tool would answer, as JSON or as text, to see what may be passed on of it
+    /// With --dry-run: the tool's output, as JSON or text, to see what output rules do with it
     #[arg(long, value_name = "OUTPUT", requires = "dry_run")]
     pub(crate) output: Option<String>,
     #[command(flatten)]
@@ -571,55 +681,66 @@ pub(crate) struct CheckArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct ExplainArguments {
-    /// Policy files or folders, and last the calls: a file with one a line, or - for stdin. Or by itself the code of
-    /// a finding of the proof
+    /// Policy files or folders [default: the policy in force in this folder], then the file of calls, or - for stdin.
+    /// Or, alone, the code of a finding
     #[arg(required = true, value_name = "POLICY… CALLS | CODE")]
     pub(crate) files: Vec<PathBuf>,
-    /// Show the rules that have no say, too
+    /// Also show the rules that have no say
     #[arg(long)]
     pub(crate) all: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct StatusArguments {
-    /// Policy files, or folders of them; without any, the sessions of hooks
+    /// Policy files or folders; without them, status shows the policy in force and the sessions of hooks
     #[arg(value_name = "POLICY")]
     pub(crate) files: Vec<PathBuf>,
-    /// With a policy: the file of a saved session; without one, where every session begins. Without a policy: the name
-    /// of a session
+    /// With POLICY: the file of a saved session [default: a new session]. Without: the name of a session
     #[arg(long, value_name = "FILE|NAME")]
     pub(crate) session: Option<PathBuf>,
-    /// The database of sessions; otherwise the one that counts here
+    /// The database of sessions [default: the one in force in this folder]
     #[arg(long, value_name = "FILE", conflicts_with = "files")]
     pub(crate) state: Option<PathBuf>,
 }
 
-/// Where sessions of hooks rest.
+/// Where the sessions of hooks are stored.
 #[derive(Debug, Args)]
 pub(crate) struct StateArguments {
-    /// The database of sessions; otherwise the one that counts here
+    /// The database of sessions [default: the one in force in this folder]
     #[arg(long, value_name = "FILE")]
     pub(crate) state: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct PendingArguments {
+    /// Show all of these questions, by short id or whole name
+    #[arg(value_name = "ID", conflicts_with = "watch")]
+    pub(crate) questions: Vec<String>,
+    /// Keep the list up to date until Ctrl-C; ring the bell and notify when a question arrives
+    #[arg(long)]
+    pub(crate) watch: bool,
+    /// With --watch: no bell and no notification
+    #[arg(long, requires = "watch")]
+    pub(crate) quiet: bool,
+    /// With --watch: end after this many changes; for scripts and tests
+    #[arg(long, value_name = "N", requires = "watch", hide = true, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) rounds: Option<u64>,
     #[command(flatten)]
     pub(crate) state: StateArguments,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct AnswerArguments {
-    /// The questions, such as a1@codex/3f2a…
+    /// The questions: short ids as `lockgate pending` shows them, or whole names such as a1@codex/3f2a…
     #[arg(value_name = "ID", required_unless_present = "all")]
     pub(crate) questions: Vec<String>,
-    /// All that are open and not answered yet
+    /// All open questions that have no answer yet
     #[arg(long, conflicts_with = "questions")]
     pub(crate) all: bool,
-    /// Accepted for old scripts and without effect: a human confirms every answer at a terminal
+    /// Without effect; a human confirms every answer at a terminal
     #[arg(long, requires = "all")]
     pub(crate) yes: bool,
-    /// Who answers, for the audit trail; otherwise the user who runs this
+    /// Who answers, for the audit log [default: the user who runs this]
     #[arg(long, value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub(crate) by: Option<String>,
     #[command(flatten)]
@@ -628,10 +749,10 @@ pub(crate) struct AnswerArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct HaltArguments {
-    /// Why, for the agents that are blocked
+    /// Why; the blocked agents are told
     #[arg(value_name = "REASON", value_parser = clap::builder::NonEmptyStringValueParser::new())]
-    pub(crate) reason: String,
-    /// Only this session
+    pub(crate) reason: Option<String>,
+    /// Halt only this session [default: everything]
     #[arg(long, value_name = "NAME")]
     pub(crate) session: Option<String>,
     #[command(flatten)]
@@ -640,7 +761,7 @@ pub(crate) struct HaltArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct ResumeArguments {
-    /// Only this session
+    /// End the halt of this session [default: the halt of everything]
     #[arg(long, value_name = "NAME")]
     pub(crate) session: Option<String>,
     #[command(flatten)]
@@ -649,7 +770,7 @@ pub(crate) struct ResumeArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArguments {
-    /// The agents; without any, those that have hooks here or are in use
+    /// The agents [default: the ones that have hooks here or are in use]
     #[arg(value_enum, value_name = "AGENT")]
     pub(crate) agents: Vec<Agent>,
 }
@@ -670,24 +791,24 @@ impl AuditArguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum AuditCommand {
-    /// Look for what was changed, lost or put into the trail behind its back
+    /// Find entries of the audit log that were changed, removed or added
     #[command(after_help = AUDIT_VERIFY_EXAMPLES)]
     Verify(AuditVerifyArguments),
-    /// Forget old sessions and the old part of the trail
+    /// Delete old sessions and the old part of the audit log
     #[command(after_help = AUDIT_PRUNE_EXAMPLES)]
     Prune(AuditPruneArguments),
 }
 
-/// Which entries of the trail are meant.
+/// Which entries of the audit log are meant.
 #[derive(Debug, Default, Args)]
 pub(crate) struct FilterArguments {
-    /// Only of this session
+    /// Only this session
     #[arg(long, value_name = "NAME")]
     pub(crate) session: Option<String>,
-    /// Not before this moment
+    /// From this time on
     #[arg(long, value_name = "WHEN", value_parser = when::parse)]
     pub(crate) since: Option<Time>,
-    /// Before this moment
+    /// Before this time
     #[arg(long, value_name = "WHEN", value_parser = when::parse)]
     pub(crate) until: Option<Time>,
 }
@@ -701,22 +822,22 @@ pub(crate) struct AuditListArguments {
     /// Only calls and results of this tool
     #[arg(long, value_name = "NAME")]
     pub(crate) tool: Option<String>,
-    /// Only calls that were decided so
+    /// Only calls with this verdict
     #[arg(long, value_enum)]
     pub(crate) verdict: Option<VerdictArgument>,
-    /// Only calls that this rule had a say about
+    /// Only calls that this rule decided about
     #[arg(long, value_name = "NAME")]
     pub(crate) rule: Option<String>,
-    /// Only the last N; 50 where nothing else is said, and all as JSON or CSV
+    /// Only the last N entries [default: 50; with --json or --csv all]
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<usize>,
-    /// Print as CSV
+    /// Print CSV
     #[arg(long, conflicts_with = "export")]
     pub(crate) csv: bool,
-    /// Go on with what comes, until interrupted
+    /// Keep printing new entries until Ctrl-C
     #[arg(long, conflicts_with = "export")]
     pub(crate) follow: bool,
-    /// Write the whole trail as JSON lines to a file, or to stdout with -; its last line is the signed head
+    /// Write the whole log as JSON lines to a file, or to stdout with -; the last line is the signed head
     #[arg(long, value_name = "FILE")]
     pub(crate) export: Option<PathBuf>,
 }
@@ -731,20 +852,20 @@ pub(crate) enum VerdictArgument {
 
 #[derive(Debug, Args)]
 pub(crate) struct AuditVerifyArguments {
-    /// An export; otherwise the database is verified
+    /// An exported log [default: the database]
     #[arg(value_name = "FILE", conflicts_with = "state")]
     pub(crate) file: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) state: StateArguments,
-    /// A head that was noted elsewhere: the record's number and its hash
+    /// The head that you noted: a record's number and its hash
     #[arg(long, value_name = "N:HASH", value_parser = anchor)]
     pub(crate) expect: Option<Anchor>,
-    /// The public key that was noted elsewhere
+    /// The public key that you noted
     #[arg(long, value_name = "HEX", value_parser = public_key)]
     pub(crate) key: Option<PublicKey>,
 }
 
-/// The public half of the key that signs a trail.
+/// The public half of the key that signs an audit log.
 pub(crate) type PublicKey = [u8; 32];
 
 fn anchor(text: &str) -> Result<Anchor, String> {
@@ -753,56 +874,56 @@ fn anchor(text: &str) -> Result<Anchor, String> {
         Some(Anchor { n: n.parse().ok()?, hash: from_hex(hash)? })
     };
     read().ok_or_else(|| {
-        "a record's number, a colon and the 64 hex digits of its hash, as `audit verify` prints them"
+        "not a head; write a record's number, a colon and the 64 hex digits of its hash, as `audit verify` prints them"
             .to_owned()
     })
 }
 
 fn public_key(text: &str) -> Result<PublicKey, String> {
-    from_hex(text).ok_or_else(|| "64 hex digits, as `audit verify` prints them".to_owned())
+    from_hex(text).ok_or_else(|| "not a key; write the 64 hex digits that `audit verify` prints".to_owned())
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct AuditPruneArguments {
     #[command(flatten)]
     pub(crate) state: StateArguments,
-    /// What is older than this goes
+    /// Delete what is older than this
     #[arg(long, value_name = "WHEN", value_parser = when::parse)]
     pub(crate) before: Time,
-    /// Prune without a question
+    /// Delete without asking
     #[arg(long)]
     pub(crate) yes: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ReplayArguments {
-    /// Policy files, or folders of them; otherwise the policy that counts in this folder
+    /// Policy files or folders [default: the policy in force in this folder]
     #[arg(value_name = "POLICY")]
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) state: StateArguments,
-    /// Sessions from an export instead of the database
+    /// Take the sessions from an exported log instead of the database
     #[arg(long, value_name = "FILE", conflicts_with = "state")]
     pub(crate) file: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) filter: FilterArguments,
-    /// Act, or let everything pass; otherwise as the settings say, and `enforce` for policies that are named here
+    /// Enforce the rules, or only observe [default: as the settings say; with POLICY, enforce]
     #[arg(long, value_enum)]
     pub(crate) mode: Option<ModeArgument>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct SeeArguments {
-    /// Policy files, or folders of them, to see the deeds under
+    /// Policy files or folders whose `map` lines name what the call does
     #[arg(value_name = "POLICY")]
     pub(crate) files: Vec<PathBuf>,
     /// The tool
     #[arg(long, value_name = "NAME")]
     pub(crate) tool: String,
-    /// The tool's input
+    /// The input of the tool
     #[arg(long, value_name = "JSON")]
     pub(crate) input: Option<String>,
-    /// The folder relative paths start from
+    /// The folder that relative paths start from
     #[arg(long, value_name = "DIR")]
     pub(crate) cwd: Option<String>,
 }
@@ -811,19 +932,19 @@ pub(crate) struct SeeArguments {
 pub(crate) struct GraphArguments {
     #[command(flatten)]
     pub(crate) policy: PolicyArguments,
-    /// How to draw; otherwise as the ending of --out says, or svg
+    /// The format [default: the ending of --out, or svg]
     #[arg(long, value_enum)]
     pub(crate) format: Option<Format>,
     /// Draw only this net
     #[arg(long, value_name = "NAME")]
     pub(crate) net: Option<String>,
-    /// Draw what the rules do together, state by state, instead of their nets
+    /// Draw the states of related rules together instead of each net
     #[arg(long, conflicts_with = "net")]
     pub(crate) states: bool,
-    /// With --states: only the rules that have to do with this name
+    /// With --states: only the rules about this name
     #[arg(long, value_name = "NAME", requires = "states")]
     pub(crate) about: Option<String>,
-    /// Write to this file, or into this folder one file for each net
+    /// Write to this file, or one file for each net into this folder
     #[arg(long, value_name = "FILE|DIR")]
     pub(crate) out: Option<PathBuf>,
 }
@@ -843,19 +964,27 @@ pub(crate) struct CompletionsArguments {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct ManArguments {
+    /// Write a page for each command into this folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct GateArguments {
-    #[command(flatten)]
-    pub(crate) policy: PolicyArguments,
-    /// Where sessions are kept
+    /// Policy files or folders
+    #[arg(required = true, value_name = "POLICY")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Where to store sessions: memory, or sqlite:FILE
     #[arg(long, value_name = "URL", default_value = "memory")]
     pub(crate) store: String,
-    /// The session of lines that name none
+    /// The session of lines that do not name one
     #[arg(long, value_name = "ID", default_value = "default", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub(crate) session: String,
-    /// What time it is: the machine's, or the `at` of each line in milliseconds since 1970
+    /// The clock: the machine's, or the `at` of each line in milliseconds since 1970
     #[arg(long, value_enum, default_value = "real")]
     pub(crate) clock: ClockArgument,
-    /// Act, or let everything pass and only say what would have been decided
+    /// Enforce the rules, or let every call pass and only say what the verdict would be
     #[arg(long, value_enum, default_value = "enforce")]
     pub(crate) mode: ModeArgument,
     #[command(flatten)]
@@ -871,7 +1000,7 @@ Example:
   {\"id\":\"1\",\"session\":\"default\",\"settled\":true,\"verdict\":\"allow\"}
 
 Lines: call, result, answer, session, stage, net, halt, resume, untaint, status.
-Exit 0, or 2 if any line was not understood.";
+Exit 0, or 2 if a line could not be read.";
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum ClockArgument {
@@ -900,5 +1029,45 @@ impl From<ModeArgument> for Mode {
             ModeArgument::Enforce => Self::Enforce,
             ModeArgument::Observe => Self::Observe,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_is_in_one_group() {
+        let mut listed: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        let command = Arguments::command();
+        let visible = command.get_subcommands().filter(|it| !it.is_hide_set());
+        let mut known: Vec<&str> = visible.map(clap::Command::get_name).chain(["help"]).collect();
+        listed.sort_unstable();
+        known.sort_unstable();
+        assert_eq!(listed, known);
+    }
+
+    /// An order to the tool: a verb first, a capital letter, no full stop; and no line runs over the edge.
+    #[test]
+    fn every_line_of_help_is_a_plain_order_that_fits() {
+        fn look(command: &clap::Command) {
+            let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+            assert!(about.starts_with(char::is_uppercase) && !about.ends_with('.'), "{about}");
+            let examples = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            assert!(!examples.is_empty(), "{} has no example", command.get_name());
+            for line in examples.lines() {
+                assert!(line.chars().count() <= 80, "{line}");
+            }
+            for word in ["is no ", "whoever", "nobody", "somebody"] {
+                let texts = command.get_arguments().filter_map(|it| it.get_help()).map(ToString::to_string);
+                for text in texts.chain([about.clone(), examples.clone()]) {
+                    assert!(!text.contains(word), "{}: {text}", command.get_name());
+                }
+            }
+            command.get_subcommands().for_each(look);
+        }
+        look(&Arguments::command());
+        let help = command().render_help().to_string();
+        assert!(help.lines().all(|line| line.chars().count() <= 80), "{help}");
     }
 }

@@ -20,7 +20,7 @@ use crate::{
     hook,
     serve::now,
     settings::{self, Environment, Settings},
-    state::open_state,
+    state::{make_state, open_state, open_state_if_there},
 };
 
 /// The sessions of one database.
@@ -43,8 +43,22 @@ pub(crate) struct Book {
 impl Books {
     /// Opens the database; see [`open_state`].
     pub(crate) fn open(state: Option<&Path>) -> Result<Self, CommandError> {
+        Self::new(open_state(state)?)
+    }
+
+    /// The same, but none where this folder's own database is not there yet.
+    pub(crate) fn open_if_there(state: Option<&Path>) -> Result<Option<Self>, CommandError> {
+        open_state_if_there(state)?.map(Self::new).transpose()
+    }
+
+    /// The same, but makes this folder's own database where it is not there yet; see [`make_state`].
+    pub(crate) fn open_or_make(state: Option<&Path>) -> Result<Self, CommandError> {
+        Self::new(make_state(state)?)
+    }
+
+    fn new(shelf: Sqlite) -> Result<Self, CommandError> {
         Ok(Self {
-            shelf: Arc::new(open_state(state)?),
+            shelf: Arc::new(shelf),
             here: env::current_dir()?,
             environment: Environment::of_process(),
             books: RefCell::default(),

@@ -11,13 +11,17 @@ mod explain;
 mod gate;
 mod graph;
 mod halt;
+mod in_force;
 mod init;
+mod man;
 pub(crate) mod mcp;
+mod pending;
 mod questions;
 mod replay;
 mod see;
 mod states;
 mod status;
+mod try_command;
 mod uninstall;
 mod verify;
 mod watch;
@@ -44,6 +48,7 @@ pub(crate) fn run(arguments: &Arguments, console: &mut Console<'_>) -> u8 {
         Command::Verify(arguments) => verify::run(arguments, json, console),
         Command::Init(arguments) => init::run(arguments, json, console),
         Command::Uninstall(arguments) => uninstall::run(arguments, json, console),
+        Command::Try(arguments) => try_command::run(arguments, json, console),
         Command::Diff(arguments) => diff::run(arguments, json, console),
         Command::Check(arguments) => check::run(arguments, json, console),
         Command::Explain(arguments) => explain::run(arguments, json, console),
@@ -51,7 +56,7 @@ pub(crate) fn run(arguments: &Arguments, console: &mut Console<'_>) -> u8 {
         Command::Status(arguments) => status::run(arguments, json, console),
         Command::Audit(arguments) => audit::run(arguments, json, console),
         Command::Replay(arguments) => replay::run(arguments, json, console),
-        Command::Pending(arguments) => questions::pending(arguments, json, console),
+        Command::Pending(arguments) => pending::run(arguments, json, console),
         Command::Approve(arguments) => questions::answer(arguments, true, json, console),
         Command::Refuse(arguments) => questions::answer(arguments, false, json, console),
         Command::Halt(arguments) => halt::halt(arguments, json, console),
@@ -61,6 +66,7 @@ pub(crate) fn run(arguments: &Arguments, console: &mut Console<'_>) -> u8 {
         Command::Graph(arguments) if arguments.states => states::run(arguments, json, console),
         Command::Graph(arguments) => graph::run(arguments, json, console),
         Command::Completions(arguments) => completions::run(arguments, console),
+        Command::Man(arguments) => man::run(arguments, console),
         // A hook's watchdog prints as well, so nobody may hold stdout by then: see `lockgate_cli::run`.
         Command::Hook(arguments) => {
             Err(CommandError::Said(format!("no host is called `{}`", arguments.agent)))

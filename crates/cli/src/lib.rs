@@ -27,7 +27,6 @@ use std::{
     process::ExitCode,
 };
 
-use clap::Parser;
 use console::Console;
 
 pub use hook::{HookAsks, HookDoor, HookReply};
@@ -35,7 +34,7 @@ pub use serve::{Clock, ServeOptions, Served, Server, serve};
 
 /// Does what the command line of this process says.
 pub fn run() -> ExitCode {
-    let arguments = args::Arguments::parse();
+    let arguments = args::Arguments::read();
     if let args::Command::Hook(args::HookArguments { agent }) = &arguments.command
         && let Some(dialect) = hook::dialect::named(agent)
     {

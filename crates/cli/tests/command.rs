@@ -470,7 +470,6 @@ fn explain_prints_the_page_on_a_finding() {
     for (word, told) in [
         ("circlar", "`circlar` is neither a file nor a finding; did you mean `circular`? there are"),
         ("weather", "`weather` is neither a file nor a finding; there are pages on broken-claim, "),
-        ("-", "the calls are missing"),
         (&example("ops.rules"), "the calls are missing"),
     ] {
         let output = lockgate(&["explain", word], "");
@@ -483,23 +482,29 @@ fn explain_prints_the_page_on_a_finding() {
 fn help_shows_each_command_with_an_example() {
     for (command, first) in [
         ("demo", "Prove an example policy and play a session through it"),
-        ("verify", "Look at a policy: its rules"),
-        ("diff", "Compare two policies"),
+        ("init", "Install hooks for your coding agents"),
+        ("try", "Judge a command under the policy in force"),
+        ("doctor", "Check that the installed hooks run and that they block"),
+        ("uninstall", "Remove the hooks from your coding agents"),
+        ("verify", "Check a policy for mistakes and prove its claims"),
         ("check", "Judge one call"),
-        ("gate", "Judge calls from stdin"),
-        ("explain", "Play calls and say why each verdict"),
-        ("status", "Where sessions stand"),
-        ("audit", "Read the audit trail"),
-        ("replay", "Play recorded sessions through a policy"),
-        ("doctor", "Check that the hooks of coding agents run, and that they block"),
-        ("pending", "List the questions that wait for a human"),
-        ("approve", "Say yes to questions"),
-        ("refuse", "Say no to questions"),
-        ("halt", "Block every further call"),
-        ("resume", "Judge calls again"),
-        ("see", "Show what the gate sees in a call"),
+        ("explain", "Explain verdicts rule by rule, or explain a finding"),
+        ("diff", "Compare two policies"),
         ("graph", "Draw the nets of a policy"),
-        ("completions", "Print completions for a shell"),
+        ("see", "Show what Lockgate sees in a call"),
+        ("pending", "List the questions that wait for a human"),
+        ("approve", "Answer questions with yes"),
+        ("refuse", "Answer questions with no"),
+        ("halt", "Block every further call until"),
+        ("resume", "End a halt"),
+        ("status", "Show the policy in force and the state of each session"),
+        ("hook", "Answer one hook event"),
+        ("mcp", "Run a proxy in front of MCP servers"),
+        ("gate", "Judge calls from stdin"),
+        ("audit", "List, follow, export, verify or prune the audit log"),
+        ("replay", "Replay recorded sessions"),
+        ("completions", "Print a completion script for a shell"),
+        ("man", "Print the manual page"),
     ] {
         let help = out(&lockgate(&[command, "--help"], ""));
         assert!(help.starts_with(first), "{help}");
@@ -510,33 +515,45 @@ fn help_shows_each_command_with_an_example() {
 
     Usage: lockgate [OPTIONS] <COMMAND>
 
-    Commands:
+    First steps:
       demo         Prove an example policy and play a session through it
-      init         Put Lockgate into the hooks of coding agents, with a first policy
-      uninstall    Take Lockgate out of the hooks of coding agents
-      hook         Answer one event of a coding agent; `lockgate init` installs it
-      mcp          Stand before MCP servers, and judge every tool call
-      doctor       Check that the hooks of coding agents run, and that they block
-      pending      List the questions that wait for a human
-      approve      Say yes to questions
-      refuse       Say no to questions
-      halt         Block every further call, of one session or of all, until
-                   `lockgate resume`
-      resume       Judge calls again after `lockgate halt`
-      verify       Look at a policy: its rules, their states, and what is wrong
-      diff         Compare two policies: the shortest sessions that tell them apart
+      init         Install hooks for your coding agents and write a first policy
+      try          Judge a command under the policy in force
+      doctor       Check that the installed hooks run and that they block
+      uninstall    Remove the hooks from your coding agents
+
+    Write policies:
+      verify       Check a policy for mistakes and prove its claims (also: validate,
+                   lint, test)
       check        Judge one call
-      gate         Judge calls from stdin: one JSON object a line in, one a line out
-      explain      Play calls and say why each verdict, rule by rule; or say what a
-                   finding means
-      status       Where sessions stand: their stages, and what is open and closed
-      audit        Read the audit trail: list, follow, export; verify or prune it
-      replay       Play recorded sessions through a policy: which verdicts would be
-                   others
-      see          Show what the gate sees in a call
+      explain      Explain verdicts rule by rule, or explain a finding
+      diff         Compare two policies and show the sessions that they judge
+                   differently
       graph        Draw the nets of a policy
-      completions  Print completions for a shell
-      help         Print this message or the help of the given subcommand(s)
+      see          Show what Lockgate sees in a call
+
+    Watch and answer:
+      pending      List the questions that wait for a human
+      approve      Answer questions with yes
+      refuse       Answer questions with no
+      halt         Block every further call until `lockgate resume`
+      resume       End a halt
+      status       Show the policy in force and the state of each session
+
+    Connect agents:
+      hook         Answer one hook event of a coding agent; `lockgate init` installs
+                   this
+      mcp          Run a proxy in front of MCP servers and judge every tool call
+      gate         Judge calls from stdin, one JSON object per line
+
+    Audit:
+      audit        List, follow, export, verify or prune the audit log
+      replay       Replay recorded sessions and list the verdicts that would change
+
+    Terminal:
+      completions  Print a completion script for a shell
+      man          Print the manual page, or write all manual pages
+      help         Show the help of a command
 
     Options:
           --json     Print JSON
@@ -545,36 +562,36 @@ fn help_shows_each_command_with_an_example() {
 
     Examples:
       lockgate demo                       see it work
-      lockgate init                       put it before the agents you use
-      lockgate verify ops.rules           what the rules say, and what is wrong
-      lockgate check ops.rules --call '{"tool": "deploy"}'
-      lockgate gate ops.rules             judge calls from stdin, one JSON object a
-      line
+      lockgate init                       protect the agents that you use
+      lockgate try "rm -rf /"             what would happen to this command?
+      lockgate verify                     check the policy in force
+      lockgate pending                    see what waits for your answer
 
-    Exit 0 is yes, 1 is no, 2 is could not tell.
+    Exit 0 is yes, 1 is no, 2 means that Lockgate could not tell.
     "#);
     insta::assert_snapshot!(out(&lockgate(&["gate", "--help"], "")), @r#"
-    Judge calls from stdin: one JSON object a line in, one a line out
+    Judge calls from stdin, one JSON object per line
 
     Usage: lockgate gate [OPTIONS] <POLICY>...
 
     Arguments:
-      <POLICY>...  Policy files, or folders of them
+      <POLICY>...  Policy files or folders
 
     Options:
-          --store <URL>           Where sessions are kept [default: memory]
-          --session <ID>          The session of lines that name none [default:
-                                  default]
-          --clock <CLOCK>         What time it is: the machine's, or the `at` of
-                                  each line in milliseconds since 1970 [default:
-                                  real] [possible values: real, lines]
-          --mode <MODE>           Act, or let everything pass and only say what
-                                  would have been decided [default: enforce]
+          --store <URL>           Where to store sessions: memory, or sqlite:FILE
+                                  [default: memory]
+          --session <ID>          The session of lines that do not name one
+                                  [default: default]
+          --clock <CLOCK>         The clock: the machine's, or the `at` of each line
+                                  in milliseconds since 1970 [default: real]
+                                  [possible values: real, lines]
+          --mode <MODE>           Enforce the rules, or let every call pass and only
+                                  say what the verdict would be [default: enforce]
                                   [possible values: enforce, observe]
           --exec                  Let workflow conditions run their programs, with
-                                  the rights of this command; off unless said
-          --exec-limit <SECONDS>  With --exec: how long each program may take, 1 to
-                                  3600 [default: 60]
+                                  the rights of this command
+          --exec-limit <SECONDS>  With --exec: how long each program may run, in
+                                  seconds, 1 to 3600 [default: 60]
           --json                  Print JSON
       -h, --help                  Print help
 
@@ -586,7 +603,7 @@ fn help_shows_each_command_with_an_example() {
       {"id":"1","session":"default","settled":true,"verdict":"allow"}
 
     Lines: call, result, answer, session, stage, net, halt, resume, untaint, status.
-    Exit 0, or 2 if any line was not understood.
+    Exit 0, or 2 if a line could not be read.
     "#);
 }
 

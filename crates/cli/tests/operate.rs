@@ -40,14 +40,15 @@ fn a_waiting_hook_goes_on_as_the_human_says() {
         let ms = |key: &str| question[key].as_u64().unwrap();
         assert_eq!(ms("waits_until") - ms("asked_at"), 120_000, "as the settings say");
         assert_eq!(question["rules"][0]["text"], CAREFUL.trim());
-        let shown = world.lockgate(&["pending"]).out();
+        assert_eq!(question["short_id"], 1);
+        let shown = world.lockgate(&["pending", "1"]).out();
         assert!(
             shown.contains("a1@generic/s1") && shown.contains("asked") && shown.contains("open for"),
             "{shown}"
         );
         assert!(shown.contains(r#"{"to":"prod"}"#) && shown.contains(CAREFUL.trim()), "{shown}");
 
-        let said = world.human(&[word, "a1@generic/s1", "--by", "ada"]);
+        let said = world.human(&[word, "1", "--by", "ada"]);
         assert_eq!(said.code(), Some(0), "{}", said.err());
         let answer = Said::of(hook);
         assert_eq!(answer.json()["decision"], decision, "{}", answer.err());
@@ -60,9 +61,9 @@ fn a_waiting_hook_goes_on_as_the_human_says() {
             assert_eq!(said.json()["answers"][0]["answer"]["by"], "ada");
             assert_eq!(said.json()["answers"][0]["answer"]["granted"], granted);
             let told = world.lockgate(&[late, "a1@generic/s1"]).err();
-            assert!(told.contains("ada had") && told.contains("the first answer stands"), "{told}");
+            assert!(told.contains("ada already") && told.contains("the first answer stands"), "{told}");
         }
-        assert_eq!(world.lockgate(&["pending"]).out(), "nobody waits for a human\n");
+        assert_eq!(world.lockgate(&["pending"]).out(), "no questions are waiting for a human\n");
     }
 }
 
@@ -79,19 +80,35 @@ fn a_hook_that_nobody_answers_blocks() {
 fn an_answer_needs_an_open_question() {
     let world = World::with("no-question", CAREFUL, PATIENT);
     // Where nothing was judged yet there is no database, and none is made by looking.
-    for words in [&["pending"][..], &["approve", "a1@generic/s1"], &["halt", "stop"], &["resume"]] {
+    for words in
+        [&["approve", "a1@generic/s1"][..], &["approve", "1"], &["halt", "--session", "s", "x"], &["resume"]]
+    {
         let said = world.lockgate(words);
         assert_eq!(said.code(), Some(2), "{words:?}");
         assert!(said.err().contains("there is no database"), "{}", said.err());
         assert!(!world.database().exists());
     }
+    let said = world.lockgate(&["pending"]);
+    assert_eq!((said.code(), said.out().as_str()), (Some(0), "no questions are waiting for a human\n"));
+    assert!(
+        said.err().contains("has not judged a call here yet") && !world.database().exists(),
+        "{}",
+        said.err()
+    );
+    let named = world.lockgate(&["pending", "--state", "nowhere.db"]);
+    assert!(named.code() == Some(2) && named.err().contains("there is no database"), "{}", named.err());
     world.hook("generic", r#"{"event": "before", "session": "s1", "tool": "read", "input": {}}"#);
     for (words, told) in [
         // No answer comes before its question.
-        (&["approve", "a1@generic/s1"][..], "no question a1@generic/s1 is open"),
-        (&["approve", "a1@generic/other"], "no question a1@generic/other is open"),
-        (&["refuse", "nonsense"], "`nonsense` is no question"),
-        (&["approve", "a99999999999999999999@generic/s1"], "is no question"),
+        (&["approve", "a1@generic/s1"][..], "question a1@generic/s1 is not open"),
+        (&["approve", "a1@generic/other"], "question a1@generic/other is not open"),
+        (&["refuse", "nonsense"], "`nonsense` does not name a question"),
+        (&["approve", "a99999999999999999999@generic/s1"], "does not name a question"),
+        (&["approve", "1"], "there is no question 1"),
+        (&["approve", "0"], "there is no question 0"),
+        (&["approve", "99999999999999999999"], "does not name a question"),
+        (&["pending", "7"], "there is no question 7"),
+        (&["pending", "a1@generic/s1"], "question a1@generic/s1 is not open"),
         (&["approve"], "required arguments"),
         (&["approve", "a1@generic/s1", "--all"], "cannot be used with"),
         (&["approve", "a1@generic/s1", "--by", ""], "--by"),
@@ -134,7 +151,7 @@ fn all_questions_are_answered_together_only_where_somebody_agrees() {
     for hook in hooks {
         assert_eq!(Said::of(hook).json()["decision"], "block");
     }
-    assert_eq!(world.lockgate(&["approve", "--all"]).out(), "nobody waits for a human\n");
+    assert_eq!(world.lockgate(&["approve", "--all"]).out(), "no questions are waiting for a human\n");
 }
 
 #[test]
@@ -164,7 +181,7 @@ fn sessions_keep_the_policy_they_began_under_when_they_are_looked_at() {
     assert_eq!(said.json()["questions"][0]["rules"][0]["text"], CAREFUL.trim());
     // And where its own policy is broken meanwhile, it still shows and can be answered.
     world.write("project/.lockgate/policy.rules", "requir a\n");
-    let shown = world.lockgate(&["pending"]);
+    let shown = world.lockgate(&["pending", "1"]);
     assert!(shown.out().contains("a1@generic/s1"), "{}{}", shown.out(), shown.err());
     assert_eq!(world.human(&["refuse", "a1@generic/s1"]).code(), Some(0));
     assert_eq!(Said::of(hook).json()["decision"], "block");
@@ -181,8 +198,11 @@ fn a_secret_in_a_question_is_shown_masked() {
     let hook = world.spawn(&["hook", "generic"], &event.to_string());
     let question = world.first_question();
     assert_eq!(question["masked"], true, "{question}");
-    let shown = world.lockgate(&["pending"]).out();
-    assert!(!shown.contains("ada@example.com") && shown.contains("hidden"), "{shown}");
+    for words in [&["pending"][..], &["pending", "1"]] {
+        let shown = world.lockgate(words).out();
+        assert!(!shown.contains("ada@example.com"), "{shown}");
+        assert_eq!(shown.contains("hides parts of the input"), words.len() == 2, "{shown}");
+    }
     world.human(&["refuse", "--all", "--yes"]);
     assert_eq!(Said::of(hook).json()["decision"], "block");
 }
@@ -221,6 +241,72 @@ fn a_halt_stops_the_next_call_until_it_is_resumed() {
     assert_eq!(world.human(&["resume"]).code(), Some(0));
     world.write("project/.lockgate/policy.rules", CAREFUL);
     assert_eq!(decision("s1"), "pass");
+}
+
+#[test]
+fn a_halt_works_bare_and_before_the_first_call() {
+    let read = json!({"event": "before", "session": "s1", "tool": "read", "input": {}}).to_string();
+    let world = World::with("halt-first", CAREFUL, "");
+    assert!(!world.database().exists());
+    let halted = world.lockgate(&["halt"]);
+    assert_eq!(halted.code(), Some(0), "{}", halted.err());
+    assert_eq!(
+        halted.out(),
+        "halted: every further call of every session is blocked until `lockgate resume`\n"
+    );
+    assert!(halted.err().contains(world.database().to_str().unwrap()), "{}", halted.err());
+    let blocked = world.hook("generic", &read);
+    assert_eq!(blocked.json()["decision"], "block");
+    assert!(blocked.out().contains("everything is halted: a human has stopped it"), "{}", blocked.out());
+    assert_eq!(world.human(&["resume"]).code(), Some(0));
+    assert_eq!(world.hook("generic", &read).json()["decision"], "pass");
+    // A database that is named has to be there: a halt of a mistyped one would stop nothing.
+    let elsewhere = world.lockgate(&["halt", "--state", "nowhere.db"]);
+    assert_eq!(elsewhere.code(), Some(2), "{}", elsewhere.out());
+    assert!(!world.path("project/nowhere.db").exists());
+}
+
+/// One line for each question, live, with a notification where there is a program for it.
+#[cfg(unix)]
+#[test]
+fn a_watched_list_tells_what_arrives_and_what_is_answered() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let world = World::with("pending-watch", CAREFUL, PATIENT);
+    world.write("home/bin/notify-send", "#!/bin/sh\nprintf '%s|' \"$@\" >> \"$HOME/notified\"\n");
+    fs::set_permissions(world.path("home/bin/notify-send"), fs::Permissions::from_mode(0o755)).unwrap();
+    let mut command =
+        world.command_of(env!("CARGO_BIN_EXE_lockgate").as_ref(), &["pending", "--watch", "--rounds", "3"]);
+    command.env("PATH", format!("{}:/usr/bin:/bin", world.path("home/bin").display()));
+    // Begins before there is a database.
+    let watching = command.spawn().unwrap();
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    let hook = world.spawn(&["hook", "generic"], &deploy(&world, "s1"));
+    world.first_question();
+    // The list may not have seen it yet; an answer that comes too soon would leave nothing to see.
+    for _ in 0..600 {
+        if world.path("home/notified").exists() {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    assert_eq!(world.human(&["approve", "1", "--by", "ada"]).code(), Some(0));
+    assert_eq!(Said::of(hook).json()["decision"], "pass");
+    let said = Said::of(watching);
+    assert_eq!(said.code(), Some(0), "{}", said.err());
+    let shown = said.out();
+    let lines: Vec<&str> = shown.lines().collect();
+    assert_eq!(lines[0], "no questions are waiting for a human", "{shown}");
+    assert!(
+        lines[1].starts_with(" 1  ") && lines[1].ends_with(r#"generic/s1  deploy  {"to":"prod"}"#),
+        "{shown}"
+    );
+    assert!(lines[2].contains("granted by ada") || lines[2] == "1  closed", "{shown}");
+    let notified = world.read("home/notified");
+    assert_eq!(
+        notified,
+        "--app-name=Lockgate|--|Lockgate: question 1 waits for you|deploy  {\"to\":\"prod\"}\nlockgate pending 1|"
+    );
 }
 
 #[test]

@@ -26,7 +26,8 @@ const APPLICATION_ID: i32 = 0x4c4b_4754;
 const RETRY: Duration = Duration::from_millis(5);
 
 /// What turns form n - 1 into form n. A step that was released is never edited.
-const STEPS: [&str; 2] = ["
+const STEPS: [&str; 2] = [
+    "
     CREATE TABLE session(
         name TEXT PRIMARY KEY, version INTEGER NOT NULL, clock INTEGER NOT NULL, questions INTEGER NOT NULL,
         bytes BLOB NOT NULL
@@ -47,12 +48,14 @@ const STEPS: [&str; 2] = ["
     CREATE TABLE checkpoint(
         n INTEGER PRIMARY KEY, hash BLOB NOT NULL, at INTEGER NOT NULL, signature BLOB NOT NULL
     ) STRICT;
-", "
+",
+    "
     CREATE TABLE short(
         id INTEGER PRIMARY KEY AUTOINCREMENT, session TEXT NOT NULL, number INTEGER NOT NULL,
         UNIQUE (session, number)
     ) STRICT;
-"];
+",
+];
 
 /// The form this Lockgate reads and writes.
 const VERSION: usize = STEPS.len();

@@ -53,8 +53,10 @@ impl Sqlite {
         // No id is that high.
         let Ok(id) = i64::try_from(id) else { return Ok(None) };
         self.read(|connection| {
-            let mut statement = connection.prepare_cached("SELECT session, number FROM short WHERE id = ?1")?;
-            let found = statement.query_row([id], |row| Ok((row.get(0)?, row.get::<_, i64>(1)?))).optional()?;
+            let mut statement =
+                connection.prepare_cached("SELECT session, number FROM short WHERE id = ?1")?;
+            let found =
+                statement.query_row([id], |row| Ok((row.get(0)?, row.get::<_, i64>(1)?))).optional()?;
             Ok(found.and_then(|(session, number)| Some((session, u64::try_from(number).ok()?))))
         })
     }
@@ -63,7 +65,8 @@ impl Sqlite {
 fn id_of(connection: &Connection, session: &str, number: u64) -> Result<Option<u64>, Fault> {
     let mut statement =
         connection.prepare_cached("SELECT id FROM short WHERE session = ?1 AND number = ?2")?;
-    let id = statement.query_row(params![session, question(number)?], |row| row.get::<_, i64>(0)).optional()?;
+    let id =
+        statement.query_row(params![session, question(number)?], |row| row.get::<_, i64>(0)).optional()?;
     Ok(id.and_then(|id| u64::try_from(id).ok()))
 }
 

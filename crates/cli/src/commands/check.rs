@@ -6,6 +6,7 @@ use lockgate::{Call, Decision, Gate, MemoryStore, Outcome, OutputDecision, Polic
 use serde::Serialize;
 use serde_json::Value;
 
+use super::in_force;
 use crate::{
     args::CheckArguments,
     console::{CommandError, Console, Ending},
@@ -19,12 +20,12 @@ pub(crate) fn run(
     json: bool,
     console: &mut Console<'_>,
 ) -> Result<Ending, CommandError> {
-    let policy = super::open(&arguments.policy.files)?.policy;
+    let policy = in_force::open(&arguments.policy.files, console)?.policy;
     let session = read_session(arguments.session.as_deref(), &policy)?;
     // Saved sessions keep the ids of calls in flight, so each call needs another.
     let id = format!("call-{}", session.counts().attempts + session.asked().len() as u64 + 1);
     let wrong_call = |error| {
-        CommandError::Said(format!("`--call` is no call: {error}; try --call '{{\"tool\": \"NAME\"}}'"))
+        CommandError::Said(format!("`--call` is not a call: {error}; try --call '{{\"tool\": \"NAME\"}}'"))
     };
     let BareCall { call: message, ok, at } = decode_call(&arguments.call, &id).map_err(wrong_call)?;
     let name = message.session.clone().unwrap_or_else(|| "default".to_owned());

@@ -1,9 +1,7 @@
 //! `lockgate completions`: a script that teaches a shell our words.
 
-use clap::CommandFactory;
-
 use crate::{
-    args::{Arguments, CompletionsArguments},
+    args::{CompletionsArguments, command},
     console::{CommandError, Console, Ending},
 };
 
@@ -13,7 +11,7 @@ pub(crate) fn run(
 ) -> Result<Ending, CommandError> {
     // The generator panics when it cannot write, so it gets a place where it always can.
     let mut script = Vec::new();
-    clap_complete::generate(arguments.shell, &mut Arguments::command(), "lockgate", &mut script);
+    clap_complete::generate(arguments.shell, &mut command(), "lockgate", &mut script);
     console.out.write_all(&script)?;
     Ok(Ending::Yes)
 }

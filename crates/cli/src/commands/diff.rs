@@ -1,6 +1,6 @@
 //! `lockgate diff`: what two policies let happen differently, with the sessions that tell them apart.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, slice};
 
 use lockgate::{
     call::visible,
@@ -10,6 +10,7 @@ use lockgate::{
 use serde::Serialize;
 use serde_json::Value;
 
+use super::in_force;
 use crate::{
     args::DiffArguments,
     console::{CommandError, Console, Ending, bold, dim},
@@ -23,8 +24,13 @@ pub(crate) fn run(
     json: bool,
     console: &mut Console<'_>,
 ) -> Result<Ending, CommandError> {
-    let open = |file: &PathBuf| super::open(&[file]).map(|opened| Rulebook::new(opened.policy));
-    let (old, new) = (open(&arguments.old)?, open(&arguments.new)?);
+    let (old, new) = match arguments.policies.as_slice() {
+        [old, new] => (slice::from_ref(old), slice::from_ref(new)),
+        new => ([].as_slice(), new),
+    };
+    let mut open =
+        |files: &[PathBuf]| in_force::open(files, console).map(|opened| Rulebook::new(opened.policy));
+    let (old, new) = (open(old)?, open(new)?);
     let progress = Progress::start("comparing", json);
     let differences = diff(&old, &new).map_err(CommandError::said)?;
     drop(progress);

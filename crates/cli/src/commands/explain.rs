@@ -19,6 +19,7 @@ use lockgate::{
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use super::in_force;
 use crate::{
     args::ExplainArguments,
     console::{CommandError, Console, Ending, wrong},
@@ -36,11 +37,11 @@ pub(crate) fn run(
     console: &mut Console<'_>,
 ) -> Result<Ending, CommandError> {
     let (calls, files) = match arguments.files.as_slice() {
-        [only] => return explain_code(only, json, console),
+        [only] if !is_file_of_calls(only) => return explain_code(only, json, console),
         [files @ .., calls] => (calls, files),
         [] => return Err(CommandError::said(CALLS_MISSING)),
     };
-    let gate = Gate::new(super::open(files)?.policy);
+    let gate = Gate::new(in_force::open(files, console)?.policy);
     let options = ServeOptions { clock: Clock::Lines, ..ServeOptions::default() };
     let mut player = Player { server: Server::new(&gate, options), gate: &gate, json, all: arguments.all };
     let mut understood = true;
@@ -55,7 +56,14 @@ pub(crate) fn run(
 }
 
 const CALLS_MISSING: &str =
-    "the calls are missing: write their file behind the policy, or - to read them from stdin";
+    "the calls are missing: name their file after the policy, or - to read them from stdin";
+
+/// Whether a single word names calls, which the policy in force then judges. A policy file alone is not taken for calls.
+fn is_file_of_calls(word: &Path) -> bool {
+    let is_policy =
+        word.extension().is_some_and(|ending| ["rules", "yaml", "yml"].iter().any(|it| ending == *it));
+    word.as_os_str() == "-" || (word.is_file() && !is_policy)
+}
 
 /// Prints the page on a finding.
 fn explain_code(word: &Path, json: bool, console: &mut Console<'_>) -> Result<Ending, CommandError> {
@@ -69,7 +77,7 @@ fn explain_code(word: &Path, json: bool, console: &mut Console<'_>) -> Result<En
             write!(console.out, "{page}")?;
             Ok(Ending::Yes)
         }
-        None if word.exists() || code == "-" => Err(CommandError::said(CALLS_MISSING)),
+        None if word.exists() => Err(CommandError::said(CALLS_MISSING)),
         None => Err(CommandError::Said(unknown_code(&code))),
     }
 }

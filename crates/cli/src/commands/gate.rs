@@ -15,7 +15,7 @@ use crate::{
 
 pub(crate) fn run(arguments: &GateArguments, console: &mut Console<'_>) -> Result<Ending, CommandError> {
     let shelf = shelf(&arguments.store)?;
-    let opened = super::open(&arguments.policy.files)?;
+    let opened = super::open(&arguments.files)?;
     let warnings = opened.findings.iter().filter(|finding| finding.severity == Severity::Warning).count();
     if warnings > 0 {
         writeln!(console.err, "warning: {warnings} in this policy; `lockgate verify` shows what and where")?;

@@ -19,6 +19,7 @@ use lockgate::{
 };
 use serde::Serialize;
 
+use super::in_force;
 use crate::{
     args::{Format, GraphArguments},
     console::{CommandError, Console, Ending},
@@ -30,7 +31,7 @@ pub(crate) fn run(
     json: bool,
     console: &mut Console<'_>,
 ) -> Result<Ending, CommandError> {
-    let policy = super::open(&arguments.policy.files)?.policy;
+    let policy = in_force::open(&arguments.policy.files, console)?.policy;
     let drawn = chosen(&policy, arguments.net.as_deref())?;
     let without_net = policy.rules().count() - drawable(&policy).len();
     if without_net > 0 && arguments.net.is_none() {

@@ -1,6 +1,7 @@
 //! `lockgate halt` and `lockgate resume`: the kill switch, from another terminal.
 //!
-//! It needs no policy that can be used: see [`crate::books`].
+//! It works without a usable policy (see [`crate::books`]) and before the first call: then it makes the database that
+//! hooks in this folder will use. Without `--session` it halts every session of the database.
 
 use lockgate::{call::visible, gate::Shelf};
 use serde_json::json;
@@ -15,24 +16,35 @@ use crate::{
     settings::Environment,
 };
 
+/// What agents are told when no reason was given.
+const NO_REASON: &str = "a human has stopped it; wait until they resume";
+
 /// `lockgate halt`.
 pub(crate) fn halt(
     arguments: &HaltArguments,
     json: bool,
     console: &mut Console<'_>,
 ) -> Result<Ending, CommandError> {
-    let books = Books::open(arguments.state.state.as_deref())?;
     let session = arguments.session.as_deref();
-    switch(&books, session, Some(&arguments.reason))?;
+    // One session can only be halted where it has been seen; everything can be halted at any time.
+    let books = match session {
+        Some(_) => Books::open(arguments.state.state.as_deref())?,
+        None => Books::open_or_make(arguments.state.state.as_deref())?,
+    };
+    let reason = arguments.reason.as_deref().unwrap_or(NO_REASON);
+    switch(&books, session, Some(reason))?;
+    let state = books.shelf().path().display().to_string();
     if json {
-        writeln!(console.out, "{}", encode(&json!({ "halted": session, "reason": arguments.reason })))?;
+        let answer = json!({ "halted": session, "reason": reason, "state": state });
+        writeln!(console.out, "{}", encode(&answer))?;
         return Ok(Ending::Yes);
     }
     let (whose, option) = words(session);
     writeln!(
         console.out,
-        "every further call of {whose} is blocked; `lockgate resume{option}` lets them be judged again"
+        "halted: every further call of {whose} is blocked until `lockgate resume{option}`"
     )?;
+    writeln!(console.err, "note: this halts the sessions kept in {}", visible(&state))?;
     Ok(Ending::Yes)
 }
 

@@ -1,8 +1,9 @@
-//! `lockgate pending`, `approve` and `refuse`: what agents ask of humans, and what humans say.
+//! The open questions, and `lockgate approve` and `refuse`, which answer them.
 //!
-//! An answer is kept for whoever asked; the hook that waits for it collects it and judges the call again. The first
-//! answer stands. Nothing can be said to a question that is not open: an answer that came before its question would be
-//! a key under the mat.
+//! [`open_questions`] finds them for every command; how they are listed is in [`super::pending`]. People name a question
+//! by a short id such as `3`, programs by its whole name; see [`named`]. An answer is stored for the agent that asked;
+//! the hook that waits for it collects it and judges the call again. The first answer stands. A question that is not
+//! open takes no answer: an answer that came before its question would be a key under the mat.
 
 use std::io;
 
@@ -18,7 +19,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::{
-    args::{AnswerArguments, PendingArguments},
+    args::AnswerArguments,
     books::{Book, Books},
     console::{CommandError, Console, Ending, WIDTH, bold, cut, dim, lasting, wrong},
     hook::{
@@ -34,39 +35,42 @@ use crate::{
 
 /// An open question, as it is shown.
 #[derive(Debug, Serialize)]
-struct Question {
-    approval: String,
-    session: String,
-    id: String,
-    tool: String,
-    input: Map<String, Value>,
-    /// Whether the input is not shown as it is.
-    masked: bool,
-    rules: Vec<RuleText>,
-    asked_at: u64,
-    open_until: u64,
-    /// Who puts it to a human: `agent`, `hook` or `deferred`; none where that cannot be told.
-    asked_by: Option<&'static str>,
+pub(super) struct Question {
+    /// What people call it; none where the database cannot store one.
+    pub(super) short_id: Option<u64>,
+    pub(super) approval: String,
+    pub(super) session: String,
+    /// The id of the call.
+    pub(super) id: String,
+    pub(super) tool: String,
+    pub(super) input: Map<String, Value>,
+    /// Whether parts of the input are masked.
+    pub(super) masked: bool,
+    pub(super) rules: Vec<RuleText>,
+    pub(super) asked_at: u64,
+    pub(super) open_until: u64,
+    /// Who asks the human: `agent`, `hook` or `deferred`; none where that is not known.
+    pub(super) asked_by: Option<&'static str>,
     /// Until when a hook waits for the answer, where one does.
-    waits_until: Option<u64>,
-    /// What was answered and waits to be collected.
-    answer: Option<AnswerText>,
+    pub(super) waits_until: Option<u64>,
+    /// An answer that the agent has not collected yet.
+    pub(super) answer: Option<AnswerText>,
     #[serde(skip)]
-    name: ApprovalId,
+    pub(super) name: ApprovalId,
 }
 
 #[derive(Debug, Serialize)]
-struct RuleText {
-    rule: String,
-    place: String,
-    text: String,
+pub(super) struct RuleText {
+    pub(super) rule: String,
+    pub(super) place: String,
+    pub(super) text: String,
 }
 
 #[derive(Clone, Debug, Serialize)]
-struct AnswerText {
-    granted: bool,
-    by: String,
-    at: u64,
+pub(super) struct AnswerText {
+    pub(super) granted: bool,
+    pub(super) by: String,
+    pub(super) at: u64,
 }
 
 impl From<KeptAnswer> for AnswerText {
@@ -75,32 +79,19 @@ impl From<KeptAnswer> for AnswerText {
     }
 }
 
-/// `lockgate pending`.
-pub(crate) fn pending(
-    arguments: &PendingArguments,
-    json: bool,
-    console: &mut Console<'_>,
-) -> Result<Ending, CommandError> {
-    let books = Books::open(arguments.state.state.as_deref())?;
-    let open = open_questions(&books, now(), console)?;
-    if json {
-        writeln!(console.out, "{}", encode(&serde_json::json!({ "questions": open.questions })))?;
-    } else if open.questions.is_empty() {
-        writeln!(console.out, "nobody waits for a human")?;
-    } else {
-        open.questions.iter().try_for_each(|question| write(console, question))?;
-    }
-    Ok(if open.is_whole { Ending::Yes } else { Ending::CouldNotTell })
-}
-
-/// All questions that are open, those asked first first.
-struct Open {
-    questions: Vec<Question>,
+/// All open questions, the oldest first.
+pub(super) struct Open {
+    pub(super) questions: Vec<Question>,
     /// Whether every session could be read.
-    is_whole: bool,
+    pub(super) is_whole: bool,
 }
 
-fn open_questions(books: &Books, at: Time, console: &mut Console<'_>) -> Result<Open, CommandError> {
+/// Finds the open questions of all sessions.
+pub(super) fn open_questions(
+    books: &Books,
+    at: Time,
+    console: &mut Console<'_>,
+) -> Result<Open, CommandError> {
     let mut open = Open { questions: Vec::new(), is_whole: true };
     let labels = books.shelf().sessions().map_err(CommandError::said)?;
     for label in labels.iter().filter(|label| label.questions > 0) {
@@ -119,14 +110,27 @@ fn open_questions(books: &Books, at: Time, console: &mut Console<'_>) -> Result<
         }
     }
     open.questions.sort_by_key(|question| question.asked_at);
+    let names: Vec<(&str, u64)> =
+        open.questions.iter().map(|it| (it.name.session.as_str(), it.name.number)).collect();
+    // A database that cannot be written to still shows its questions, by their whole names.
+    let ids = books.shelf().short_ids(&names).unwrap_or_default();
+    for (question, id) in open.questions.iter_mut().zip(ids) {
+        question.short_id = Some(id);
+    }
     Ok(open)
 }
 
 impl Question {
+    /// What people call it.
+    pub(super) fn called(&self) -> String {
+        self.short_id.map_or_else(|| visible(&self.approval), |id| id.to_string())
+    }
+
     fn new(books: &Books, book: &Book, name: ApprovalId, asked: &Asked) -> Result<Self, CommandError> {
         let answer = books.shelf().answer(&name.session, name.number).map_err(CommandError::said)?;
         let asked_by = asked_by(book, &name.session);
         Ok(Self {
+            short_id: None,
             approval: name.to_string(),
             session: name.session.clone(),
             id: asked.call.id.clone(),
@@ -175,47 +179,70 @@ fn asked_by(book: &Book, session: &str) -> Option<&'static str> {
     }
 }
 
-fn write(console: &mut Console<'_>, question: &Question) -> Result<(), CommandError> {
+/// Writes all of a question: a human can only agree to what they have seen.
+pub(super) fn write_question(console: &mut Console<'_>, question: &Question) -> Result<(), CommandError> {
     let at = now().0;
     let (ago, left) = (lasting(at.saturating_sub(question.asked_at)), question.open_until.saturating_sub(at));
     let when = format!("asked {ago} ago, open for {}", lasting(left));
-    writeln!(console.out, "{}  {}", bold(visible(&question.approval)), dim(when))?;
-    let input = Value::Object(question.input.clone()).to_string();
+    writeln!(console.out, "{}  {}", bold(question.called()), dim(when))?;
+    note(console.out, "name", &question.approval)?;
     note(console.out, "tool", &question.tool)?;
-    // The whole input: nobody can agree to what is not shown.
-    note(console.out, "input", &input)?;
+    note(console.out, "input", &Value::Object(question.input.clone()).to_string())?;
     if question.masked {
-        note(console.out, "masked", "parts of the input are hidden, as rules want it")?;
+        note(console.out, "masked", "a rule hides parts of the input")?;
     }
     for RuleText { rule, place, text } in &question.rules {
         note(console.out, "rule", &format!("{rule} ({place}): {}", cut(text, WIDTH * 2)))?;
     }
     if question.rules.is_empty() {
-        note(console.out, "rule", "of a policy that is not to be found now")?;
+        note(console.out, "rule", "not in the policy any more")?;
     }
-    match (&question.answer, question.asked_by) {
-        (Some(AnswerText { granted, by, .. }), _) => {
-            let word = if *granted { "granted" } else { "refused" };
-            note(console.out, "answer", &format!("{word} by {by}; the agent has not collected it yet"))?;
-        }
-        (None, Some("agent")) => note(console.out, "asks", "the agent asks its own human")?,
-        (None, Some("deferred")) => note(console.out, "asks", "the agent has put the call off")?,
-        (None, Some(_)) => {
-            let left = question.waits_until.unwrap_or_default().saturating_sub(at);
-            let told = match left {
-                0 => "its hook has ended; an answer counts if the agent asks again".to_owned(),
-                left => format!("the hook waits for an answer, for {} more", lasting(left)),
-            };
-            note(console.out, "asks", &told)?;
-        }
-        (None, None) => {}
+    if let Some(text) = question.state(at) {
+        note(console.out, "state", &text)?;
     }
     Ok(())
+}
+
+impl Question {
+    /// Who waits for the answer; none where that is not known.
+    fn state(&self, at: u64) -> Option<String> {
+        if let Some(AnswerText { granted, by, .. }) = &self.answer {
+            let word = if *granted { "granted" } else { "refused" };
+            return Some(format!("{word} by {by}; the agent has not collected the answer yet"));
+        }
+        Some(match self.asked_by? {
+            "agent" => "the agent shows the question itself".to_owned(),
+            "deferred" => "the agent has put the call off".to_owned(),
+            _ => match self.waits_until.unwrap_or_default().saturating_sub(at) {
+                0 => "the hook no longer waits; an answer counts if the agent tries again".to_owned(),
+                left => format!("the hook waits for {} more", lasting(left)),
+            },
+        })
+    }
+
+    /// The same in a few words, for a list.
+    pub(super) fn state_briefly(&self, at: u64) -> String {
+        if let Some(AnswerText { granted, by, .. }) = &self.answer {
+            let word = if *granted { "granted" } else { "refused" };
+            return format!("{word} by {}", visible(by));
+        }
+        match self.asked_by {
+            None => "open".to_owned(),
+            Some("agent") => "agent asks".to_owned(),
+            Some("deferred") => "put off".to_owned(),
+            Some(_) => match self.waits_until.unwrap_or_default().saturating_sub(at) {
+                0 => "hook ended".to_owned(),
+                left => format!("waits {}", lasting(left)),
+            },
+        }
+    }
 }
 
 /// What became of one answer.
 #[derive(Debug, Serialize)]
 struct Taken {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    short_id: Option<u64>,
     approval: String,
     /// `taken`, `late` or `not-open`.
     result: &'static str,
@@ -230,16 +257,21 @@ pub(crate) fn answer(
     json: bool,
     console: &mut Console<'_>,
 ) -> Result<Ending, CommandError> {
-    let names = named(&arguments.questions)?;
     let books = Books::open(arguments.state.state.as_deref())?;
+    let names = named(&arguments.questions, &books)?;
     let by = arguments.by.clone().unwrap_or_else(|| user(&Environment::of_process()));
     let open = open_questions(&books, now(), console)?.questions;
     let names = match arguments.all {
         false => names,
-        true => open.iter().filter(|it| it.answer.is_none()).map(|it| it.name.clone()).collect(),
+        true => {
+            let unanswered = open.iter().filter(|it| it.answer.is_none());
+            unanswered.map(|it| Named { name: it.name.clone(), short_id: it.short_id }).collect()
+        }
     };
-    let asked: Vec<&Question> =
-        open.iter().filter(|it| it.answer.is_none() && names.contains(&it.name)).collect();
+    let asked: Vec<&Question> = open
+        .iter()
+        .filter(|it| it.answer.is_none() && names.iter().any(|named| named.name == it.name))
+        .collect();
     if !asked.is_empty() && !agrees(&asked, granted, &books)? {
         writeln!(console.err, "nothing was answered")?;
         return Ok(Ending::No);
@@ -252,7 +284,7 @@ pub(crate) fn answer(
         writeln!(console.out, "{}", encode(&serde_json::json!({ "answers": taken })))?;
     } else {
         if taken.is_empty() {
-            writeln!(console.out, "nobody waits for a human")?;
+            writeln!(console.out, "{NOTHING_WAITS}")?;
         }
         taken.iter().try_for_each(|taken| tell(console, taken))?;
     }
@@ -264,20 +296,47 @@ pub(crate) fn answer(
     })
 }
 
-fn named(texts: &[String]) -> Result<Vec<ApprovalId>, CommandError> {
-    let mut names: Vec<ApprovalId> = Vec::new();
+/// What is said where no question is open.
+pub(super) const NOTHING_WAITS: &str = "no questions are waiting for a human";
+
+/// A question as someone named it.
+pub(super) struct Named {
+    pub(super) name: ApprovalId,
+    /// Its short id, where that was given or is known.
+    short_id: Option<u64>,
+}
+
+/// Finds questions by their short ids or their whole names, each once.
+pub(super) fn named(texts: &[String], books: &Books) -> Result<Vec<Named>, CommandError> {
+    let mut all: Vec<Named> = Vec::new();
     for text in texts {
-        let name = ApprovalId::parse(text).ok_or_else(|| {
-            CommandError::Said(format!(
-                "`{}` is no question; they are called like a1@codex/3f2a, and `lockgate pending` lists them",
-                visible(text)
-            ))
-        })?;
-        if !names.contains(&name) {
-            names.push(name);
+        let named = match text.parse::<u64>() {
+            Ok(id) => Named { name: question_of(id, books)?, short_id: Some(id) },
+            Err(_) => {
+                Named { name: ApprovalId::parse(text).ok_or_else(|| not_a_name(text))?, short_id: None }
+            }
+        };
+        if !all.iter().any(|known| known.name == named.name) {
+            all.push(named);
         }
     }
-    Ok(names)
+    Ok(all)
+}
+
+fn question_of(id: u64, books: &Books) -> Result<ApprovalId, CommandError> {
+    let found = books.shelf().question_of(id).map_err(CommandError::said)?;
+    let (session, number) = found.ok_or_else(|| {
+        CommandError::Said(format!("there is no question {id}; `lockgate pending` lists the open ones"))
+    })?;
+    Ok(ApprovalId { session, number })
+}
+
+fn not_a_name(text: &str) -> CommandError {
+    CommandError::Said(format!(
+        "`{}` does not name a question; write a number that `lockgate pending` shows, or a whole name such as \
+         a1@codex/3f2a",
+        visible(text)
+    ))
 }
 
 /// Shows the questions at the terminal and has the human there confirm; see [`human::confirm`].
@@ -285,7 +344,7 @@ fn agrees(asked: &[&Question], granted: bool, books: &Books) -> Result<bool, Com
     let mut shown = Vec::new();
     let mut unheard = io::sink();
     let mut page = Console { out: &mut shown, err: &mut unheard };
-    asked.iter().try_for_each(|question| write(&mut page, question))?;
+    asked.iter().try_for_each(|question| write_question(&mut page, question))?;
     let shown = anstream::adapter::strip_bytes(&shown).into_vec();
     let word = if granted { "approve" } else { "refuse" };
     let deed = match asked.len() {
@@ -301,29 +360,33 @@ fn agrees(asked: &[&Question], granted: bool, books: &Books) -> Result<bool, Com
     human::confirm(&opening, &Environment::of_process())
 }
 
-fn keep(books: &Books, name: &ApprovalId, answer: &KeptAnswer) -> Result<Taken, CommandError> {
-    let approval = name.to_string();
+fn keep(books: &Books, named: &Named, answer: &KeptAnswer) -> Result<Taken, CommandError> {
+    let Named { name, short_id } = named;
+    let (approval, short_id) = (name.to_string(), *short_id);
     let first = || books.shelf().answer(&name.session, name.number).map_err(CommandError::said);
     if let Some(first) = first()? {
-        return Ok(Taken { approval, result: "late", answer: Some(first.into()) });
+        return Ok(Taken { short_id, approval, result: "late", answer: Some(first.into()) });
     }
     let is_open = |asked: &Asked| asked.deadline > answer.at;
     let (session, _) = books.session(&name.session)?;
     if !session.asked().get(&name.number).is_some_and(is_open) {
-        return Ok(Taken { approval, result: "not-open", answer: None });
+        return Ok(Taken { short_id, approval, result: "not-open", answer: None });
     }
     let KeptAnswer { granted, by, at } = answer.clone();
     let what = What::Answer { approval: approval.clone(), granted, by };
     let entry = Entry { at: at.0, session: Some(name.session.clone()), policy: None, what };
     let kept = books.shelf().keep_answer(&name.session, name.number, answer, &entry.to_json());
     Ok(match kept.map_err(CommandError::said)? {
-        true => Taken { approval, result: "taken", answer: Some(answer.clone().into()) },
-        false => Taken { approval, result: "late", answer: first()?.map(AnswerText::from) },
+        true => Taken { short_id, approval, result: "taken", answer: Some(answer.clone().into()) },
+        false => Taken { short_id, approval, result: "late", answer: first()?.map(AnswerText::from) },
     })
 }
 
 fn tell(console: &mut Console<'_>, taken: &Taken) -> Result<(), CommandError> {
-    let approval = visible(&taken.approval);
+    let approval = match taken.short_id {
+        Some(id) => format!("{id} ({})", visible(&taken.approval)),
+        None => visible(&taken.approval),
+    };
     match (taken.result, &taken.answer) {
         ("taken", Some(AnswerText { granted, by, .. })) => {
             let word = if *granted { "granted" } else { "refused" };
@@ -334,14 +397,14 @@ fn tell(console: &mut Console<'_>, taken: &Taken) -> Result<(), CommandError> {
             let ago = lasting(now().0.saturating_sub(*at));
             writeln!(
                 console.err,
-                "{approval}: {} had {word} it {ago} before; the first answer stands",
+                "{approval}: {} already {word} it {ago} ago; the first answer stands",
                 visible(by)
             )?;
         }
         _ => writeln!(
             console.err,
-            "{}: no question {approval} is open: it was answered at the agent, has lapsed, or was never asked; \
-             `lockgate pending` lists those that are",
+            "{}: question {approval} is not open: it was answered at the agent, it expired, or it was never asked; \
+             `lockgate pending` lists the open ones",
             wrong("error")
         )?,
     }

@@ -11,7 +11,10 @@ use lockgate::{
 };
 use serde::Serialize;
 
-use super::graph::{Drawing, deliver, format_of};
+use super::{
+    graph::{Drawing, deliver, format_of},
+    in_force,
+};
 use crate::{
     args::{Format, GraphArguments},
     console::{CommandError, Console, Ending},
@@ -23,7 +26,7 @@ pub(super) fn run(
     json: bool,
     console: &mut Console<'_>,
 ) -> Result<Ending, CommandError> {
-    let policy = super::open(&arguments.policy.files)?.policy;
+    let policy = in_force::open(&arguments.policy.files, console)?.policy;
     let format = format_of(arguments)?;
     let composed = Composed::new(&policy).map_err(CommandError::said)?;
     let about = arguments.about.as_deref();

@@ -14,11 +14,11 @@ use lockgate::{
     call::visible,
     gate::{Finding, Proved, ProvedClaim, Rulebook, prove},
     policy::{Accepted, NetReport, NetRule, Rule, RuleId, accept, check_names, render, verify},
-    read_sources,
 };
 use serde::Serialize;
 use serde_json::Value;
 
+use super::in_force;
 use crate::{
     args::VerifyArguments,
     console::{CommandError, Console, Ending, bold, dim},
@@ -33,7 +33,7 @@ pub(crate) fn run(
     json: bool,
     console: &mut Console<'_>,
 ) -> Result<Ending, CommandError> {
-    let sources = read_sources(&arguments.policy.files).map_err(super::told)?;
+    let sources = in_force::sources(&arguments.policy.files, console)?;
     round(&sources, tools(arguments)?.as_ref(), json, console)
 }
 

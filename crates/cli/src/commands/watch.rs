@@ -7,6 +7,7 @@
 use std::{
     collections::BTreeSet,
     io::{self, IsTerminal},
+    path::PathBuf,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -18,7 +19,7 @@ use std::{
 use lockgate::{OpenError, Source, call::visible, policy::render, read_sources};
 use serde::Serialize;
 
-use super::verify;
+use super::{in_force, verify};
 use crate::{
     args::VerifyArguments,
     console::{CommandError, Console, Ending, dim, wrong},
@@ -38,7 +39,7 @@ const LOOKS_ALIKE: u32 = 2;
 const LOOKS_UNREADABLE: u32 = 5;
 
 /// Away with everything, also what was scrolled out, and to the top.
-const CLEAR: &str = "\u{1b}[2J\u{1b}[3J\u{1b}[H";
+pub(super) const CLEAR: &str = "\u{1b}[2J\u{1b}[3J\u{1b}[H";
 
 pub(super) fn run(
     arguments: &VerifyArguments,
@@ -47,12 +48,17 @@ pub(super) fn run(
 ) -> Result<Ending, CommandError> {
     let tools = verify::tools(arguments)?;
     let interrupted = interruption()?;
+    if arguments.policy.files.is_empty()
+        && let Ok(settings) = in_force::settings_here()
+    {
+        in_force::say(&settings, console)?;
+    }
     let mut watched = Watched::default();
     let mut ending = Ending::Yes;
     let mut rounds = 0;
     while !interrupted.load(Ordering::Relaxed) {
         let began = Instant::now();
-        let seen = Seen::new(read_sources(&arguments.policy.files));
+        let seen = Seen::new(&arguments.policy.files);
         if let Some(seen) = watched.look(seen) {
             ending = round(seen, tools.as_ref(), json, console)?;
             rounds += 1;
@@ -85,10 +91,20 @@ pub(super) fn interruption() -> io::Result<Arc<AtomicBool>> {
 enum Seen {
     Files(Vec<Source>),
     Unreadable(OpenError),
+    /// Which policy is in force is not known.
+    NotFound(String),
 }
 
 impl Seen {
-    fn new(read: Result<Vec<Source>, OpenError>) -> Self {
+    /// Looks at files, or at the policy in force where none are named.
+    fn new(files: &[PathBuf]) -> Self {
+        let read = match files {
+            [] => match in_force::settings_here() {
+                Ok(settings) => settings.sources(),
+                Err(error) => return Self::NotFound(error.to_string()),
+            },
+            files => read_sources(files),
+        };
         match read {
             Ok(sources) => Self::Files(sources),
             Err(error) => Self::Unreadable(error),
@@ -104,14 +120,15 @@ impl Seen {
                 one.len() == other.len() && one.iter().zip(other).all(alike)
             }
             (Self::Unreadable(one), Self::Unreadable(other)) => one.to_string() == other.to_string(),
-            (Self::Files(_), Self::Unreadable(_)) | (Self::Unreadable(_), Self::Files(_)) => false,
+            (Self::NotFound(one), Self::NotFound(other)) => one == other,
+            (Self::Files(_) | Self::Unreadable(_) | Self::NotFound(_), _) => false,
         }
     }
 
     fn looks_wanted(&self) -> u32 {
         match self {
             Self::Files(_) => LOOKS_ALIKE,
-            Self::Unreadable(_) => LOOKS_UNREADABLE,
+            Self::Unreadable(_) | Self::NotFound(_) => LOOKS_UNREADABLE,
         }
     }
 }
@@ -161,6 +178,14 @@ fn round(
         Seen::Files(sources) => verify::round(sources, tools, json, console)?,
         Seen::Unreadable(error) if json => {
             writeln!(console.out, "{}", encode(&Unreadable { error: error.to_string() }))?;
+            Ending::CouldNotTell
+        }
+        Seen::NotFound(error) if json => {
+            writeln!(console.out, "{}", encode(&Unreadable { error: error.clone() }))?;
+            Ending::CouldNotTell
+        }
+        Seen::NotFound(error) => {
+            writeln!(console.out, "{}: {}", wrong("error"), visible(error))?;
             Ending::CouldNotTell
         }
         Seen::Unreadable(error) => {
