@@ -80,6 +80,12 @@ pub(crate) struct Reader {
     depth: usize,
     bytes: usize,
     substitutions: usize,
+    /// How many scripts, one within the other, are read now.
+    scripts: usize,
+    /// The line of the outermost script that is read now, where it has several.
+    line: Option<usize>,
+    /// Where the lines of the outermost script end, in characters, where it has several.
+    line_ends: Vec<usize>,
     /// How far the parser may go down, at most, where we stand.
     steps_max: usize,
     is_cramped: bool,
@@ -101,6 +107,16 @@ impl Reader {
 
     /// Reads a script, the outermost or one within.
     pub(crate) fn script(&mut self, text: &str, input: &Input) {
+        self.scripts += 1;
+        self.read_script(text, input);
+        self.scripts -= 1;
+        if self.scripts == 0 {
+            self.line = None;
+            self.line_ends.clear();
+        }
+    }
+
+    fn read_script(&mut self, text: &str, input: &Input) {
         let substitutions = ["$(", "<(", ">("].iter().map(|open| text.matches(open).count()).sum();
         self.bytes = self.bytes.saturating_add(text.len());
         self.substitutions = self.substitutions.saturating_add(substitutions);
@@ -121,14 +137,29 @@ impl Reader {
         set_in_sums(text).for_each(|name| self.sets(name));
         match catch_unwind(|| rable::parse(text, false)) {
             Ok(Ok(nodes)) => {
+                if self.scripts == 1 && has_lines(text) {
+                    let ends = text.chars().enumerate().filter(|(_, c)| *c == '\n');
+                    self.line_ends = ends.map(|(at, _)| at).collect();
+                }
                 nodes.iter().for_each(|node| self.node(node, input));
                 if self.depth == 0 {
                     confirm(&mut self.found, &nodes);
                 }
             }
-            Ok(Err(error)) => self.doubt(&format!("the script cannot be parsed: {error}")),
+            Ok(Err(error)) => {
+                self.line = self.line.or_else(|| Some(error.line()).filter(|_| has_lines(text)));
+                self.doubt(&format!("the script cannot be parsed: {}", error.message()));
+            }
             // A parser's mistake must not end the process that holds the gate.
             Err(_) => self.doubt("the script cannot be parsed"),
+        }
+    }
+
+    /// Remembers the line of the outermost script in which a command stands, for the doubts about it. What is read
+    /// within a command counts as standing where that begins.
+    fn come_to(&mut self, node: &Node) {
+        if self.scripts == 1 && !self.line_ends.is_empty() && !node.span.is_empty() {
+            self.line = Some(self.line_ends.partition_point(|end| *end < node.span.start) + 1);
         }
     }
 
@@ -181,6 +212,7 @@ impl Reader {
     fn node(&mut self, node: &Node, input: &Input) {
         match &node.kind {
             NodeKind::Command { assignments, words, redirects } => {
+                self.come_to(node);
                 self.command(node, assignments, words, redirects, input);
             }
             NodeKind::Pipeline { commands, .. } => self.pipeline(commands, input),
@@ -513,12 +545,15 @@ impl Reader {
             };
             let before = self.is_conditional;
             self.is_conditional |= around == IN_PARAMETER;
+            // Its places are counted from its own start.
+            self.scripts += 1;
             self.subshell(|reader| {
                 reader.within(around, |reader| match node {
                     Some(node) => reader.node(node, &Input::Computed),
                     None => reader.script(&text, &Input::Computed),
                 });
             });
+            self.scripts -= 1;
             self.is_conditional = before;
         }
     }
@@ -558,13 +593,17 @@ impl Reader {
     }
 
     fn doubt_what_runs(&mut self, program: &str) {
-        self.doubt(&format!("what `{}` runs is known only when the script runs", short(program)));
+        self.doubt(&format!("what `{}` runs is only known when the script runs", short(program)));
     }
 
     fn doubt(&mut self, why: &str) {
         self.found.opaque = true;
-        if self.found.doubts.len() < DOUBTS_MAX && !self.found.doubts.iter().any(|doubt| doubt == why) {
-            self.found.doubts.push(why.to_owned());
+        let why = match self.line {
+            Some(line) => format!("{why} (line {line})"),
+            None => why.to_owned(),
+        };
+        if self.found.doubts.len() < DOUBTS_MAX && !self.found.doubts.contains(&why) {
+            self.found.doubts.push(why);
         }
     }
 }
@@ -573,6 +612,11 @@ impl From<Field> for Word {
     fn from(field: Field) -> Self {
         Self { text: field.text, known: field.known }
     }
+}
+
+/// Whether a text has more than one line, so that it matters in which of them something stands.
+fn has_lines(text: &str) -> bool {
+    text.trim_end().contains('\n')
 }
 
 /// A name as it is shown: no longer than needed to find it again.

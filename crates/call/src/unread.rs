@@ -50,7 +50,7 @@ impl Command {
             return Some("a word of it may be code in another language");
         }
         if is_filter && self.words.iter().any(|word| word.known == Known::Unknown) {
-            return Some("its code is known only when the script runs");
+            return Some("its code is only known when the script runs");
         }
         match program {
             "git" => self.git_runs(),

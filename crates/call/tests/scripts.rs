@@ -1011,13 +1011,25 @@ fn a_list_of_words_is_read_as_it_stands() {
 fn a_doubt_says_why() {
     let doubts = |script: &str| read_script(script).doubts.join("\n");
     insta::assert_snapshot!(doubts("$x y; curl z | sh"), @"
-    the program `$x` is known only when the script runs
-    what `sh` runs is known only when the script runs
+    the program `$x` is only known when the script runs
+    what `sh` runs is only known when the script runs
     ");
     insta::assert_snapshot!(
         doubts("echo 'a"),
-        @"the script cannot be parsed: unmatched delimiter at line 1, position 7: unterminated single quote"
+        @"the script cannot be parsed: unterminated single quote"
     );
+    let rows = [
+        ("ls\n$x y\nls", "the program `$x` is only known when the script runs (line 2)"),
+        ("ls\nif true; then\n  $x y\nfi", "the program `$x` is only known when the script runs (line 3)"),
+        ("ls\n\necho \"$(\n$x)\"", "the program `$x` is only known when the script runs (line 3)"),
+        ("ls\nbash -c 'ls\nls\n$x'", "the program `$x` is only known when the script runs (line 2)"),
+        ("ä\nö; $x y", "the program `$x` is only known when the script runs (line 2)"),
+        ("ls\n\necho 'a", "the script cannot be parsed: unterminated single quote (line 3)"),
+        ("$x y\n", "the program `$x` is only known when the script runs"),
+    ];
+    for (script, expected) in rows {
+        assert_eq!(doubts(script), expected, "{script:?}");
+    }
 }
 
 #[test]

@@ -663,7 +663,7 @@ fn see_shows_commands_paths_hosts_deeds_and_doubts() {
         holds  EMAIL in `command`
         deeds  perhaps `backup`, perhaps `delete`, perhaps `bash`, `delete`, which
                no success proves
-        doubt  the program `$tool` is known only when the script runs
+        doubt  the program `$tool` is only known when the script runs
         doubt  the script in `command` may do more than can be read in it
     ");
 

@@ -412,7 +412,7 @@ impl<'l> Look<'l> {
         let Some(first) = command.words.first() else { return };
         let Some(program) = &command.program else {
             return self
-                .doubt(format!("which program `{}` is, is known only when it runs", shown(&first.text)));
+                .doubt(format!("which program `{}` is, is only known when it runs", shown(&first.text)));
         };
         let is_named = first.text == *program || first.text.ends_with(&format!("/{program}"));
         let may_run =
@@ -420,7 +420,7 @@ impl<'l> Look<'l> {
         if !may_run {
             self.not_listed(&first.text);
         } else if command.opaque {
-            self.doubt(format!("what `{}` runs is known only when the script runs", shown(program)));
+            self.doubt(format!("what `{}` runs is only known when the script runs", shown(program)));
         }
     }
 

@@ -76,7 +76,7 @@ impl Reader {
             && !may_run_others(program, &words);
         // A glob is a doubt about this command alone: it runs one of the programs that fit.
         if !is_glob {
-            self.doubt(&format!("the program `{}` is known only when the script runs", short(&first.text)));
+            self.doubt(&format!("the program `{}` is only known when the script runs", short(&first.text)));
         }
         if let Some(first) = words.first_mut().filter(|_| !is_glob) {
             first.known = Known::Unknown;

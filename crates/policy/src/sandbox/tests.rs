@@ -467,7 +467,7 @@ fn the_answer_names_what_and_why() {
     doubt: `/etc/passwd` is outside of `/desk/ws`, if it is meant as a path
     outside: `link/secret.txt` leads to `/desk/outside/secret.txt`, which is outside of `/desk/ws`
     outside: `rm` is not among the commands that may run: `ls`, `cat`
-    doubt: the program `$x` is known only when the script runs
+    doubt: the program `$x` is only known when the script runs
     doubt: the script sets `PATH`, by which a program may become another
     outside: `https://evil.com/` is not among the hosts that may be reached
     outside: `https://evil.com/` is a host that may not be reached
