@@ -15,7 +15,7 @@ use std::{
     time::Duration,
 };
 
-use lockgate::{Mode, OpenError, Source, read_sources_recalling};
+use lockgate::{Mode, OpenError, Source, call::plain_mistake, read_sources_recalling};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -520,7 +520,7 @@ impl File {
         let mut file = Self { path: path.to_path_buf(), text, written: Written::default() };
         file.written = toml::from_str(&file.text).map_err(|error| {
             let remedy = "docs/hooks.md lists what may stand in it";
-            file.wrong(error.span().unwrap_or_default(), error.message(), remedy)
+            file.wrong(error.span().unwrap_or_default(), &plain_mistake(error.message()), remedy)
         })?;
         Ok(file)
     }
@@ -710,11 +710,11 @@ mod tests {
         let long = format!("#{}", "x".repeat(usize::try_from(FILE_BYTES_MAX).unwrap()));
         for (at, (text, said)) in [
             ("mode = 'shadow'", "lockgate.toml:1: unknown variant `shadow`"),
-            ("\nmod = 'observe'", "lockgate.toml:2: unknown field `mod`"),
-            ("[hook]\nasks = 'host'", "lockgate.toml:2: unknown field `asks`"),
+            ("\nmod = 'observe'", "lockgate.toml:2: `mod` is not known here"),
+            ("[hook]\nasks = 'host'", "lockgate.toml:2: `asks` is not known here"),
             ("[hook]\nask = 'never'", "lockgate.toml:2: unknown variant `never`"),
-            ("[hooks]\nask = 'host'", "lockgate.toml:1: unknown field `hooks`"),
-            ("protect = 'no'", "lockgate.toml:1: invalid type"),
+            ("[hooks]\nask = 'host'", "lockgate.toml:1: `hooks` is not known here"),
+            ("protect = 'no'", "lockgate.toml:1: this is the text \"no\", and `true` or `false` is needed"),
             ("mode = ", "lockgate.toml:1: "),
             ("protect = true\nprotect = false", "lockgate.toml:2: duplicate key"),
             ("policy = []", "lockgate.toml:1: the list `policy` is empty"),

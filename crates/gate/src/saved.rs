@@ -11,7 +11,7 @@ use std::{
     sync::Arc,
 };
 
-use lockgate_call::{About, Call, Sighting, Time};
+use lockgate_call::{About, Call, Sighting, Time, json_mistake};
 use lockgate_petri::{Marking, TransitionId};
 use lockgate_policy::{
     Decision, NetRule, Policy, Rule, RuleId, Statement,
@@ -37,7 +37,7 @@ const VERSION: u32 = 1;
 #[derive(Debug, thiserror::Error)]
 pub enum SavedError {
     /// It is not a saved session, or a damaged one.
-    #[error("not a saved session: {0}; use the file that `--save` wrote, or start a new session")]
+    #[error("not a saved session: {}; use the file that `--save` wrote, or start a new session", json_mistake(.0))]
     Unreadable(#[from] serde_json::Error),
     /// It was saved by another version of Lockgate.
     #[error("saved in form {found}, but this Lockgate reads form {VERSION}; start a new session")]

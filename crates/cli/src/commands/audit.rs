@@ -11,6 +11,7 @@ mod select;
 mod verify;
 
 use lockgate::{
+    call::line_mistake,
     gate::trail::Entry,
     store::{Link, Query, Sqlite},
 };
@@ -41,8 +42,8 @@ pub(crate) fn run(
 /// What a record says.
 pub(super) fn entry_of(link: &Link) -> Result<Entry, CommandError> {
     serde_json::from_str(&link.entry).map_err(|error| {
-        let text =
-            format!("record {} of the audit trail cannot be read ({error}); see `audit verify`", link.n);
+        let (n, mistake) = (link.n, line_mistake(&error));
+        let text = format!("record {n} of the audit trail cannot be read ({mistake}); see `audit verify`");
         CommandError::Said(text)
     })
 }

@@ -19,7 +19,7 @@ use std::{
 
 use lockgate::{
     Mode, Policy, Time,
-    call::visible,
+    call::{line_mistake, visible},
     gate::trail::{Decided, Entry, TrailCall},
     store::{LINE_BYTES_MAX, Query, Sqlite},
 };
@@ -133,7 +133,7 @@ fn each_line(
         if line.len() > LINE_BYTES_MAX + 1 {
             return Err(strange(format!("it is longer than {LINE_BYTES_MAX} bytes")));
         }
-        match serde_json::from_slice(&line).map_err(|error| strange(error.to_string()))? {
+        match serde_json::from_slice(&line).map_err(|error| strange(line_mistake(&error)))? {
             Line { n: Some(n), entry: Some(entry), head: None } => visit(n, entry),
             Line { head: Some(_), n: None, entry: None } => {}
             _ => return Err(strange("it is neither a record nor a head".to_owned())),

@@ -10,6 +10,7 @@
 
 use std::path::{Path, PathBuf};
 
+use lockgate::call::plain_mistake;
 use serde_json::json;
 
 use super::{
@@ -128,7 +129,7 @@ fn is_features(line: &str) -> bool {
 fn terminals(text: &str) -> Result<Option<bool>, Mistake> {
     let mistake = |error: toml::de::Error| {
         let at = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
-        let reason = format!("it is no TOML: {}", error.message());
+        let reason = format!("it is not TOML: {}", plain_mistake(error.message()));
         Mistake::new(at.matches('\n').count() + 1, reason, "mend it first")
     };
     let root: toml::Table = toml::from_str(text).map_err(mistake)?;

@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use lockgate_call::{canonical_json, visible};
+use lockgate_call::{canonical_json, json_mistake, visible};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use serde_json::{Map, Value, value::RawValue};
 use sha2::{Digest, Sha256};
@@ -336,7 +336,7 @@ pub(super) fn now_ms() -> u64 {
 
 fn understand(path: &Path, bytes: &[u8]) -> Result<(String, Kept), PinError> {
     let written: Written = serde_json::from_slice(bytes)
-        .map_err(|error| PinError::damaged(path, visible(&error.to_string())))?;
+        .map_err(|error| PinError::damaged(path, visible(&json_mistake(&error))))?;
     if written.format != FORMAT {
         return Err(PinError::damaged(path, format!("its format is not `{FORMAT}`")));
     }
