@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 
 use lockgate::{
     About, Call, Counts, Gate, Mode, Obstacle, Outcome, Settlement, Status, Time, Verdict,
-    call::StrictJson,
-    gate::WorkflowStatus,
+    call::{StrictJson, line_mistake, read_fields},
+    gate::{OutputHit, WorkflowStatus},
     look_at_links,
-    policy::{Deed, workflow::Progress},
+    policy::{Deed, clause::Gravity, workflow::Progress},
 };
 use serde::{
     Deserialize, Deserializer, Serialize,
@@ -87,7 +87,7 @@ pub fn decode(line: &str) -> Result<Request, ProtocolError> {
         "untaint" => Message::Untaint(read_body(&kind, body)?),
         "status" => Message::Status(read_body(&kind, body)?),
         _ => {
-            return Err(ProtocolError(format!("unknown field `{kind}`: a line says one of {KINDS}")));
+            return Err(ProtocolError(format!("`{kind}` is not known here: a line says one of {KINDS}")));
         }
     };
     message.check()?;
@@ -160,16 +160,16 @@ pub(crate) fn read_object(text: &str) -> Result<Map<String, Value>, ProtocolErro
     match serde_json::from_str(text) {
         Ok(StrictJson(Value::Object(fields))) => Ok(fields),
         Ok(_) => Err(ProtocolError("a JSON object was expected".into())),
-        Err(error) => Err(ProtocolError::of_json(&error)),
+        Err(error) => Err(ProtocolError(line_mistake(&error))),
     }
 }
 
 fn read_body<T: DeserializeOwned>(kind: &str, body: Value) -> Result<T, ProtocolError> {
     // Without this a list would do, its items taken for fields in the order of our code.
-    if !body.is_object() {
+    let Value::Object(fields) = body else {
         return Err(ProtocolError(format!("`{kind}` is a JSON object")));
-    }
-    T::deserialize(body).map_err(|error| ProtocolError(format!("`{kind}`: {error}")))
+    };
+    read_fields(fields).map_err(|mistake| ProtocolError(format!("`{kind}`: {mistake}")))
 }
 
 /// `call`: judge this call.
@@ -405,13 +405,6 @@ impl ProtocolError {
     pub fn not_utf8() -> Self {
         Self("the line is not UTF-8".into())
     }
-
-    fn of_json(error: &serde_json::Error) -> Self {
-        let text = error.to_string();
-        // It counts lines within this line, which means nothing to the sender.
-        let what = text.rsplit_once(" at line ").map_or(text.as_str(), |(what, _)| what);
-        Self(format!("{what} at column {}", error.column()))
-    }
 }
 
 fn object_or_nothing<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Map<String, Value>, D::Error> {
@@ -482,6 +475,8 @@ pub struct VerdictAnswer<'a> {
     input: Option<&'a Map<String, Value>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     approval: Option<String>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    timeout: bool,
     deeds: Vec<DeedAnswer<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     observed: Vec<ObstacleAnswer<'a>>,
@@ -497,6 +492,8 @@ struct ObstacleAnswer<'a> {
     mode: &'static str,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     tags: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    severity: Option<&'static str>,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -520,6 +517,7 @@ impl<'a> VerdictAnswer<'a> {
             next: verdict.next.iter().map(AsRef::as_ref).collect(),
             input: verdict.input.as_deref(),
             approval: verdict.approval.as_ref().map(ToString::to_string),
+            timeout: verdict.timed_out,
             deeds: verdict.deeds.iter().map(DeedAnswer::new).collect(),
             observed: verdict.observed.iter().map(ObstacleAnswer::new).collect(),
         }
@@ -536,6 +534,20 @@ impl<'a> ObstacleAnswer<'a> {
             reason: &obstacle.reason,
             mode: mode_word(obstacle.mode),
             tags: &obstacle.tags,
+            severity: obstacle.severity.map(Gravity::word),
+        }
+    }
+
+    fn of_result(hit: &'a OutputHit) -> Self {
+        Self {
+            rule: &hit.name,
+            file: &hit.file,
+            line: hit.line,
+            verdict: hit.decision.word(),
+            reason: &hit.reason,
+            mode: mode_word(hit.mode),
+            tags: &hit.tags,
+            severity: hit.severity.map(Gravity::word),
         }
     }
 }
@@ -569,6 +581,8 @@ pub struct SettledAnswer<'a> {
     warnings: &'a [String],
     #[serde(skip_serializing_if = "Vec::is_empty")]
     found: Vec<&'a str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    rules: Vec<ObstacleAnswer<'a>>,
 }
 
 impl<'a> SettledAnswer<'a> {
@@ -583,6 +597,7 @@ impl<'a> SettledAnswer<'a> {
             output: settlement.output.as_ref(),
             warnings: &settlement.warnings,
             found: settlement.found.iter().map(AsRef::as_ref).collect(),
+            rules: settlement.rules.iter().map(ObstacleAnswer::of_result).collect(),
         }
     }
 }
@@ -814,40 +829,40 @@ mod tests {
     #[test]
     fn what_is_no_message_is_refused_with_a_reason() {
         for (line, reason) in [
-            ("", "EOF while parsing a value at column 0"),
-            ("{", "EOF while parsing an object at column 1"),
+            ("", "the text ends where a value belongs (column 0)"),
+            ("{", "the text ends inside an object (column 1)"),
             ("null", "a JSON object was expected"),
             (r#"[{"status":{}}]"#, "a JSON object was expected"),
-            (r#"{"status":{}} {}"#, "trailing characters at column 15"),
+            (r#"{"status":{}} {}"#, "something stands after the end of the value (column 15)"),
             ("{}", "a line says exactly one of"),
             (r#"{"at":1}"#, "a line says exactly one of"),
             (r#"{"status":{},"resume":{}}"#, "a line says exactly one of"),
             (r#"{"status":{},"resume":null}"#, "a line says exactly one of"),
             (r#"{"status":{},"status":{}}"#, "key `status` stands twice in one object"),
-            (r#"{"calls":{}}"#, "unknown field `calls`: a line says one of"),
+            (r#"{"calls":{}}"#, "`calls` is not known here: a line says one of"),
             (
                 r#"{"call":{"id":"1","tool":"a","inptu":{}}}"#,
-                "`call`: unknown field `inptu`, expected one of",
+                "`call`: `inptu` is not known here; known are `id`, `tool`",
             ),
             (r#"{"call":["1","a",{}]}"#, "`call` is a JSON object"),
-            (r#"{"call":{"tool":"a"}}"#, "`call`: missing field `id`"),
-            (r#"{"call":{"id":"1"}}"#, "`call`: missing field `tool`"),
+            (r#"{"call":{"tool":"a"}}"#, "`call`: `id` is missing"),
+            (r#"{"call":{"id":"1"}}"#, "`call`: `tool` is missing"),
             (r#"{"call":{"id":"","tool":"a"}}"#, "`id` must not be empty"),
             (r#"{"call":{"id":"1","tool":""}}"#, "`tool` must not be empty"),
             (r#"{"call":{"id":"1","tool":"a","session":""}}"#, "`session` must not be empty"),
-            (r#"{"call":{"id":1,"tool":"a"}}"#, "`call`: invalid type: integer `1`, expected a string"),
+            (r#"{"call":{"id":1,"tool":"a"}}"#, "`call`: `id`: this is the number 1, and a text is needed"),
             (r#"{"call":{"id":"1","tool":"a","input":"x"}}"#, "`call`: `input` is a JSON object, not \"x\""),
             (r#"{"call":{"id":"1","tool":"a","ask":"later"}}"#, "`call`: unknown variant `later`"),
-            (r#"{"result":{"id":"1"}}"#, "`result`: missing field `ok`"),
+            (r#"{"result":{"id":"1"}}"#, "`result`: `ok` is missing"),
             (
                 r#"{"result":{"id":"1","ok":"yes"}}"#,
-                "`result`: invalid type: string \"yes\", expected a boolean",
+                "`result`: `ok`: this is the text \"yes\", and `true` or `false` is needed",
             ),
             (r#"{"net":{}}"#, "say either `activate` or `deactivate`"),
             (r#"{"net":{"activate":"a","deactivate":"a"}}"#, "say either `activate` or `deactivate`"),
             (r#"{"stage":{"workflow":"w"}}"#, "say either `reset` or `set`"),
-            (r#"{"halt":{}}"#, "`halt`: missing field `reason`"),
-            (r#"{"session":{}}"#, "`session`: missing field `id`"),
+            (r#"{"halt":{}}"#, "`halt`: `reason` is missing"),
+            (r#"{"session":{}}"#, "`session`: `id` is missing"),
             (r#"{"session":{"id":""}}"#, "`id` must not be empty"),
             (
                 r#"{"session":{"id":"s","attributes":["admin"]}}"#,
@@ -874,7 +889,7 @@ mod tests {
                 "`session`: `exec` is a whole number from 0 on, not \"5\"",
             ),
             (r#"{"untaint":{"session":""}}"#, "`session` must not be empty"),
-            (r#"{"untaint":{"id":"s"}}"#, "`untaint`: unknown field `id`, expected `session`"),
+            (r#"{"untaint":{"id":"s"}}"#, "`untaint`: `id` is not known here; known are `session`"),
             (r#"{"status":{},"at":-1}"#, "`at` is a whole number of milliseconds since 1970, not -1"),
             (r#"{"status":{},"at":"now"}"#, "`at` is a whole number of milliseconds since 1970, not \"now\""),
         ] {

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 
 use lockgate::{Call, Mode, Obstacle, Verdict, call::visible};
 
-use crate::console::{WIDTH, bold, cut, decided, dim, wrapped};
+use crate::console::{WIDTH, bold, cut, decided, dim, one_line, wrapped};
 
 /// The columns before a word.
 const MARGIN: usize = 4;
@@ -95,7 +95,7 @@ fn place(out: &mut dyn Write, obstacle: &Obstacle) -> io::Result<()> {
 }
 
 fn said(out: &mut dyn Write, word: &dyn std::fmt::Display, length: usize, sentence: &str) -> io::Result<()> {
-    let lines = wrapped(&visible(sentence), MARGIN + WORD);
+    let lines = wrapped(&visible(&one_line(sentence)), MARGIN + WORD);
     let mut lines = lines.iter();
     match lines.next() {
         None => writeln!(out, "{:MARGIN$}{word}", "")?,

@@ -352,7 +352,7 @@ mod tests {
                 r#"{"error":"no question `a9@default` is open…"}"#,
             ),
             (r#"{"answer":{"approval":"1","granted":true}}"#, r#"{"error":"no question is called `1`…"}"#),
-            (r#"{"answer":{"approval":"a1@default"}}"#, r#"{"error":"`answer`: missing field `granted`…"}"#),
+            (r#"{"answer":{"approval":"a1@default"}}"#, r#"{"error":"`answer`: `granted` is missing"}"#),
             (r#"{"call":{"id":"3","tool":"deploy"}}"#, r#"{"approval":"a2@default"}"#),
             (r#"{"answer":{"approval":"a2@default","granted":null}}"#, r#"{"id":"3","verdict":"block"}"#),
             (
@@ -475,7 +475,7 @@ mod tests {
             starts,
             [
                 r#"{"id":"1","session":"d"#,
-                r#"{"error":"EOF while pa"#,
+                r#"{"error":"the text end"#,
                 r#"{"error":"the line is "#,
                 r#"{"error":"the line is "#,
                 r#"{"session":"default",""#,

@@ -94,7 +94,7 @@ pub fn records(
     events: &[Event],
 ) -> Vec<Record> {
     let progress = before.progress.clone();
-    let mut trail = Trail { policy, id, parent, before, progress, records: Vec::new(), is_refused: false };
+    let mut trail = Trail { policy, id, parent, before, progress, records: Vec::new(), is_refused: false, is_timed_out: false };
     events.iter().for_each(|event| trail.tell(event));
     trail.records
 }
@@ -110,6 +110,7 @@ struct Trail<'a> {
     records: Vec<Record>,
     /// Whether a human has just said no: the refusal that follows is theirs.
     is_refused: bool,
+    is_timed_out: bool,
 }
 
 /// The call a record is about.
@@ -139,6 +140,8 @@ impl Trail<'_> {
                 self.steps(steps_of(remembered.as_deref()), about);
                 let action = if std::mem::take(&mut self.is_refused) {
                     Action::ApprovalBlocked
+                } else if std::mem::take(&mut self.is_timed_out) {
+                    Action::ApprovalTimeout
                 } else {
                     Action::CallBlocked
                 };
@@ -157,6 +160,7 @@ impl Trail<'_> {
                     // The answer is told as the question stood; what it changes comes after it.
                     Closing::Granted => self.call(Action::ApprovalGranted, about),
                     Closing::Refused => self.is_refused = true,
+                    Closing::TimedOut => self.is_timed_out = true,
                     Closing::Expired => self.call(Action::ApprovalTimeout, about),
                 }
                 self.steps(steps, about);

@@ -192,6 +192,14 @@ pub enum Closing {
     Granted,
     /// The human did not agree.
     Refused,
-    /// Nobody answered in time.
+    /// No human answered while the door waited, which is told to the agent.
+    TimedOut,
+    /// No human answered in time, and nothing waits for the answer.
     Expired,
+}
+
+impl From<bool> for Closing {
+    fn from(granted: bool) -> Self {
+        if granted { Self::Granted } else { Self::Refused }
+    }
 }

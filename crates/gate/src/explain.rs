@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use lockgate_call::Call;
 use lockgate_policy::{
-    Decision, Deed, Mode, NetRule, RuleId, Truth, View, Watch, Workflow, workflow::Outcome as Says,
+    Basis, Decision, Deed, Mode, NetRule, RuleId, Truth, View, Watch, Workflow, workflow::Outcome as Says,
 };
 
 use crate::{
@@ -16,7 +16,7 @@ use crate::{
     rulebook::Rulebook,
     session::Session,
     stages::Staged,
-    verdict::{blocked_sentence, human_sentence, running_sentence, stage_sentence},
+    verdict::{blocked_sentence, guessed_sentence, human_sentence, running_sentence, stage_sentence},
 };
 
 /// One net's view of one call.
@@ -169,7 +169,10 @@ fn view(session: &Session, rule: &NetRule, watch: &Watch, deed: &Deed) -> NetVer
     let marking = session.markings.get(&rule.id).unwrap_or_else(|| rule.net.start());
     let chosen = choose(rule, watch, deed, marking);
     if chosen.is_none() && watch.refuses {
-        return NetVerdict::Blocked { reason: blocked_sentence(rule, &watch.name) };
+        let reason = blocked_sentence(rule, &watch.name);
+        let is_guessed = deed.basis == Basis::Guessed;
+        let reason = if is_guessed { guessed_sentence(&watch.name, &reason) } else { reason };
+        return NetVerdict::Blocked { reason };
     }
     // A credit that is open but not earned is worth showing: it is what the agent may have hoped for.
     let hoped_for = || watch.transitions.iter().copied().find(|it| rule.net.net().is_enabled(marking, *it));

@@ -22,9 +22,9 @@ use crate::{
     approver::{Answer, Approver, Question},
     audit::{Record, records},
     commons::{Shared, Stand},
-    event::Event,
+    event::{Closing, Event},
     explain::{NetView, explain},
-    judge::{Events, Human, Judgement, judge, judge_answer, lapsed},
+    judge::{Events, Human, Judgement, evaluate, judge, judge_answer, lapsed},
     output::{OutputDecision, suppressed},
     protection::Protection,
     registry::Registry,
@@ -174,18 +174,28 @@ impl Gate {
         by: Option<&str>,
         at: Time,
     ) -> Result<Verdict, AnswerError> {
+        self.close(approval, Closing::from(granted), by, at)
+    }
+
+    fn close(
+        &self,
+        approval: &ApprovalId,
+        how: Closing,
+        by: Option<&str>,
+        at: Time,
+    ) -> Result<Verdict, AnswerError> {
         let not_open = || AnswerError::NotOpen(approval.to_string());
         let judge =
-            |stand: Stand<'_>, granted| judge_answer(&self.rulebook, stand, approval.number, granted, at);
+            |stand: Stand<'_>, how| judge_answer(&self.rulebook, stand, approval.number, how, at);
         let judged = self.commit_running(&approval.session, |stand| {
             // A refusal asks nobody's code, so it can be told after a panic as well.
             let judgement =
-                catch_unwind(AssertUnwindSafe(|| judge(stand, granted))).unwrap_or_else(|_| {
-                    judge(stand, false).map(|refusal| Judgement { verdict: panicked(), ..refusal })
+                catch_unwind(AssertUnwindSafe(|| judge(stand, how))).unwrap_or_else(|_| {
+                    judge(stand, Closing::Refused).map(|refusal| Judgement { verdict: panicked(), ..refusal })
                 })?;
             let call = stand.session.asked().get(&approval.number).map(|asked| asked.call.clone());
             let Judgement { verdict, events, shared, wants } = judgement;
-            let answered = by.map(|by| trail::answered(approval, granted, by));
+            let answered = by.map(|by| trail::answered(approval, how == Closing::Granted, by));
             let mut told: Vec<What> = answered.into_iter().collect();
             if let (true, Some(call)) = (self.store.keeps_trail(), &call) {
                 told.push(trail::decided(call, &verdict, &events).about(approval));
@@ -201,24 +211,24 @@ impl Gate {
         Ok(verdict)
     }
 
-    /// Takes in that nobody has answered by now. Where every rule that asked says so, that is a yes once the
-    /// time is over; otherwise it is a no.
+    /// Takes in that no human has answered by now. Where every rule that asked says so, that is a yes once the
+    /// time is over; otherwise the call is refused because of a timeout.
     ///
     /// # Errors
     /// When the question is not open, or the store fails: then nothing was decided.
     pub fn time_out(&self, approval: &ApprovalId, at: Time) -> Result<Verdict, AnswerError> {
         let question = self.question(approval).map_err(|error| AnswerError::NotStored(error.to_string()))?;
         let granted = question.is_some_and(|asked| asked.allows_late && asked.deadline <= at);
-        self.answer(approval, granted, at)
+        let how = if granted { Closing::Granted } else { Closing::TimedOut };
+        self.close(approval, how, Some(trail::TIMEOUT), at)
     }
 
     /// Decides about a call without a session and without storing anything: every rule that would be in the way
-    /// of a first call is named, and nobody is asked. Whether anything would be kept back of an output is told
+    /// of a first call is named, and nobody is asked. Workflows are not asked: they are about sessions. Whether anything would be kept back of an output is told
     /// where one is given.
     pub fn evaluate(&self, call: &Call, output: Option<&Value>) -> (Verdict, Settlement) {
-        let session = Session::default();
-        let judged = catch_unwind(AssertUnwindSafe(|| judge(&self.rulebook, &session, call, Human::Absent)));
-        let verdict = judged.map_or_else(|_| panicked(), |judgement| judgement.verdict);
+        let judged = catch_unwind(AssertUnwindSafe(|| evaluate(&self.rulebook, call)));
+        let verdict = judged.unwrap_or_else(|_| panicked());
         let tool = Some(call.tool.clone());
         let outcome = Outcome { tool, output: output.cloned(), ..Outcome::success(call) };
         let looked = catch_unwind(AssertUnwindSafe(|| look_at(&self.rulebook, call, &outcome)));

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use lockgate_call::{Call, Time, sensitive::Mask};
 use lockgate_petri::{Marking, TransitionId};
 use lockgate_policy::{
-    Applying, Clause, Counted, Decision, Deed, Deeds, Heard, Mode, NetRule, Rule, RuleId, Statement, View,
-    Watch,
+    Applying, Basis, Clause, Counted, Decision, Deed, Deeds, Groups, Heard, Mode, NetRule, Rule, RuleId, Statement, View,
+    Watch, unreadable_sentence,
     clause::{Standing, Timeout},
     workflow::Outcome as Says,
 };
@@ -27,8 +27,9 @@ use crate::{
     sighting::{Sighted, identified, seen_before},
     stages::{self, Staged, Wanted},
     verdict::{
-        Obstacle, Verdict, blocked_sentence, doubtful_sentence, human_sentence, refused_before_sentence,
-        rejected_sentence, restless_sentence, running_sentence, stage_sentence, unattended_sentence,
+        About, Obstacle, Verdict, blocked_sentence, doubtful_sentence, guessed_sentence, human_sentence, refused_before_sentence,
+        rejected_sentence, restless_sentence, running_sentence, stage_sentence, timeout_sentence,
+        unattended_sentence,
     },
 };
 
@@ -76,15 +77,27 @@ pub fn judge<'a>(rulebook: &Rulebook, stand: impl Into<Stand<'a>>, call: &Call, 
     record.judgement(verdict)
 }
 
+/// Decides about a call by itself: there is no session, so no workflow is asked where it stands, and nothing is stored.
+pub(crate) fn evaluate(rulebook: &Rulebook, call: &Call) -> Verdict {
+    let session = Session::default();
+    let stand = Stand::from(&session);
+    let (groups, mut hearing) = heard(rulebook, stand, call, Consent::Absent);
+    hearing.wants = None;
+    hearing.close(Verdict::join_deeds(groups), &mut Record::from(Events::new()))
+}
+
 /// Takes in a human's answer: after a grant everything is judged again, as the session stands now. None if the
 /// question is not open.
 pub fn judge_answer<'a>(
     rulebook: &Rulebook,
     stand: impl Into<Stand<'a>>,
     number: u64,
-    granted: bool,
+    how: impl Into<Closing>,
     at: Time,
 ) -> Option<Judgement> {
+    let how = how.into();
+    let (granted, timed_out) =
+        (how == Closing::Granted, matches!(how, Closing::TimedOut | Closing::Expired));
     let Stand { session, commons, ran } = stand.into();
     let asked = session.asked.get(&number)?;
     let at = at.max(session.clock);
@@ -94,12 +107,16 @@ pub fn judge_answer<'a>(
     if !session.asked.contains_key(&number) {
         let reason = "the approval of a human did not come in time: ask again.".to_owned();
         let verdict = Verdict::refused_by_gate("approval-expired", reason);
-        return Some(record.judgement(verdict));
+        return Some(record.judgement(Verdict { timed_out: true, ..verdict }));
     }
     let mut scratch = Scratch::new(&rulebook.policy, &session);
     scratch.give_back(&asked.taken);
-    let how = if granted { Closing::Granted } else { Closing::Refused };
-    let answers = record.standing_answers(rulebook, asked, granted, at);
+    // Silence is not an answer that could stand.
+    let answers = match timed_out {
+        true => Vec::new(),
+        false => record.standing_answers(rulebook, asked, granted, at),
+    };
+    let how = if timed_out { Closing::TimedOut } else { how };
     let steps = if granted { stages::agreed(&session, asked) } else { Steps::new() };
     let closed = Event::Closed { at, number, how, moves: scratch.into_changes().0, answers, steps };
     let session = session.after(std::slice::from_ref(&closed));
@@ -110,7 +127,7 @@ pub fn judge_answer<'a>(
             judge_by_rules(rulebook, stand, &call, Consent::Given(&asked.rules), &mut record)
         })
     } else {
-        let verdict = rejected(rulebook, asked);
+        let verdict = rejected(rulebook, asked, timed_out);
         let tool = rulebook.policy.name(&call.tool);
         record.steps = stages::refused(&session, asked, &verdict.reason, &tool, at);
         verdict
@@ -286,9 +303,21 @@ fn judge_by_rules(
     consent: Consent<'_>,
     record: &mut Record,
 ) -> Verdict {
+    let (groups, mut hearing) = heard(rulebook, stand, call, consent);
+    hearing.hear_workflows();
+    hearing.close(Verdict::join_deeds(groups), record)
+}
+
+/// What every rule but the workflows says.
+fn heard<'a>(
+    rulebook: &'a Rulebook,
+    stand: Stand<'a>,
+    call: &'a Call,
+    consent: Consent<'a>,
+) -> (Groups, Hearing<'a>) {
     let policy = &rulebook.policy;
     let session = stand.session;
-    let groups = policy.deeds(call);
+    let (groups, doubts) = policy.look_at(call);
     let mut hearing = Hearing {
         rulebook,
         stand,
@@ -304,17 +333,25 @@ fn judge_by_rules(
     hearing.hear_door();
     hearing.hear_protection();
     hearing.hear_clauses();
-    for (audience, deeds) in &groups {
-        for deed in deeds {
-            for watch in policy.watches(*audience, deed) {
-                if let (true, Some(rule)) = (session.is_active(watch.rule), policy.net(watch.rule)) {
-                    hearing.hear(rule, watch, deed);
+    // What was seen comes before what is only guessed: a guess must not use up what the former needs.
+    for guesses in [false, true] {
+        for (audience, deeds) in &groups {
+            for deed in deeds.iter().filter(|deed| (deed.basis == Basis::Guessed) == guesses) {
+                for watch in policy.watches(*audience, deed) {
+                    if let (true, Some(rule)) = (session.is_active(watch.rule), policy.net(watch.rule)) {
+                        let before = hearing.obstacles.len();
+                        hearing.hear(rule, watch, deed);
+                        hearing.soften(before, watch, deed);
+                    }
                 }
             }
         }
+        if doubts.is_empty() {
+            break;
+        }
     }
-    hearing.hear_workflows();
-    hearing.close(Verdict::join_deeds(groups), record)
+    hearing.tell_unreadable(&doubts);
+    (groups, hearing)
 }
 
 /// One call before the rules.
@@ -388,9 +425,13 @@ impl Hearing<'_> {
         let mut obstacle = self.obstacle(clause, tool, decision, reason);
         obstacle.rank = clause.rank;
         obstacle.tags.clone_from(&clause.tags);
+        obstacle.severity = clause.severity;
         obstacle.is_human = clause.wants == Decision::Ask;
         if clause.acts_always {
             obstacle.mode = Mode::Enforce;
+        }
+        if clause.is_about_unreadable() {
+            obstacle.about = About::Unreadable;
         }
         self.obstacles.push(obstacle);
     }
@@ -413,6 +454,55 @@ impl Hearing<'_> {
                     self.wait(rule, *transition, &watch.name);
                 }
             }
+        }
+    }
+
+    /// Looks at what a rule has just said about a deed that was not seen but follows from a script that cannot be read.
+    /// A human decides about what is only guessed, unless the rule's file says that none does.
+    fn soften(&mut self, before: usize, watch: &Watch, deed: &Deed) {
+        if deed.basis == Basis::Seen || before == self.obstacles.len() {
+            return;
+        }
+        let said: Vec<Obstacle> = self.obstacles.drain(before..).collect();
+        let is_final = self.rulebook.policy.unreadable_in_file_of(watch) == Some(Decision::Block);
+        for mut obstacle in said {
+            obstacle.about = About::Guessed;
+            if deed.basis == Basis::Guessed {
+                obstacle.reason = guessed_sentence(&watch.name, &obstacle.reason);
+                if !is_final {
+                    obstacle.is_human = true;
+                    obstacle.decision = match self.consent {
+                        Consent::Given(rules) if rules.contains(&watch.rule) => continue,
+                        Consent::Given(_) | Consent::Open => Decision::Ask,
+                        Consent::Absent => Decision::Block,
+                    };
+                }
+            }
+            self.obstacles.push(obstacle);
+        }
+    }
+
+    /// Where rules object to what a script may be, the reason is that it cannot be read; what it may be comes after.
+    fn tell_unreadable(&mut self, doubts: &[String]) {
+        for mode in [Mode::Enforce, Mode::Observe] {
+            let of_mode = || self.obstacles.iter().filter(|obstacle| obstacle.mode == mode);
+            let guessed = || of_mode().filter(|obstacle| obstacle.about == About::Guessed);
+            let Some(leading) = guessed().max_by_key(|it| (it.decision, !it.is_human)) else { continue };
+            let (decision, is_human) = (leading.decision, leading.is_human);
+            let is_told = |it: &Obstacle| it.about == About::Unreadable && it.decision >= decision;
+            if of_mode().any(is_told) {
+                continue;
+            }
+            let sentence = unreadable_sentence(doubts);
+            let is_unattended = is_human && matches!(self.consent, Consent::Absent);
+            let reason = if is_unattended { unattended_sentence(&sentence) } else { sentence };
+            let mut obstacle = Obstacle::of_gate("unreadable-script", reason);
+            obstacle.decision = decision;
+            obstacle.mode = mode;
+            obstacle.deed = self.rulebook.policy.name(&self.call.tool);
+            obstacle.is_human = is_human;
+            obstacle.about = About::Unreadable;
+            self.obstacles.push(obstacle);
         }
     }
 
@@ -632,35 +722,41 @@ fn ask(
     Event::Asked { at, number, asked: Box::new(asked), moves, remembered }
 }
 
-/// The verdict after a human said no.
-fn rejected(rulebook: &Rulebook, asked: &Asked) -> Verdict {
+/// The verdict after a human said no, or nothing in time.
+fn rejected(rulebook: &Rulebook, asked: &Asked, timed_out: bool) -> Verdict {
+    let sentence = if timed_out { timeout_sentence } else { rejected_sentence };
     let groups = rulebook.policy.deeds(&asked.call);
     let mut obstacles = Vec::new();
+    let tool = rulebook.policy.name(&asked.call.tool);
     for (audience, deeds) in &groups {
         for deed in deeds {
             let watches = rulebook.policy.watches(*audience, deed);
             let wanting = watches.filter(|watch| asked.rules.contains(&watch.rule));
             for watch in wanting {
                 if let Some(rule) = rulebook.policy.net(watch.rule) {
-                    let reason = rejected_sentence(&watch.name);
-                    obstacles.push(Obstacle::of_rule(rule, &watch.name, Decision::Block, reason));
+                    // What is only guessed was not what the human rejected.
+                    let is_guessed = deed.basis == Basis::Guessed;
+                    let name = if is_guessed { &tool } else { &watch.name };
+                    let mut obstacle = Obstacle::of_rule(rule, name, Decision::Block, sentence(name));
+                    obstacle.about = if is_guessed { About::Guessed } else { About::Seen };
+                    obstacles.push(obstacle);
                 }
             }
         }
     }
-    let tool = rulebook.policy.name(&asked.call.tool);
     for clause in asked.rules.iter().filter_map(|rule| rulebook.policy.clause(*rule)) {
-        obstacles.push(Obstacle::of_rule(clause, &tool, Decision::Block, rejected_sentence(&tool)));
+        obstacles.push(Obstacle::of_rule(clause, &tool, Decision::Block, sentence(&tool)));
     }
     for workflow in stages::asking(asked).filter_map(|rule| rulebook.policy.workflow(rule)) {
-        obstacles.push(Obstacle::of_rule(workflow, &tool, Decision::Block, rejected_sentence(&tool)));
+        obstacles.push(Obstacle::of_rule(workflow, &tool, Decision::Block, sentence(&tool)));
     }
-    let verdict = Verdict::join(Verdict::join_deeds(groups), obstacles);
-    if verdict.decision == Decision::Block {
-        return verdict;
+    let mut verdict = Verdict::join(Verdict::join_deeds(groups), obstacles);
+    if verdict.decision != Decision::Block {
+        // The rules that asked are gone or only observe by now; no is still no.
+        let name = if timed_out { "timeout" } else { "approval-refused" };
+        verdict = Verdict::refused_by_gate(name, sentence(&asked.call.tool));
     }
-    // The rules that asked are gone or only observe by now; no is still no.
-    Verdict::refused_by_gate("approval-refused", rejected_sentence(&asked.call.tool))
+    Verdict { timed_out, ..verdict }
 }
 
 fn is_hand_written(rule: &NetRule) -> bool {

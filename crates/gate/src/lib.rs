@@ -43,7 +43,7 @@ pub use judge::{Events, Human, Judgement, judge, judge_answer};
 pub use lockgate_call::Time;
 pub use lockgate_policy::Decision;
 pub use one_net::{NotOneNet, OneNet};
-pub use output::OutputDecision;
+pub use output::{OutputDecision, OutputHit};
 pub use play::{Ended, PLAYED_FROM, PLAYED_MAX, Part, Seen, Step};
 pub use protection::Protection;
 pub use prove::{Differences, Finding, Kind, Proved, ProvedClaim, Shown, Undecided, diff, prove};

@@ -3,10 +3,10 @@
 //! [`check_output`] looks at the whole output, however long and of whatever shape, and gives it back as it is,
 //! masked, or not at all. Masked JSON stays JSON.
 
-use std::{borrow::Cow, sync::Arc};
+use std::{borrow::Cow, cmp::Reverse, sync::Arc};
 
 use lockgate_call::{Call, sensitive::Mask};
-use lockgate_policy::{LooksFor, Match, Mode, OnHit, OutputRule, Truth};
+use lockgate_policy::{LooksFor, Match, Mode, OnHit, OutputRule, Truth, clause::Gravity};
 use serde_json::Value;
 
 use crate::rulebook::Rulebook;
@@ -45,6 +45,28 @@ pub(crate) struct Checked {
     pub(crate) output: Option<Value>,
     pub(crate) warnings: Vec<String>,
     pub(crate) found: Vec<Arc<str>>,
+    pub(crate) rules: Vec<OutputHit>,
+}
+
+/// A rule on results that had something to say.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OutputHit {
+    /// The rule's name.
+    pub name: String,
+    /// The file it stands in.
+    pub file: Arc<str>,
+    /// The line it stands in.
+    pub line: usize,
+    /// What it did.
+    pub decision: OutputDecision,
+    /// Its sentence.
+    pub reason: String,
+    /// Whether it acts or only observes.
+    pub mode: Mode,
+    /// Words that travel with it.
+    pub tags: Vec<String>,
+    /// How grave its author says it is, where that is said.
+    pub severity: Option<Gravity>,
 }
 
 /// Looks at an output; `masks` is whether the call itself was let pass with its sensitive data masked. Where the
@@ -76,18 +98,24 @@ pub(crate) fn check_output(
         let observes = rule.mode.min(rulebook.terms.mode) == Mode::Observe;
         if observes || rule.spares_what_acted && tool.is_some_and(|tool| policy.has_acted(tool)) {
             checked.warn(&sentence);
+            checked.hit(rule, OutputDecision::Warn, observes, sentence);
             continue;
         }
         match hide(rule, &shown, masking.mask) {
-            Hidden::Nothing if matches!(rule.on_hit, OnHit::Warn) => checked.warn(&sentence),
+            Hidden::Nothing if matches!(rule.on_hit, OnHit::Warn) => {
+                checked.warn(&sentence);
+                checked.hit(rule, OutputDecision::Warn, false, sentence);
+            }
             Hidden::Nothing => {}
             Hidden::Some(hidden) => {
                 shown = Cow::Owned(hidden);
                 checked.decide(OutputDecision::Redact, &sentence);
+                checked.hit(rule, OutputDecision::Redact, false, sentence);
             }
             Hidden::All => {
                 checked.decide(OutputDecision::Block, &sentence);
                 shown = Cow::Owned(suppressed(&sentence));
+                checked.hit(rule, OutputDecision::Block, false, sentence);
                 break;
             }
         }
@@ -103,6 +131,8 @@ pub(crate) fn check_output(
     if let Cow::Owned(shown) = shown {
         checked.output = Some(shown);
     }
+    // The strictest leads; a stable sort keeps the order of the files among equals.
+    checked.rules.sort_by_key(|hit| (Reverse(hit.mode), Reverse(hit.decision)));
     checked
 }
 
@@ -112,6 +142,19 @@ impl Checked {
             self.decision = decision;
             self.reason = Some(reason.to_owned());
         }
+    }
+
+    fn hit(&mut self, rule: &OutputRule, decision: OutputDecision, observes: bool, reason: String) {
+        self.rules.push(OutputHit {
+            name: rule.name.clone(),
+            file: rule.place.file.clone(),
+            line: rule.place.line,
+            decision,
+            reason,
+            mode: if observes { Mode::Observe } else { Mode::Enforce },
+            tags: rule.tags.clone(),
+            severity: rule.severity,
+        });
     }
 
     fn warn(&mut self, sentence: &str) {

@@ -14,7 +14,7 @@ use crate::{
     commons::{Shared, Stand},
     event::{Event, Remembered, Steps},
     judge::{Events, lapsed},
-    output::{Checked, OutputDecision, check_output},
+    output::{Checked, OutputDecision, OutputHit, check_output},
     rulebook::{Rulebook, Success},
     scratch::Scratch,
     session::Flight,
@@ -69,10 +69,23 @@ pub struct Settlement {
     pub warnings: Vec<String>,
     /// The kinds of sensitive data found in the output, as far as some rule wants to know.
     pub found: Vec<Arc<str>>,
+    /// The rules on results that had something to say, the leading one first.
+    pub rules: Vec<OutputHit>,
     /// What the session has to take in; a gate has done so already and leaves this empty.
     pub events: Events,
     /// What all sessions have to take in with it.
     pub shared: Vec<Shared>,
+}
+
+impl Settlement {
+    /// What is told to the agent: why, and by which rule.
+    pub fn sentence(&self) -> Option<String> {
+        let reason = self.reason.as_ref()?;
+        Some(match self.rules.first().filter(|rule| rule.reason == *reason) {
+            Some(rule) => format!("{reason} (rule {}, {}:{})", rule.name, rule.file, rule.line),
+            None => reason.clone(),
+        })
+    }
 }
 
 /// Takes in a result.
@@ -89,14 +102,14 @@ pub fn settle<'a>(rulebook: &Rulebook, stand: impl Into<Stand<'a>>, outcome: &Ou
         Some((_, flight)) => flight.decision == Decision::Redact,
         None => rulebook.policy.clauses().iter().any(|clause| clause.wants == Decision::Redact),
     };
-    let Checked { decision, reason, output, warnings, found } = check_output(
+    let Checked { decision, reason, output, warnings, found, rules } = check_output(
         rulebook,
         tool,
         &call_of(flight.map(|(_, flight)| flight), outcome),
         outcome.output.as_ref(),
         masks,
     );
-    let settlement = Settlement { decision, reason, output, warnings, found, ..Settlement::default() };
+    let settlement = Settlement { decision, reason, output, warnings, found, rules, ..Settlement::default() };
     let stray = |mut events: Events, reason: String| {
         let remembered = seen(rulebook, &settlement.found, Marks::new());
         events.push(Event::Stray { id: outcome.id.clone(), at: outcome.at, remembered });
@@ -134,9 +147,9 @@ pub fn settle<'a>(rulebook: &Rulebook, stand: impl Into<Stand<'a>>, outcome: &Ou
 
 /// What may be passed on of a result, whatever the session.
 pub(crate) fn look_at(rulebook: &Rulebook, call: &Call, outcome: &Outcome) -> Settlement {
-    let Checked { decision, reason, output, warnings, found } =
+    let Checked { decision, reason, output, warnings, found, rules } =
         check_output(rulebook, Some(&call.tool), call, outcome.output.as_ref(), false);
-    Settlement { decision, reason, output, warnings, found, ..Settlement::default() }
+    Settlement { decision, reason, output, warnings, found, rules, ..Settlement::default() }
 }
 
 /// The call a result belongs to. Where it was not kept, what little is known of it.

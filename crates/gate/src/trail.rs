@@ -10,13 +10,14 @@ use lockgate_call::{
     Call, Time,
     sensitive::{Detectors, Mask},
 };
-use lockgate_policy::{Deed, Policy, RuleId};
+use lockgate_policy::{Deed, Mode, Policy, RuleId};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::{
     event::{Closing, Event},
+    output::OutputHit,
     session::{ApprovalId, Session},
     settle::{Outcome, Settlement},
     verdict::{Obstacle, Verdict},
@@ -88,6 +89,9 @@ pub enum What {
         /// The kinds of sensitive data found in it.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         found: Vec<Arc<str>>,
+        /// The rules on results that had something to say.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        rules: Vec<TrailRule>,
     },
     /// A call's result never came, or nobody answered a question in time.
     Lapsed {
@@ -153,6 +157,9 @@ pub struct Decided {
     /// The question that a human can answer, or has answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<String>,
+    /// Whether it is refused because no human answered in time.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub timeout: bool,
 }
 
 /// A rule that had a say.
@@ -168,6 +175,12 @@ pub struct TrailRule {
     /// Whether it only observes.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub observed: bool,
+    /// How grave its author says it is, where that is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub severity: Option<String>,
+    /// Words that travel with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
 }
 
 impl Entry {
@@ -227,8 +240,30 @@ pub(crate) fn settled(outcome: &Outcome, settlement: &Settlement, events: &[Even
         output: settlement.decision.word().to_owned(),
         reason: settlement.reason.as_deref().map(masked_text),
         found: settlement.found.clone(),
+        rules: settlement.rules.iter().map(TrailRule::of_result).collect(),
     }
 }
+
+/// The file and line of a rule; empty for the gate's own.
+fn place(file: &str, line: usize) -> String {
+    if file.is_empty() { String::new() } else { format!("{file}:{line}") }
+}
+
+impl TrailRule {
+    fn of_result(hit: &OutputHit) -> Self {
+        Self {
+            rule: hit.name.clone(),
+            place: place(&hit.file, hit.line),
+            wants: hit.decision.word().to_owned(),
+            observed: hit.mode == Mode::Observe,
+            severity: hit.severity.map(|severity| severity.word().to_owned()),
+            tags: hit.tags.clone(),
+        }
+    }
+}
+
+/// Who is named as the one who answered a question that no human answered in time.
+pub const TIMEOUT: &str = "timeout";
 
 /// A human's answer to a question.
 pub(crate) fn answered(approval: &ApprovalId, granted: bool, by: &str) -> What {
@@ -289,12 +324,11 @@ impl Decided {
     pub fn of(verdict: &Verdict) -> Self {
         let rule = |obstacle: &Obstacle, observed| TrailRule {
             rule: obstacle.name.clone(),
-            place: match &*obstacle.file {
-                "" => String::new(),
-                file => format!("{file}:{}", obstacle.line),
-            },
+            place: place(&obstacle.file, obstacle.line),
             wants: obstacle.decision.word().to_owned(),
             observed,
+            severity: obstacle.severity.map(|severity| severity.word().to_owned()),
+            tags: obstacle.tags.clone(),
         };
         let acting = verdict.obstacles.iter().chain(&verdict.allowed_by).map(|it| rule(it, false));
         let observing = verdict.observed.iter().map(|it| rule(it, true));
@@ -308,6 +342,7 @@ impl Decided {
             deeds: verdict.deeds.iter().map(deed).collect(),
             rules: acting.chain(observing).collect(),
             approval: verdict.approval.as_ref().map(ToString::to_string),
+            timeout: verdict.timed_out,
         }
     }
 }

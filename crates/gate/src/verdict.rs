@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use lockgate_policy::{
-    Audience, Decision, Deeds, Mode, NetRule, Rule, RuleId, Scope, Statement, Workflow, clause::Rank,
+    Audience, Decision, Deeds, Mode, NetRule, Rule, RuleId, Scope, Statement, Workflow, clause::{Gravity, Rank},
 };
 use serde_json::{Map, Value};
 
@@ -34,6 +34,8 @@ pub struct Verdict {
     pub input: Option<Box<Map<String, Value>>>,
     /// What the call amounts to.
     pub deeds: Deeds,
+    /// Whether it is refused because no human answered in time. Nobody has rejected it.
+    pub timed_out: bool,
 }
 
 /// One thing in the way of a call.
@@ -57,10 +59,30 @@ pub struct Obstacle {
     pub deed: Arc<str>,
     /// Words that travel with it.
     pub tags: Vec<String>,
+    /// How grave the rule's author says it is, where that is said.
+    pub severity: Option<Gravity>,
     /// Whether a human could have lifted it. What nobody can lift leads.
     pub(crate) is_human: bool,
+    /// What it has to do with a script that cannot be read.
+    pub(crate) about: About,
     /// Which of several that want the same leads.
     pub(crate) rank: Rank,
+}
+
+/// How many obstacles besides the leading one are told to an agent, and how much of each.
+const OTHERS_MAX: usize = 4;
+const OTHER_CHARS_MAX: usize = 240;
+
+/// What an obstacle has to do with a script that cannot be read, in the order in which such obstacles are told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum About {
+    /// Nothing: it is about what was seen.
+    #[default]
+    Seen,
+    /// It says that the script cannot be read, and why.
+    Unreadable,
+    /// It is there only because the script may be anything.
+    Guessed,
 }
 
 impl Verdict {
@@ -72,14 +94,23 @@ impl Verdict {
         }
     }
 
-    /// The sentence for the agent: why, by which rule, what would open it, and which question is open.
+    /// What is told to the agent: why and by which rule, what else is in the way, what would open it, and which
+    /// question is open. It stays short however many rules object.
     pub fn sentence(&self) -> String {
         let mut text = match self.obstacles.first() {
-            Some(leading) if !leading.file.is_empty() => {
-                format!("{} (rule {}, {}:{})", self.reason, leading.name, leading.file, leading.line)
-            }
-            _ => self.reason.clone(),
+            Some(leading) => format!("{}{}", self.reason, leading.source()),
+            None => self.reason.clone(),
         };
+        let is_new = |it: &&Obstacle| it.decision > Decision::Redact && it.reason != self.reason;
+        let others: Vec<&Obstacle> = self.obstacles.iter().skip(1).filter(is_new).collect();
+        if !others.is_empty() {
+            let told: Vec<String> = others.iter().take(OTHERS_MAX).map(|it| it.in_short()).collect();
+            let more = match others.len().saturating_sub(OTHERS_MAX) {
+                0 => String::new(),
+                more => format!("; and {more} more"),
+            };
+            text.push_str(&format!(" Also in the way: {}{more}.", told.join("; ")));
+        }
         if !self.next.is_empty() {
             let next: Vec<&str> = self.next.iter().map(AsRef::as_ref).collect();
             text.push_str(&format!(" What would help first: {}.", next.join(", ")));
@@ -97,7 +128,9 @@ impl Verdict {
         let (mut enforced, mut observed): (Vec<_>, Vec<_>) =
             obstacles.into_iter().partition(|obstacle| obstacle.mode == Mode::Enforce);
         for obstacles in [&mut enforced, &mut observed] {
-            obstacles.sort_by_key(|it| (std::cmp::Reverse(it.decision), it.is_human, it.rank, it.rule));
+            obstacles.sort_by_key(|it| {
+                (std::cmp::Reverse(it.decision), it.is_human, it.about, it.rank, it.rule)
+            });
             // One rule may object to several deeds of a call, or by several limits, in the same words; once is
             // enough.
             let place = |it: &Obstacle| (it.name.clone(), it.file.clone(), it.line, it.decision);
@@ -113,6 +146,7 @@ impl Verdict {
             approval: None,
             input: None,
             deeds,
+            timed_out: false,
         }
     }
 
@@ -146,6 +180,24 @@ impl Verdict {
 }
 
 impl Obstacle {
+    /// Which rule it is, and where that stands; nothing for the gate's own.
+    fn source(&self) -> String {
+        match &*self.file {
+            "" => String::new(),
+            file => format!(" (rule {}, {file}:{})", self.name, self.line),
+        }
+    }
+
+    /// Its sentence, cut where it is long, and its rule.
+    fn in_short(&self) -> String {
+        let reason = self.reason.trim_end_matches('.');
+        let mut short: String = reason.chars().take(OTHER_CHARS_MAX).collect();
+        if short.len() < reason.len() {
+            short.push('…');
+        }
+        short + &self.source()
+    }
+
     pub(crate) fn of_rule(rule: &Rule, deed: &Arc<str>, decision: Decision, reason: String) -> Self {
         Self {
             rule: Some(rule.id),
@@ -157,7 +209,9 @@ impl Obstacle {
             mode: rule.mode,
             deed: deed.clone(),
             tags: Vec::new(),
+            severity: None,
             is_human: false,
+            about: About::Seen,
             rank: Rank::default(),
         }
     }
@@ -173,7 +227,9 @@ impl Obstacle {
             mode: Mode::Enforce,
             deed: Arc::from(""),
             tags: Vec::new(),
+            severity: None,
             is_human: false,
+            about: About::Seen,
             rank: Rank::default(),
         }
     }
@@ -221,6 +277,11 @@ pub(crate) fn rejected_sentence(deed: &str) -> String {
     format!("{deed} was rejected by human review.")
 }
 
+/// What is said when no human answered in time.
+pub(crate) fn timeout_sentence(deed: &str) -> String {
+    format!("timeout: no human answered the question about {deed} in time.")
+}
+
 /// What a workflow says, and where the session stands in it.
 pub(crate) fn stage_sentence(workflow: &Workflow, stage: &str, says: &str) -> String {
     match stage {
@@ -232,6 +293,11 @@ pub(crate) fn stage_sentence(workflow: &Workflow, stage: &str, says: &str) -> St
 /// Why nothing is decided yet.
 pub(crate) fn running_sentence(words: &[String]) -> String {
     format!("a condition has to run `{}` first.", words.join(" "))
+}
+
+/// What a rule has against a script that cannot be read, and that may be its deed.
+pub(crate) fn guessed_sentence(deed: &str, sentence: &str) -> String {
+    format!("the script may be {deed}: {sentence}")
 }
 
 /// Why a hand-written net refuses what only may be its deed.

@@ -660,3 +660,78 @@ fn an_output_that_nobody_could_look_at_is_withheld() {
     assert!(!settlement.output.unwrap().to_string().contains("secret"));
     assert_eq!(gate.evaluate(&call, Some(&json!("secret"))).1.decision.word(), "block");
 }
+
+#[test]
+fn a_rule_on_results_is_named_with_its_place_tags_and_severity() {
+    let ruleset = "apiVersion: edictum/v1\nkind: Ruleset\nmetadata: {name: t}\ndefaults: {mode: enforce}\nrules:\n  - {id: seen, type: post, tool: read, when: {output.text: {contains: a}}, then: {action: warn, message: Seen.}}\n  - {id: pii, type: post, tool: read, when: {output.text: {contains: ada}}, then: {action: block, message: PII, tags: [pii, mail]}}\n";
+    let outputs = "output_rules:\n  - {id: long, tool: read, max_size: 1, severity: high, message: Too long.}\nrules: []\n";
+    let rows = [
+        ("t.yaml", ruleset, "block PII (rule pii, t.yaml:7)", "pii t.yaml:7 block enforce [pii,mail] -; seen t.yaml:6 warn enforce [] -"),
+        ("o.yaml", outputs, "block Too long. (rule long, o.yaml:2)", "long o.yaml:2 block enforce [] high"),
+    ];
+    for (file, text, told, rules) in rows {
+        let (policy, findings) = Policy::read(&[Source::new(file, text)]);
+        let gate = Gate::new(policy.unwrap_or_else(|| panic!("{findings:?}")));
+        let call = Call::new("1", "read");
+        assert_eq!(gate.call(&call).decision, Decision::Allow);
+        let outcome = Outcome { output: Some(json!("ada@example.org")), ..Outcome::success(&call) };
+        let settlement = gate.result(&outcome).unwrap();
+        let sentence = settlement.sentence().unwrap_or_default();
+        assert_eq!(format!("{} {sentence}", settlement.decision.word()), told, "{file}");
+        let named = settlement.rules.iter().map(|rule| {
+            let severity = rule.severity.map_or("-", |severity| severity.word());
+            let (place, tags) = (format!("{}:{}", rule.file, rule.line), rule.tags.join(","));
+            let mode = format!("{:?}", rule.mode).to_lowercase();
+            format!("{} {place} {} {mode} [{tags}] {severity}", rule.name, rule.decision.word())
+        });
+        assert_eq!(named.collect::<Vec<_>>().join("; "), rules, "{file}");
+    }
+}
+
+#[test]
+fn a_timeout_is_no_rejection() {
+    let gate = Gate::new(when_then(
+        "rules:\n  - {id: ask, when: {tool: deploy}, then: approve, approval_strategy: per_session, severity: high}\n",
+    ));
+    let asked = gate.call(&Call::new("1", "deploy"));
+    assert_eq!(asked.obstacles[0].severity.map(|severity| severity.word()), Some("high"));
+    let late = gate.time_out(&asked.approval.unwrap(), Time(1_000)).unwrap();
+    assert_eq!(told(&late), "block: timeout: no human answered the question about deploy in time.");
+    assert!(late.timed_out);
+    // Silence does not stand for later calls, as a rejection would.
+    let again = gate.call(&Call::new("2", "deploy"));
+    assert_eq!(again.decision, Decision::Ask);
+    let rejected = gate.answer(&again.approval.unwrap(), false, Time(1_000)).unwrap();
+    assert_eq!(told(&rejected), "block: deploy was rejected by human review.");
+    assert!(!rejected.timed_out);
+}
+
+#[test]
+fn a_dry_run_asks_no_workflow() {
+    let workflow = "apiVersion: edictum/v1\nkind: Workflow\nmetadata: {name: w}\nstages:\n  - {id: plan, tools: [read]}\n  - {id: do, tools: [edit]}\n";
+    let sources = [Source::new("w.yaml", workflow), Source::new("b.rules", "block rm\n")];
+    let (policy, findings) = Policy::read(&sources);
+    let gate = Gate::new(policy.unwrap_or_else(|| panic!("{findings:?}")));
+    let decided = |tool: &str| gate.evaluate(&Call::new("1", tool), None).0;
+    assert_eq!(decided("edit").decision, Decision::Allow);
+    let names = decided("rm").obstacles.iter().map(|it| it.name.clone()).collect::<Vec<_>>();
+    assert_eq!(names, ["block-rm"]);
+}
+
+#[test]
+fn an_agent_hears_every_obstacle_and_the_next_step_in_few_words() {
+    let rules = |count: usize| -> String {
+        (0..count).map(|n| format!("  - {{id: r{n}, when: {{tool: send}}, then: block, message: Reason {n}.}}\n")).collect()
+    };
+    let gate = Gate::new(when_then(&format!("rules:\n{}", rules(7))));
+    let told = gate.call(&Call::new("1", "send")).sentence();
+    assert!(told.starts_with("Reason 0. (rule r0, "), "{told}");
+    assert!(told.contains(" Also in the way: Reason 1 (rule r1, "), "{told}");
+    assert!(told.ends_with("; and 2 more."), "{told}");
+    let (policy, _) = Policy::read(&[Source::new("p.rules", "require a before c\nrequire b before c\n")]);
+    let told = Gate::new(policy.unwrap()).call(&Call::new("1", "c")).sentence();
+    assert_eq!(
+        told,
+        "c requires a successful call to a first. (rule require-a-before-c, p.rules:1) Also in the way: c requires a successful call to b first (rule require-b-before-c, p.rules:2). What would help first: a, b."
+    );
+}

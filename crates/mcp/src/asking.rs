@@ -150,10 +150,10 @@ impl Relay {
                     );
                 }
                 Ok(_) if now >= held.until => {
-                    let verdict = self.give_up(&held.approval, "nobody in time");
-                    let reason =
-                        verdict.map_or_else(|| "nobody answered in time.".to_owned(), |it| it.sentence());
-                    self.refuse(&held.id, &held.pending, &reason, outs);
+                    match self.house.plan.gate.time_out(&held.approval, now) {
+                        Ok(verdict) => self.act(held.id, held.pending, &verdict, outs),
+                        Err(error) => self.refuse(&held.id, &held.pending, &format!("{error}."), outs),
+                    }
                 }
                 Ok(_) => {
                     outs.extend(held.still_waiting(now));

@@ -348,7 +348,9 @@ impl Relay {
             Err(error) => {
                 Looked::Kept(format!("Lockgate could not store the result ({error}), so it is kept back."))
             }
-            Ok(Settlement { decision, output, reason, .. }) => {
+            Ok(settlement) => {
+                let reason = settlement.sentence();
+                let Settlement { decision, output, .. } = settlement;
                 let is_whole = matches!(decision, OutputDecision::Allow | OutputDecision::Warn);
                 let left = output.filter(|_| decision == OutputDecision::Redact);
                 match left.and_then(|left| put_back(said?, place, left)) {

@@ -7,11 +7,12 @@
 use std::{ops::Deref, sync::Arc};
 
 use jiff::tz::TimeZone;
-use lockgate_call::{Call, Time};
+use lockgate_call::{Call, Time, is_script_field};
 use serde_json::{Map, Value};
 
 use crate::{
     decision::{Decision, Truth},
+    deed::unreadable_in,
     policy::Rule,
     ruleset::draft::{Expr, Template},
     sandbox::{Reached, Sandbox},
@@ -46,6 +47,8 @@ pub struct Clause {
     pub timeout: Option<Timeout>,
     /// Words that travel with the verdict.
     pub tags: Vec<String>,
+    /// How grave its author says it is, where that is said.
+    pub severity: Option<Gravity>,
     /// Whatever else travels with the verdict.
     pub metadata: Map<String, Value>,
     /// The names its windows are kept under, by step.
@@ -94,11 +97,37 @@ pub struct Rank {
     pub gravity: Gravity,
     /// Whether it names its tools by a pattern.
     pub is_pattern: bool,
+    /// Which kind of rule it is: what a call holds is told before where it reaches, and that before how often it comes.
+    pub kind: RankKind,
+}
+
+/// The kinds of rules, in the order in which they are told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RankKind {
+    /// Checks, and every rule that is neither of the others.
+    #[default]
+    Check,
+    /// A sandbox.
+    Sandbox,
+    /// A limit on a session.
+    Session,
 }
 
 impl Default for Rank {
     fn default() -> Self {
-        Self { priority: i64::MAX, gravity: Gravity::Low, is_pattern: false }
+        Self { priority: i64::MAX, gravity: Gravity::Low, is_pattern: false, kind: RankKind::Check }
+    }
+}
+
+impl Gravity {
+    /// The word for it in policy files and answers.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Critical => "critical",
+            Self::High => "high",
+            Self::Medium => "medium",
+            Self::Low => "low",
+        }
     }
 }
 
@@ -184,6 +213,11 @@ pub enum Fact {
     Tainted,
     /// The input looks like an attack.
     Suspicious(Box<Sanitizer>),
+    /// The call holds a script that cannot be read.
+    Unreadable {
+        /// Fields that hold scripts although their names do not say so, with the tool.
+        declared: Vec<(String, String)>,
+    },
 }
 
 /// A field of an input: the key as written, and if it has dots, the way it may mean.
@@ -302,6 +336,7 @@ impl Clause {
             template: None,
             timeout: None,
             tags: Vec::new(),
+            severity: None,
             metadata: Map::new(),
             windows: Vec::new(),
             tools: Vec::new(),
@@ -318,12 +353,24 @@ impl Clause {
                 Reached::Outside(what) | Reached::Doubt(what) => Some(format!("({what})")),
                 Reached::Inside => None,
             },
+            Fact::Unreadable { declared } => {
+                Some(unreadable_sentence(&unreadable_scripts(view.call, declared)))
+            }
             _ => None,
         });
         let expand =
             |template: &Template| view.around.with_facts(view.call, None, |facts| template.expand(facts));
         let sentence = self.template.as_ref().map_or_else(|| self.sentence.clone(), expand);
-        found.map_or_else(|| sentence.clone(), |found| format!("{sentence} {found}"))
+        match found {
+            None => sentence,
+            Some(found) if sentence.is_empty() => found,
+            Some(found) => format!("{sentence} {found}"),
+        }
+    }
+
+    /// Whether it is about scripts that cannot be read.
+    pub fn is_about_unreadable(&self) -> bool {
+        self.facts.iter().any(|fact| matches!(fact, Fact::Unreadable { .. }))
     }
 
     /// The first of its facts that keeps it from applying: one that does not hold, or one that cannot be told.
@@ -375,6 +422,30 @@ impl Clause {
     pub fn speaks(&self, truth: Truth) -> bool {
         self.speaks_for_default && (truth == Truth::Yes || !self.is_credit)
     }
+}
+
+/// Why the scripts of a call cannot be read, in words; empty where they can.
+pub(crate) fn unreadable_scripts(call: &Call, declared: &[(String, String)]) -> Vec<String> {
+    let is_declared =
+        |field: &str| declared.iter().any(|(tool, declared)| *tool == call.tool && declared == field);
+    unreadable_in(call, |field| is_script_field(field) || is_declared(field))
+}
+
+/// The most reasons that a sentence gives.
+const REASONS_MAX: usize = 3;
+
+/// What an agent hears about a script that cannot be read, for these reasons.
+pub fn unreadable_sentence(doubts: &[String]) -> String {
+    let reasons = match doubts {
+        [] => "the script cannot be read".to_owned(),
+        doubts if doubts.len() <= REASONS_MAX => doubts.join("; "),
+        doubts => {
+            let more = doubts.len() - REASONS_MAX;
+            let first: Vec<&str> = doubts.iter().take(REASONS_MAX).map(String::as_str).collect();
+            format!("{}; and {more} more", first.join("; "))
+        }
+    };
+    format!("{reasons}. So it is not known what this script does: write programs and arguments out plainly.")
 }
 
 /// A clause that wants something of a call.

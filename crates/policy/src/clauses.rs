@@ -14,7 +14,7 @@ use serde_json::Value;
 use smallvec::SmallVec;
 
 use crate::{
-    clause::{Applying, Attribute, Clause, Fact, Field, Memory, View},
+    clause::{Applying, Attribute, Clause, Fact, Field, Gravity, Memory, View},
     decision::{Decision, Truth},
     hash::HashMap,
     pattern::Pattern,
@@ -89,6 +89,8 @@ pub struct OutputRule {
     pub template: Option<Template>,
     /// Words that travel with what is decided.
     pub tags: Vec<String>,
+    /// How grave its author says it is, where that is said.
+    pub severity: Option<Gravity>,
 }
 
 /// What a rule on results looks for.

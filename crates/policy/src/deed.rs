@@ -11,7 +11,8 @@ use serde_json::Value;
 use smallvec::SmallVec;
 
 use crate::{
-    draft::{Draft, Takes},
+    decision::Decision,
+    draft::{Draft, Mode, Takes},
     hash::{HashMap, HashSet},
     names::{NameId, Names},
     pattern::{Match, Pattern},
@@ -26,9 +27,23 @@ pub struct Deed {
     pub certain: bool,
     /// Whether a success of the call proves a success of this deed: nothing is earned by `cp a b || true`.
     pub is_confirmed: bool,
+    /// Whether it was seen in the call, or only follows from a script that cannot be read.
+    pub basis: Basis,
     pub(crate) id: Option<NameId>,
     /// The tool, where `name` is the dotted `tool.action`: rules without a dot see this one.
     pub(crate) tool: Option<NameId>,
+}
+
+/// Why a deed is there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Basis {
+    /// The call is it, or mentions it.
+    #[default]
+    Seen,
+    /// It is the tool itself, called with a script that cannot be read.
+    Unread,
+    /// It is a name that a map could give to what cannot be read.
+    Guessed,
 }
 
 /// The deeds of one call, in the order in which they would happen.
@@ -42,7 +57,8 @@ impl Deed {
 
     fn certain(id: NameId, names: &Names) -> Option<Self> {
         let name = names.get(id)?.name.clone();
-        Some(Self { name, certain: true, is_confirmed: true, id: Some(id), tool: None })
+        let basis = Basis::Seen;
+        Some(Self { name, certain: true, is_confirmed: true, basis, id: Some(id), tool: None })
     }
 
     pub(crate) fn named(name: &str, names: &Names) -> Self {
@@ -51,6 +67,7 @@ impl Deed {
             name: Arc::from(name),
             certain: true,
             is_confirmed: true,
+            basis: Basis::Seen,
             id: None,
             tool: None,
         })
@@ -58,6 +75,10 @@ impl Deed {
 
     fn doubted(&self) -> Self {
         Self { certain: false, is_confirmed: false, ..self.clone() }
+    }
+
+    fn doubted_by(&self, basis: Basis) -> Self {
+        Self { basis, ..self.doubted() }
     }
 
     /// The tool's own name, or with an action and a rule that speaks of `tool.action`, that.
@@ -76,6 +97,8 @@ impl Deed {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FileMaps {
     tools: HashMap<NameId, ToolMaps>,
+    /// What the file says about scripts that cannot be read.
+    unreadable: Option<Decision>,
 }
 
 /// The maps of one tool. Fields that hold scripts are read command by command, others as they are.
@@ -99,6 +122,8 @@ struct ToolMap {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fit {
     No,
+    /// The command cannot be read, so it may be what the map looks for.
+    Unread,
     /// The command mentions what the map looks for, or may turn out to be it.
     Possible,
     /// The command is what the map looks for.
@@ -124,7 +149,15 @@ impl FileMaps {
                 Takes::Field { .. } | Takes::Running { .. } => of_tool.scripts.push(tool_map),
             }
         }
-        Self { tools }
+        // A line that only observes changes nothing.
+        let line = draft.unreadable.as_ref().filter(|line| line.mode == Mode::Enforce);
+        let unreadable = line.map(|line| line.wants);
+        Self { tools, unreadable }
+    }
+
+    /// What the file says about scripts that cannot be read.
+    pub(crate) fn unreadable(&self) -> Option<Decision> {
+        self.unreadable
     }
 
     /// Whether the file says that this field of a tool holds a script.
@@ -155,7 +188,9 @@ impl FileMaps {
         let mut deeds = Deeds::new();
         if let Some(maps) = itself.tool.or(itself.id).and_then(|tool| self.tools.get(&tool)) {
             maps.take_plain(call, &itself, &mut deeds);
-            maps.take_scripts(call, &itself, scripts, &mut deeds);
+            // Who lets unreadable scripts pass does not guess what they are.
+            let guesses = self.unreadable != Some(Decision::Allow);
+            maps.take_scripts(call, &itself, guesses, scripts, &mut deeds);
         }
         if deeds.is_empty() {
             deeds.push(itself);
@@ -189,7 +224,14 @@ impl ToolMaps {
     }
 
     /// Fields that are scripts: each is read for the maps of that field and for those of what any script runs.
-    fn take_scripts<'c>(&self, call: &'c Call, itself: &Deed, scripts: &mut Scripts<'c>, deeds: &mut Deeds) {
+    fn take_scripts<'c>(
+        &self,
+        call: &'c Call,
+        itself: &Deed,
+        guesses: bool,
+        scripts: &mut Scripts<'c>,
+        deeds: &mut Deeds,
+    ) {
         for (field, value) in call.input.iter().filter(|(field, _)| self.is_script(field)) {
             let maps: SmallVec<[&ToolMap; 8]> =
                 self.scripts.iter().filter(|map| map.takes.looks_at(field)).collect();
@@ -200,8 +242,8 @@ impl ToolMaps {
                 // A number, a flag or nothing is no script; the call is the tool itself.
                 Value::Null | Value::Bool(_) | Value::Number(_) => {}
                 Value::String(_) | Value::Array(_) | Value::Object(_) => match scripts.of(field, value) {
-                    Some((script, text)) => take_script(&maps, script, text, itself, deeds),
-                    None => take_opaque(&maps, itself, deeds),
+                    Some((script, text)) => take_script(&maps, script, text, itself, guesses, deeds),
+                    None => take_opaque(&maps, itself, guesses, deeds),
                 },
             }
         }
@@ -227,6 +269,45 @@ impl<'c> Scripts<'c> {
         });
         self.read.get(at)?.1.as_ref()
     }
+
+    /// Why the scripts that were read so far cannot be read to the end, in words.
+    pub(crate) fn doubts(&self) -> Vec<String> {
+        let mut doubts: Vec<String> = Vec::new();
+        for (field, script) in &self.read {
+            for doubt in doubts_of(field, script.as_ref().map(|(script, _)| script)) {
+                if !doubts.contains(&doubt) {
+                    doubts.push(doubt);
+                }
+            }
+        }
+        doubts
+    }
+}
+
+/// Why the scripts in these fields of a call cannot be read, in words; empty where they can, or there is none.
+pub(crate) fn unreadable_in(call: &Call, is_script: impl Fn(&str) -> bool) -> Vec<String> {
+    let mut scripts = Scripts::default();
+    for (field, value) in call.input.iter().filter(|(field, _)| is_script(field)) {
+        if matches!(value, Value::String(_) | Value::Array(_) | Value::Object(_)) {
+            scripts.of(field, value);
+        }
+    }
+    scripts.doubts()
+}
+
+fn doubts_of(field: &str, script: Option<&Script>) -> Vec<String> {
+    let Some(script) = script else {
+        return vec![format!("`{field}` holds neither a text nor a list of words")];
+    };
+    let mut doubts = script.doubts.clone();
+    // A program that is written as a glob is a doubt about its command alone.
+    for glob in script.commands.iter().filter(|command| command.opaque).filter_map(Command::program_glob) {
+        doubts.push(format!("the program `{glob}` is only known when the script runs"));
+    }
+    if doubts.is_empty() && script.opaque {
+        doubts.push("the script cannot be read".to_owned());
+    }
+    doubts
 }
 
 fn read(value: &Value) -> Option<ReadScript<'_>> {
@@ -242,23 +323,31 @@ fn read(value: &Value) -> Option<ReadScript<'_>> {
 }
 
 /// Reads a script command by command, then as a whole for what only the whole shows.
-fn take_script(maps: &[&ToolMap], script: &Script, text: &str, itself: &Deed, deeds: &mut Deeds) {
+fn take_script(
+    maps: &[&ToolMap],
+    script: &Script,
+    text: &str,
+    itself: &Deed,
+    guesses: bool,
+    deeds: &mut Deeds,
+) {
     if script.opaque {
-        take_opaque(maps, itself, deeds);
+        take_opaque(maps, itself, guesses, deeds);
     }
     // What some command already matched needs no second look at the whole.
     let mut explained: SmallVec<[bool; 8]> = SmallVec::from_elem(false, maps.len());
     for command in &script.commands {
         let fits: SmallVec<[Fit; 8]> = maps.iter().map(|map| map.takes.fit(command)).collect();
         for (explained, fit) in explained.iter_mut().zip(&fits) {
-            *explained |= *fit != Fit::No;
+            *explained |= matches!(fit, Fit::Possible | Fit::Certain);
         }
         // The first map of the file that takes the command for certain ends the search. What an earlier map only
         // sees mentioned is possible as well: by the order of the file it would have come first.
         let mut is_taken = false;
         for (map, fit) in maps.iter().zip(&fits) {
             match fit {
-                Fit::No => {}
+                Fit::Unread if guesses => push_once(deeds, map.deed.doubted_by(Basis::Guessed)),
+                Fit::No | Fit::Unread => {}
                 Fit::Possible => push_once(deeds, map.deed.doubted()),
                 Fit::Certain => {
                     deeds.push(Deed { is_confirmed: command.is_confirmed, ..map.deed.clone() });
@@ -269,7 +358,7 @@ fn take_script(maps: &[&ToolMap], script: &Script, text: &str, itself: &Deed, de
         }
         if !is_taken {
             let is_doubtful = script.opaque || command.opaque;
-            push_once(deeds, if is_doubtful { itself.doubted() } else { itself.clone() });
+            push_once(deeds, if is_doubtful { itself.doubted_by(Basis::Unread) } else { itself.clone() });
         }
     }
     for (map, _) in maps.iter().zip(explained).filter(|(_, explained)| !explained) {
@@ -280,11 +369,11 @@ fn take_script(maps: &[&ToolMap], script: &Script, text: &str, itself: &Deed, de
 }
 
 /// A script nobody can read may do anything its maps could name.
-fn take_opaque(maps: &[&ToolMap], itself: &Deed, deeds: &mut Deeds) {
-    for map in maps {
-        push_once(deeds, map.deed.doubted());
+fn take_opaque(maps: &[&ToolMap], itself: &Deed, guesses: bool, deeds: &mut Deeds) {
+    for map in maps.iter().filter(|_| guesses) {
+        push_once(deeds, map.deed.doubted_by(Basis::Guessed));
     }
-    push_once(deeds, itself.doubted());
+    push_once(deeds, itself.doubted_by(Basis::Unread));
 }
 
 impl Takes {
@@ -307,7 +396,7 @@ impl Takes {
         match self {
             Self::Field { pattern, .. } => match fit_of_pattern(pattern, command) {
                 // Its text is not all of what it runs.
-                Fit::No if command.opaque => Fit::Possible,
+                Fit::No if command.opaque => Fit::Unread,
                 fit => fit,
             },
             Self::Running { program, words } => match may_run(command, program) {
@@ -352,8 +441,11 @@ fn may_run(command: &Command, program: &str) -> Fit {
     };
     match &command.program {
         Some(known) if known == program => Fit::Certain,
-        _ if command.may_run(program) || command.code.as_ref().is_some_and(is_named) => Fit::Possible,
-        _ => Fit::No,
+        _ if command.code.as_ref().is_some_and(is_named) => Fit::Possible,
+        _ if !command.may_run(program) => Fit::No,
+        // The names that fit a glob are few; what is computed may be any.
+        _ if command.program_glob().is_some() => Fit::Possible,
+        _ => Fit::Unread,
     }
 }
 
@@ -448,7 +540,10 @@ fn push_once(deeds: &mut Deeds, deed: Deed) {
     let known = deeds.iter_mut().find(|known| known.name == deed.name);
     match known {
         // A later certainty is worth more than an earlier suspicion.
-        Some(known) => known.certain |= deed.certain,
+        Some(known) => {
+            known.certain |= deed.certain;
+            known.basis = known.basis.min(deed.basis);
+        }
         None => deeds.push(deed),
     }
 }

@@ -11,7 +11,7 @@ use crate::source::{Source, Span};
 /// The codes of all findings about what a policy means: every warning and note there is, and what is proved wrong. Each
 /// has a page in `docs/findings` or a row in the page of its language. Other codes are mistakes that keep a policy from
 /// loading.
-pub const FINDINGS: [&str; 73] = [
+pub const FINDINGS: [&str; 74] = [
     "broken-claim",
     "broken-example",
     "circular",
@@ -82,6 +82,7 @@ pub const FINDINGS: [&str; 73] = [
     "undecided",
     "unreachable-approval",
     "unreachable-limit",
+    "unreadable-allowed",
     "unused-map",
     "unused-script",
     "usual-script",

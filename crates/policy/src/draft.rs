@@ -8,6 +8,7 @@ use std::num::NonZeroU64;
 use crate::{
     claim::{Claim, Example},
     condition::Condition,
+    decision::Decision,
     pattern::Pattern,
     ruleset::draft::Ruleset,
     source::{Source, Span},
@@ -36,6 +37,8 @@ pub struct Draft {
     pub maps: Vec<Map>,
     /// The fields it says are scripts, for its maps only.
     pub scripts: Vec<ScriptField>,
+    /// What it says about scripts that cannot be read.
+    pub unreadable: Option<UnreadableLine>,
     /// What it says in when and then.
     pub when_then: WhenThen,
     /// What it says as a ruleset.
@@ -154,6 +157,17 @@ pub struct ScriptField {
     pub span: Span,
 }
 
+/// `unreadable scripts: block`: what happens to scripts that cannot be read.
+#[derive(Clone, Debug)]
+pub struct UnreadableLine {
+    /// Allow, ask or block.
+    pub wants: Decision,
+    /// Where it is written.
+    pub span: Span,
+    /// Whether it acts.
+    pub mode: Mode,
+}
+
 /// A hand-written net as written: names instead of numbers, nothing checked but its shape.
 #[derive(Clone, Debug, Default)]
 pub struct DraftNet {
@@ -209,6 +223,7 @@ impl Draft {
             rules: Vec::new(),
             maps: Vec::new(),
             scripts: Vec::new(),
+            unreadable: None,
             when_then: WhenThen::default(),
             ruleset: None,
             workflow: None,

@@ -11,7 +11,7 @@ use lockgate_call::{Call, Selected, Time, sensitive::suspicious};
 use serde_json::{Map, Number, Value};
 
 use crate::{
-    clause::{Attribute, Fact, Field, Memory, Schedule, View},
+    clause::{Attribute, Fact, Field, Memory, Schedule, View, unreadable_scripts},
     condition::compare,
     decision::Truth,
     pattern::{Match, Pattern},
@@ -67,6 +67,7 @@ impl Fact {
             },
             Self::Tainted => memory.is_tainted().into(),
             Self::Suspicious(sanitizer) => sanitizer.refuses(&call.input).is_some().into(),
+            Self::Unreadable { declared } => (!unreadable_scripts(call, declared).is_empty()).into(),
         }
     }
 }
@@ -116,6 +117,7 @@ impl fmt::Display for Fact {
             Self::Outside(_) => write!(out, "the call reaches out of its sandbox"),
             Self::Tainted => write!(out, "a result held sensitive data"),
             Self::Suspicious(_) => write!(out, "the input looks like an attack"),
+            Self::Unreadable { .. } => write!(out, "the call has a script that cannot be read"),
         }
     }
 }

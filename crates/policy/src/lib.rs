@@ -43,22 +43,22 @@ mod yaml;
 
 pub use accept::{Accepted, accept};
 pub use claim::{CLAIMS_MAX, Claim, Claimed, EXAMPLES_MAX, Example, ExampleStep, STEPS_MAX};
-pub use clause::{Applying, Clause, Memory, View};
+pub use clause::{Applying, Clause, Memory, View, unreadable_sentence};
 pub use clauses::{Counted, Heard, LooksFor, Masking, OnHit, OutputRule};
 pub use condition::{Condition, Test};
 pub use decision::{Decision, Truth};
-pub use deed::{Deed, Deeds};
+pub use deed::{Basis, Deed, Deeds};
 pub use diagnostic::{Diagnostic, FINDINGS, Severity, closest};
 pub use draft::{
     Check, Draft, DraftNet, DraftRule, DraftTransition, LIMIT_MAX, Map, Mode, Scope, ScriptField, Statement,
-    Takes,
+    Takes, UnreadableLine,
 };
 pub use includes::included_name;
 pub use lint::{check_names, lint};
 pub use names::Watch;
 pub use net::{Guard, GuardNet};
 pub use pattern::{Match, Pattern, PatternError};
-pub use policy::{Audience, NetRule, Policy, PolicyHash, Rule, RuleId};
+pub use policy::{Audience, Groups, NetRule, Policy, PolicyHash, Rule, RuleId};
 pub use python::{PYTHON_CHARS_MAX, python_length};
 pub use python_text::python_text;
 pub use render::render;

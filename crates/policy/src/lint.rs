@@ -13,6 +13,7 @@ use lockgate_call::is_script_field;
 use smallvec::{SmallVec, smallvec};
 
 use crate::{
+    decision::Decision,
     diagnostic::{Diagnostic, closest},
     draft::{Draft, DraftRule, Map, Mode, Scope, ScriptField, Statement, Takes},
     ruleset,
@@ -75,6 +76,7 @@ pub fn lint(draft: &Draft) -> Vec<Diagnostic> {
             false => Some(file.duplicate_script(script, first)),
         });
     }
+    findings.extend(file.unreadable_allowed(draft));
     for name in &file.names {
         findings.extend(file.literal_name(name));
         findings.extend(file.misspelt(name));
@@ -371,6 +373,17 @@ impl<'d> File<'d> {
             self.warning("unused-script", *span, format!("no map of this file looks at `{tool}.{field}`"))
                 .label("read by nobody")
                 .remedy(format!("write a map for it, as in `map {tool} running rm as delete`"))
+        })
+    }
+
+    /// Who lets pass what cannot be read should know what the rules on mapped names are worth then.
+    fn unreadable_allowed(&self, draft: &Draft) -> Option<Diagnostic> {
+        let line = draft.unreadable.as_ref().filter(|line| line.wants == Decision::Allow)?;
+        (!draft.maps.is_empty() && line.mode == Mode::Enforce).then(|| {
+            let message = "scripts that cannot be read pass every rule on a mapped name";
+            self.note("unreadable-allowed", line.span, message.to_owned())
+                .label("also those that compute the names of their programs")
+                .remedy("write `unreadable scripts: ask`, unless that is meant; claims on mapped names are proved of readable scripts alone")
         })
     }
 

@@ -9,10 +9,11 @@ use lockgate_call::path;
 
 use crate::{
     condition::{Condition, Test},
+    decision::Decision,
     diagnostic::Diagnostic,
     draft::{
         Check, Draft, DraftNet, DraftRule, DraftTransition, Map, Mode, ScriptField, Statement, Takes,
-        without_folder,
+        UnreadableLine, without_folder,
     },
     pattern::Pattern,
     rules::read_listed,
@@ -25,7 +26,7 @@ const ARC_WEIGHT_MAX: u64 = 1_000;
 /// How many mistakes of a file get a guess at the name that was meant: guessing looks at every place.
 const GUESSES_MAX: usize = 20;
 
-const NET_KEYS: [&str; 15] = [
+const NET_KEYS: [&str; 16] = [
     "kind",
     "name",
     "mode",
@@ -36,6 +37,7 @@ const NET_KEYS: [&str; 15] = [
     "terminal_places",
     "maps",
     "scripts",
+    "unreadable_scripts",
     "claims",
     "examples",
     "initialMarking",
@@ -75,6 +77,7 @@ pub(crate) fn parse(source: &Source) -> (Draft, Vec<Diagnostic>) {
         draft.rules.push(DraftRule { statement, span: root.span, mode });
         draft.maps = file.maps(&fields);
         draft.scripts = file.scripts(&fields);
+        draft.unreadable = file.unreadable(&fields, mode);
         read_listed(&fields, &mut file.reader, &mut draft);
     }
     // The keys are asked for in our order, the author reads the file in theirs.
@@ -114,6 +117,17 @@ impl NetFile<'_> {
             Some("observe") => Mode::Observe,
             _ => Mode::Enforce,
         }
+    }
+
+    /// What happens to scripts that cannot be read.
+    fn unreadable(&mut self, fields: &Fields<'_>, mode: Mode) -> Option<UnreadableLine> {
+        let node = fields.get("unreadable_scripts")?;
+        let wants = match self.reader.choice(node, "`unreadable_scripts`", &["ask", "block", "allow"])? {
+            "allow" => Decision::Allow,
+            "ask" => Decision::Ask,
+            _ => Decision::Block,
+        };
+        Some(UnreadableLine { wants, span: node.span, mode })
     }
 
     /// The places in order, and the tokens they start with: given with the places, or as a marking, or both.

@@ -12,12 +12,12 @@ use smallvec::SmallVec;
 
 use crate::{
     claim::{Claim, Example},
-    clause::{Applying, Clause, Memory, View},
+    clause::{Applying, Clause, Fact, Memory, View},
     clauses::{Clauses, Counted, Counting, Heard, LooksFor, Masking, OutputRule},
     decision::Decision,
     deed::{Deed, Deeds, FileMaps, Scripts},
     diagnostic::{Diagnostic, Severity},
-    draft::{Draft, DraftRule, Mode, Scope, Statement, Takes},
+    draft::{Draft, DraftRule, Mode, Scope, Statement, Takes, UnreadableLine},
     hash::HashMap,
     names::{FileId, Known, NameId, Names, Watch},
     net::{self, GuardNet},
@@ -129,6 +129,9 @@ pub struct PolicyHash([u8; 32]);
 /// other files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Audience(Option<FileId>);
+
+/// What a call amounts to, and to whose rules.
+pub type Groups = SmallVec<[(Audience, Deeds); 1]>;
 
 impl Policy {
     /// Reads policy files of any language and joins them. Without a policy there is at least one error.
@@ -390,10 +393,15 @@ impl Policy {
 
     /// What a call amounts to, and to whose rules. The last group is what everybody sees whose file has no
     /// map for this tool.
-    pub fn deeds(&self, call: &Call) -> SmallVec<[(Audience, Deeds); 1]> {
+    pub fn deeds(&self, call: &Call) -> Groups {
+        self.look_at(call).0
+    }
+
+    /// The same, and why the scripts that maps look into cannot be read, where that is so.
+    pub fn look_at(&self, call: &Call) -> (Groups, Vec<String>) {
         let tool = self.names.find(&call.tool);
         let itself = Deed::of_tool(call, tool, &self.names);
-        let mut groups: SmallVec<[(Audience, Deeds); 1]> = SmallVec::new();
+        let mut groups = Groups::new();
         let mut scripts = Scripts::default();
         for file in tool.and_then(|tool| self.names.get(tool)).iter().flat_map(|known| &known.renamed_in) {
             if let Some(maps) = self.maps.get(file.0 as usize) {
@@ -411,7 +419,12 @@ impl Policy {
                 deeds.iter_mut().for_each(|deed| deed.is_confirmed = false);
             }
         }
-        groups
+        (groups, scripts.doubts())
+    }
+
+    /// What the file of a rule says about scripts that cannot be read.
+    pub fn unreadable_in_file_of(&self, watch: &Watch) -> Option<Decision> {
+        self.maps.get(watch.file.0 as usize)?.unreadable()
     }
 
     /// The rules that know a deed, as far as they belong to its audience.
@@ -578,6 +591,27 @@ impl Policy {
                 })),
             }
         }
+        if let Some(line) = draft.unreadable {
+            let declared = draft.scripts.iter().map(|it| (it.tool.clone(), it.field.clone())).collect();
+            // It may stand before rules that were counted already.
+            self.add_unreadable(&line, declared, &mut Lines::of(&draft.source));
+        }
+    }
+
+    /// `unreadable scripts: …` is about every tool, whether or not a map looks into its scripts.
+    fn add_unreadable(
+        &mut self,
+        line: &UnreadableLine,
+        declared: Vec<(String, String)>,
+        lines: &mut Lines<'_>,
+    ) {
+        let (name, key) = ("unreadable-scripts".to_owned(), "unreadable scripts".to_owned());
+        let rule = self.next_rule(Head { name, key, span: line.span, mode: line.mode }, lines);
+        let clause = Clause {
+            facts: vec![Fact::Unreadable { declared }],
+            ..Clause::new(rule, line.wants, String::new())
+        };
+        self.keep_clause(clause, FoundBy::Tools(&Tools::Every));
     }
 
     fn add_rule(&mut self, rule: DraftRule, net: GuardNet, file: FileId, lines: &mut Lines<'_>) {

@@ -11,6 +11,7 @@
 //! block shutdown
 //! observe block email                    # only record what the rule would have done
 //! mode observe                           # the same for every rule of this file
+//! unreadable scripts: block              # or `ask`, `allow`: what happens to scripts that cannot be read
 //! claim never delete before backup       # proved over all sessions, or refuted with the shortest one
 //! example: backup ok, delete -> allow    # one session, played when the policy is verified
 //! ```
@@ -30,7 +31,11 @@ use lockgate_call::shell_tools;
 
 use crate::{
     diagnostic::{Diagnostic, closest},
-    draft::{Draft, DraftRule, LIMIT_MAX, Map, Mode, Scope, ScriptField, Statement, Takes, without_folder},
+    decision::Decision,
+    draft::{
+        Draft, DraftRule, LIMIT_MAX, Map, Mode, Scope, ScriptField, Statement, Takes, UnreadableLine,
+        without_folder,
+    },
     pattern::Pattern,
     source::{Source, Span},
 };
@@ -64,9 +69,10 @@ const LIMIT: &str = "limit <tool> to <N> per <scope>";
 const BLOCK: &str = "block <tool>";
 const OBSERVE: &str = "observe <rule>";
 const MODE: &str = "mode <observe|enforce>";
+const UNREADABLE: &str = "unreadable scripts: <ask|block|allow>";
 
 /// The words a line may start with, and the shape of the statement each of them starts.
-const KEYWORDS: [(&str, &str); 9] = [
+const KEYWORDS: [(&str, &str); 10] = [
     ("map", MAP),
     ("script", SCRIPT),
     ("require", SEQUENCE),
@@ -74,6 +80,7 @@ const KEYWORDS: [(&str, &str); 9] = [
     ("block", BLOCK),
     ("observe", OBSERVE),
     ("mode", MODE),
+    ("unreadable", UNREADABLE),
     ("claim", "claim <tool> possible"),
     ("example:", "example: <tool> -> <verdict>"),
 ];
@@ -116,6 +123,7 @@ impl<'t> Parser<'t> {
     fn finish(mut self) -> (Draft, Vec<Diagnostic>) {
         if let Some((Mode::Observe, _)) = self.mode {
             self.draft.rules.iter_mut().for_each(|rule| rule.mode = Mode::Observe);
+            self.draft.unreadable.iter_mut().for_each(|line| line.mode = Mode::Observe);
         }
         self.diagnostics.sort_by_key(|diagnostic| diagnostic.span.start);
         (self.draft, self.diagnostics)
@@ -195,13 +203,61 @@ impl<'t> Parser<'t> {
     }
 
     fn rule(&mut self, words: &[Word<'t>], span: Span, mode: Mode) {
+        if let Some(wants) = self.unreadable(words) {
+            return self.take_unreadable(wants, span, mode);
+        }
         let statement = match words {
+            [first, ..] if first.text == "unreadable" => return,
             [first, ..] if first.text == "require" => self.require(words),
             [first, ..] if first.text == "limit" => self.limit(words),
             [first, ..] if first.text == "block" => self.block(words),
             _ => return self.unknown_keyword(words),
         };
         self.draft.rules.extend(statement.map(|statement| DraftRule { statement, span, mode }));
+    }
+
+    /// `unreadable scripts: ask`, or `ask about any unreadable script`; the same with `block` and `allow`.
+    fn unreadable(&mut self, words: &[Word<'t>]) -> Option<Decision> {
+        let spoken: Vec<&str> = texts(words).collect();
+        match spoken.as_slice() {
+            ["ask", "about", "any", "unreadable", "script" | "scripts"] => return Some(Decision::Ask),
+            ["block", "any", "unreadable", "script" | "scripts"] => return Some(Decision::Block),
+            ["allow", "any", "unreadable", "script" | "scripts"] => return Some(Decision::Allow),
+            ["unreadable", ..] => {}
+            _ => return None,
+        }
+        let [_, _, value] = self.shaped(words, UNREADABLE)?;
+        match value.text {
+            "ask" => Some(Decision::Ask),
+            "block" => Some(Decision::Block),
+            "allow" => Some(Decision::Allow),
+            other => {
+                let meant = closest(other, ["ask", "block", "allow"]);
+                self.report(
+                    self.error(
+                        "unknown-verdict",
+                        value.span(),
+                        format!("unknown verdict '{other}'. Expected 'ask', 'block' or 'allow'"),
+                    )
+                    .label(meant.map_or("not a verdict for scripts".into(), did_you_mean))
+                    .remedy("write `unreadable scripts: ask` to ask a human about them, `block` to refuse them, `allow` to let them pass"),
+                );
+                None
+            }
+        }
+    }
+
+    fn take_unreadable(&mut self, wants: Decision, span: Span, mode: Mode) {
+        if let Some(first) = &self.draft.unreadable {
+            let line = self.source.place(first.span).line;
+            self.report(
+                self.error("second-unreadable", span, "this file says twice what happens to unreadable scripts")
+                    .label(format!("first said in line {line}"))
+                    .remedy("keep one of the two lines"),
+            );
+            return;
+        }
+        self.draft.unreadable = Some(UnreadableLine { wants, span, mode });
     }
 
     fn require(&mut self, words: &[Word<'t>]) -> Option<Statement> {
@@ -544,7 +600,7 @@ impl<'t> Parser<'t> {
                 format!("write `{}`", completed([keyword].into_iter().chain(texts(rest)), shape))
             }
             None if text == "allow" => "leave the line out: what no rule names passes".into(),
-            None => "start the line with `require`, `limit`, `block`, `map`, `script`, `observe`, `mode`, `claim` or `example:`, or with `#` for a comment".into(),
+            None => "start the line with `require`, `limit`, `block`, `map`, `script`, `observe`, `mode`, `unreadable scripts:`, `claim` or `example:`, or with `#` for a comment".into(),
         };
         self.report(
             self.error(

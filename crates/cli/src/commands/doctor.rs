@@ -20,10 +20,11 @@ use serde_json::Value;
 use self::trial::{Fault, World};
 use crate::{
     args::DoctorArguments,
-    console::{CommandError, Console, Ending, bold, decided, doubtful, wrong},
+    console::{CommandError, Console, Ending, bold, decided, doubtful, one_line, wrong},
     hook::{
         dialect::{self, Dialect, Event, Reply, Said},
         hosts::{self, Does},
+        in_short,
     },
     install::{self, Agent, InstalledCommand, Job, Scope, Server, Wrapped},
     protocol::encode,
@@ -295,7 +296,7 @@ fn policy(settings: &Settings) -> Check {
             let rules = opened.policy.rules().count();
             Check::ok("policy", format!("{rules} rules, {} warnings", of(Severity::Warning)))
         }
-        Err(error) => Check::wrong("policy", error.to_string()),
+        Err(error) => Check::wrong("policy", in_short(&error)),
     }
 }
 
@@ -539,7 +540,7 @@ fn write(console: &mut Console<'_>, findings: &Findings) -> Result<(), CommandEr
 }
 
 fn write_check(console: &mut Console<'_>, word: &str, came: Came, told: &str) -> Result<(), CommandError> {
-    let told = visible(told);
+    let told = visible(&one_line(told));
     match came {
         Came::Ok => crate::report::note(console.out, word, &told)?,
         Came::Wrong => painted_note(console.out, &wrong("wrong"), "wrong", &told)?,

@@ -17,7 +17,7 @@ use super::check::read_session;
 use crate::{
     args::StatusArguments,
     books::Books,
-    console::{CommandError, Console, Ending, bold, dim, lasting, wrong},
+    console::{CommandError, Console, Ending, bold, dim, lasting, one_line, wrong},
     protocol::{StatusAnswer, encode},
     report::note,
     serve::now,
@@ -59,7 +59,7 @@ fn of_session(
     let (_, book) = books.session(session)?;
     let status = book.gate.status(session, now()).map_err(CommandError::said)?;
     if let Some(fault) = &book.fault {
-        writeln!(console.err, "note: shown without its rules: {}", visible(fault))?;
+        writeln!(console.err, "note: shown without its rules: {}", visible(&one_line(fault)))?;
     }
     if json {
         writeln!(console.out, "{}", encode(&StatusAnswer::new(&status)))?;

@@ -18,6 +18,8 @@ use lockgate::{
 };
 use serde_json::{Value, json};
 
+use crate::console::one_line;
+
 use super::dialect::{Asking, Phase, Said, Told, ToldCall, ToldResult};
 
 /// How often a waiting desk looks for an answer.
@@ -74,7 +76,7 @@ impl Desk<'_> {
     }
 
     fn said(&self, call: &Call, verdict: Verdict) -> Said {
-        let reason = verdict.sentence();
+        let reason = one_line(&verdict.sentence());
         match (verdict.decision, verdict.input) {
             (Decision::Allow, _) => Said::Pass,
             (Decision::Redact, Some(input)) if *input == call.input => Said::Pass,
@@ -96,8 +98,8 @@ impl Desk<'_> {
                 thread::sleep(LOOK_EVERY);
             } else {
                 // The tokens it holds are given back: whoever waited for them goes on.
-                let refused = self.gate.answer_by(&approval, false, Some("nobody in time"), (self.clock)());
-                return refused.map_err(|error| StoreError::Unavailable(error.to_string()));
+                let timed_out = self.gate.time_out(&approval, (self.clock)());
+                return timed_out.map_err(|error| StoreError::Unavailable(error.to_string()));
             }
         }
         Ok(verdict)
@@ -122,7 +124,8 @@ impl Desk<'_> {
         let like = call.id.is_empty().then(|| Box::new(call.clone()));
         let outcome = Outcome { ok, output: Some(output), like, ..Outcome::success(&call) };
         let settlement = self.gate.result(&outcome)?;
-        let reason = settlement.reason.unwrap_or_else(|| "sensitive data was masked.".to_owned());
+        let reason = settlement.sentence().unwrap_or_else(|| "sensitive data was masked.".to_owned());
+        let reason = one_line(&reason);
         Ok(match (settlement.decision, settlement.output) {
             (OutputDecision::Allow | OutputDecision::Warn, _) => Said::Pass,
             (OutputDecision::Redact, Some(output)) => Said::Replace { output, reason },

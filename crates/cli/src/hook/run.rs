@@ -19,7 +19,7 @@ use std::{
 
 use lockgate::{
     Gate, OpenError, Time,
-    policy::render,
+    policy::{Diagnostic, Severity},
     store::{Options, Sqlite},
 };
 
@@ -32,6 +32,7 @@ use super::{
 };
 use crate::{
     commands::{FORGET_BATCH, forgotten},
+    console::one_line,
     human::seen,
     protocol::{self, LINE_BYTES_MAX},
     serve::now,
@@ -83,6 +84,7 @@ impl Post {
 
     /// The answer when Lockgate fails, also where writing it fails.
     fn fault(&self, line: &str) -> Reply {
+        let line = &one_line(line);
         let reply = catch_unwind(AssertUnwindSafe(|| self.dialect.fault(self.event.get(), line)));
         reply.unwrap_or_else(|_| Reply { stderr: format!("lockgate: {line}"), code: 2, ..Reply::default() })
     }
@@ -222,15 +224,18 @@ fn forget_old_sessions(settings: &Settings, shelf: &Sqlite) -> Result<(), String
     shelf.forget(before, FORGET_BATCH, &entry).map(|_| ()).map_err(|error| error.to_string())
 }
 
-/// Why there is no policy, short enough for one line: of many mistakes, the first.
-fn in_short(error: &OpenError) -> String {
-    match error {
-        OpenError::Mistaken(mistakes) if mistakes.len() > 1 => {
-            let first = render(mistakes.get(..1).unwrap_or_default(), false);
-            let more = mistakes.len() - 1;
-            format!("{} and {more} more; `lockgate verify` shows them all", first.trim_end())
-        }
-        error => error.to_string(),
+/// Why there is no policy, in one line: of many mistakes, the first.
+pub(crate) fn in_short(error: &OpenError) -> String {
+    let OpenError::Mistaken(mistakes) = error else { return error.to_string() };
+    let is_error = |mistake: &&Diagnostic| mistake.severity == Severity::Error;
+    let Some(first) = mistakes.iter().find(is_error).or(mistakes.first()) else { return error.to_string() };
+    let mut told = first.to_string();
+    if let Some(remedy) = &first.remedy {
+        told.push_str(&format!("; try: {remedy}"));
+    }
+    match mistakes.len() {
+        1 => told,
+        all => format!("{told}; and {} more, which `lockgate verify` shows", all - 1),
     }
 }
 

@@ -376,6 +376,7 @@ fn text_of_fact(clause: &Clause, at: usize, fact: &Fact) -> String {
         Fact::Context { key, test } => format!("context {key:?} {test:?}"),
         Fact::Schedule(schedule) => format!("schedule {schedule:?}"),
         Fact::Tainted => "tainted".to_owned(),
+        Fact::Unreadable { declared } => format!("unreadable {declared:?}"),
         // What is counted, and how, belongs to one rule; sandboxes and detectors are hardly ever written twice.
         Fact::Called { .. }
         | Fact::CalledInOrder { .. }

@@ -92,7 +92,11 @@ fn of_fact(policy: &Policy, fact: &Fact) -> String {
         Fact::Schedule(schedule) => {
             format!("{schedule} {:?}", (schedule.time, schedule.days, &schedule.zone))
         }
-        Fact::Session { .. } | Fact::Sender { .. } | Fact::Context { .. } | Fact::Tainted => {
+        Fact::Session { .. }
+        | Fact::Sender { .. }
+        | Fact::Context { .. }
+        | Fact::Tainted
+        | Fact::Unreadable { .. } => {
             format!("{fact:?}")
         }
     }

@@ -17,7 +17,7 @@ use super::{
     ways::Way,
 };
 use crate::{
-    clause::{Clause, Fact},
+    clause::{Clause, Fact, unreadable_scripts},
     decision::Truth,
     draft::Mode,
     policy::{Policy, RuleId},
@@ -130,6 +130,7 @@ fn by_call(fact: &Fact, call: &Call) -> Option<Truth> {
             Reached::Doubt(_) => Truth::Doubt,
         }),
         Fact::Suspicious(sanitizer) => Some(sanitizer.refuses(&call.input).is_some().into()),
+        Fact::Unreadable { declared } => Some((!unreadable_scripts(call, declared).is_empty()).into()),
         _ => None,
     }
 }

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 use super::literals::{Literal, Place, conjunctions, values_for, values_in};
 use crate::{
-    clause::{Attribute, Clause, Fact, Schedule},
+    clause::{Attribute, Clause, Fact, Schedule, unreadable_scripts},
     clauses::Counting,
     decision::Decision,
     pattern::{Match, Pattern},
@@ -306,6 +306,7 @@ impl<'a> Maker<'a> {
         inputs.extend(all().flat_map(|fact| match fact {
             Fact::Outside(sandbox) => reaching(sandbox.boundaries()),
             Fact::Suspicious(sanitizer) => suspicious(sanitizer),
+            Fact::Unreadable { .. } => vec![unreadable()],
             _ => Vec::new(),
         }));
         inputs.retain(|input| {
@@ -313,6 +314,7 @@ impl<'a> Maker<'a> {
             self.clause.facts.iter().all(|fact| match fact {
                 Fact::Outside(sandbox) => is_outside(sandbox, &call),
                 Fact::Suspicious(sanitizer) => sanitizer.refuses(&call.input).is_some(),
+                Fact::Unreadable { declared } => !unreadable_scripts(&call, declared).is_empty(),
                 _ => true,
             })
         });
@@ -633,6 +635,11 @@ pub(super) fn reaching(boundaries: &Boundaries) -> Vec<Map<String, Value>> {
         inputs.extend([one("url", format!("https://{bare}/")), one("url", format!("https://a.{bare}/"))]);
     }
     inputs
+}
+
+/// An input with a script that cannot be read.
+fn unreadable() -> Map<String, Value> {
+    Map::from_iter([("command".to_owned(), Value::from("$PROGRAM"))])
 }
 
 /// Inputs that a sanitizer speaks of.

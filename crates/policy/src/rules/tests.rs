@@ -265,7 +265,7 @@ fn a_misspelt_keyword_is_named_with_its_neighbour() {
     5 | frobnicate
       | ^^^^^^^^^^ no statement starts like this
       |
-      = try: start the line with `require`, `limit`, `block`, `map`, `script`, `observe`, `mode`, `claim` or `example:`, or with `#` for a comment
+      = try: start the line with `require`, `limit`, `block`, `map`, `script`, `observe`, `mode`, `unreadable scripts:`, `claim` or `example:`, or with `#` for a comment
     ");
 }
 
@@ -769,5 +769,36 @@ fn written(statement: &Statement) -> String {
             format!("limit {tool} to {count} per {action}")
         }
         Statement::Net(_) => unreachable!("no net is written in one line"),
+    }
+}
+
+#[test]
+fn what_happens_to_unreadable_scripts_is_said_in_two_spellings() {
+    let rows = [
+        ("unreadable scripts: ask", "ask enforce"),
+        ("unreadable scripts: block", "block enforce"),
+        ("unreadable scripts: allow # on purpose", "allow enforce"),
+        ("ask about any unreadable script", "ask enforce"),
+        ("block any unreadable script", "block enforce"),
+        ("block any unreadable scripts", "block enforce"),
+        ("allow any unreadable script", "allow enforce"),
+        ("observe unreadable scripts: block", "block observe"),
+        ("mode observe\nunreadable scripts: block", "block observe"),
+        ("unreadable scripts: deny", "unknown-verdict"),
+        ("unreadable scripts: Ask", "unknown-verdict"),
+        ("unreadable scripts ask", "expected-word ask enforce"),
+        ("unreadable script: ask", "expected-word ask enforce"),
+        ("unreadable scripts:", "token-count"),
+        ("unreadable scripts: ask block", "token-count"),
+        ("unreadable scripts: ask\nunreadable scripts: ask", "second-unreadable ask enforce"),
+        ("block any", "none"),
+        ("block unreadable", "none"),
+    ];
+    for (text, expected) in rows {
+        let (draft, diagnostics) = parse(&Source::new("x.rules", text));
+        let mut told: Vec<String> = diagnostics.iter().map(|diagnostic| diagnostic.code.to_owned()).collect();
+        told.extend(draft.unreadable.map(|line| format!("{} {:?}", line.wants.word(), line.mode).to_lowercase()));
+        let told = if told.is_empty() { "none".to_owned() } else { told.join(" ") };
+        assert_eq!(told, expected, "{text}");
     }
 }

@@ -9,7 +9,7 @@ use super::draft::{
     Action, DraftRulesetRule, Limits, RuleKind, Ruleset, RulesetSelector, SideEffect, TimeoutAction, ToolGlob,
 };
 use crate::{
-    clause::{Attribute, Clause, Fact, Timeout},
+    clause::{Attribute, Clause, Fact, Rank, RankKind, Timeout},
     clauses::{LooksFor, OnHit, OutputRule},
     decision::Decision,
     diagnostic::Diagnostic,
@@ -69,6 +69,7 @@ impl Lowering<'_> {
                     sentence: draft.message.text().to_owned(),
                     template: Some(draft.message),
                     tags: draft.tags,
+                    severity: None,
                 };
                 self.policy.keep_output(output, &tools);
             }
@@ -116,10 +117,16 @@ impl Lowering<'_> {
 
     fn clause_of(&mut self, draft: DraftRulesetRule, facts: Vec<Fact>) -> Clause {
         let rule = self.head(&draft);
+        let kind = match facts.first() {
+            Some(Fact::Outside(_)) => RankKind::Sandbox,
+            Some(Fact::Session { .. }) => RankKind::Session,
+            _ => RankKind::Check,
+        };
         let wants = if draft.action == Action::Ask { Decision::Ask } else { Decision::Block };
         let sentence = draft.message.text().to_owned();
         Clause {
             facts,
+            rank: Rank { kind, ..Rank::default() },
             template: Some(draft.message),
             timeout: Some(Timeout {
                 ms: draft.timeout_ms,

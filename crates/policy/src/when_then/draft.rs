@@ -255,6 +255,8 @@ pub struct DraftOutput {
     pub tools: Tools,
     /// The largest result, in bytes of its text.
     pub bytes_max: Option<u64>,
+    /// How grave it is.
+    pub severity: Option<Gravity>,
     /// What must not be in it.
     pub patterns: Vec<Pattern>,
     /// Whether what is found is masked; otherwise the whole result is withheld.

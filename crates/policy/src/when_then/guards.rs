@@ -106,7 +106,7 @@ impl File<'_> {
         let then = fields.get("then").map(|node| (self.decision(node, "`then`"), node.span));
         let message = self.optional_words(fields, "message");
         self.optional_words(fields, "description");
-        fields.get("severity").and_then(|node| self.severity(node));
+        let severity = fields.get("severity").and_then(|node| self.severity(node));
         if let Some((Some(Decision::Allow | Decision::Ask), span)) = then {
             let message = "a result can be withheld or masked, and nothing else";
             self.reader.error("unknown-value", span, message, "write `then: block` or `then: redact`");
@@ -122,6 +122,7 @@ impl File<'_> {
             id,
             tools: tools??,
             bytes_max: bytes_max.flatten(),
+            severity,
             patterns,
             masks,
             message,

@@ -76,14 +76,15 @@ struct Wish {
     wants: Decision,
     standing: Standing,
     rank: Rank,
+    severity: Option<Gravity>,
     sentence: String,
     acts_always: bool,
 }
 
 impl Wish {
     fn block(sentence: String) -> Self {
-        let rank = Rank::default();
-        Self { wants: Decision::Block, standing: Standing::Once, rank, sentence, acts_always: false }
+        let (rank, severity) = (Rank::default(), None);
+        Self { wants: Decision::Block, standing: Standing::Once, rank, severity, sentence, acts_always: false }
     }
 }
 
@@ -101,7 +102,7 @@ impl Lowering<'_> {
         windows: Vec<String>,
         found_by: FoundBy<'_>,
     ) {
-        let Wish { wants, standing, rank, sentence, acts_always } = wish;
+        let Wish { wants, standing, rank, severity, sentence, acts_always } = wish;
         let is_credit = wants < self.default_verdict;
         let tools = match found_by {
             FoundBy::Tools(Tools::Any(names)) => names.iter().map(ToString::to_string).collect(),
@@ -111,6 +112,7 @@ impl Lowering<'_> {
         let clause = Clause {
             standing,
             rank,
+            severity,
             facts,
             is_credit,
             acts_always,
@@ -129,7 +131,8 @@ impl Lowering<'_> {
         let sentence =
             alert.clone().unwrap_or_else(|| format!("{name} is a trap that no honest agent calls."));
         let rank = Rank { gravity: severity.unwrap_or(Gravity::Critical), ..Rank::default() };
-        let wish = Wish { rank, acts_always: true, ..Wish::block(sentence) };
+        let severity = Some(rank.gravity);
+        let wish = Wish { rank, severity, acts_always: true, ..Wish::block(sentence) };
         self.keep(rule, wish, Vec::new(), Vec::new(), FoundBy::Honeypot(name));
     }
 
@@ -189,6 +192,7 @@ impl Lowering<'_> {
             priority: draft.priority.unwrap_or(i64::MAX),
             gravity: draft.severity.unwrap_or_default(),
             is_pattern: !is_exact,
+            ..Rank::default()
         };
         let sentence = draft.message.unwrap_or_else(|| format!("Matched rule '{}'.", draft.id));
         let mut facts: Vec<Fact> = Vec::new();
@@ -227,7 +231,8 @@ impl Lowering<'_> {
             }
         }
         let standing = draft.approval_strategy.unwrap_or_default();
-        let wish = Wish { wants, standing, rank, sentence, acts_always: false };
+        let severity = draft.severity;
+        let wish = Wish { wants, standing, rank, severity, sentence, acts_always: false };
         self.keep(rule, wish, facts, windows, FoundBy::Tools(&tools));
     }
 
@@ -274,7 +279,7 @@ impl Lowering<'_> {
     }
 
     fn output(&mut self, draft: DraftOutput) {
-        let DraftOutput { id, tools, bytes_max, patterns, masks, message, span } = draft;
+        let DraftOutput { id, tools, bytes_max, severity, patterns, masks, message, span } = draft;
         let rule = self.head(&id, format!("output {id}"), span, self.mode);
         let sentence = message.unwrap_or_else(|| format!("the result was stopped by output rule '{id}'."));
         // What only the backtracking engine can find cannot be masked exactly: then the result is withheld.
@@ -292,6 +297,7 @@ impl Lowering<'_> {
             sentence,
             template: None,
             tags: Vec::new(),
+            severity,
         };
         self.policy.keep_output(output, &tools);
     }

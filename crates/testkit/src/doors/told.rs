@@ -186,10 +186,14 @@ impl Told {
             (Spoken::Pass, Decision::Redact) => given == Some(input),
             (Spoken::Changed(changed), Decision::Redact) => given.as_ref() == Some(changed),
             (Spoken::Asked(reason), Decision::Ask) | (Spoken::Blocked(reason), Decision::Block) => {
-                let leading = verdict.obstacles.first().filter(|leading| !leading.file.is_empty());
+                // The first few are told by name, each once.
+                let told = verdict.obstacles.iter().take(5).enumerate();
+                let mut named = told.filter(|(at, it)| *at == 0 || it.reason != verdict.reason);
                 reason.starts_with(&verdict.reason)
-                    && leading.is_none_or(|it| {
-                        reason.contains(&format!("(rule {}, {}:{})", it.name, it.file, it.line))
+                    && named.all(|(_, it)| {
+                        it.file.is_empty()
+                            || it.decision < Decision::Ask
+                            || reason.contains(&format!("(rule {}, {}:{})", it.name, it.file, it.line))
                     })
                     && verdict.next.iter().all(|next| reason.contains(next.as_ref()))
             }
@@ -240,7 +244,16 @@ impl Told {
                 return Err(format!("the client shows {shown} and no reason"));
             }
             (Spoken::Changed(_), _) => set(&mut answer, "output", suppressed(reason)),
-            (Spoken::Blocked(reason), _) => set(&mut answer, "output", suppressed(&reason)),
+            (Spoken::Blocked(said), _) => {
+                let rule = entry.pointer("/rules/0").cloned().unwrap_or_default();
+                let text = |key: &str| rule.get(key).and_then(Value::as_str).unwrap_or_default();
+                let source = format!(" (rule {}, {})", text("rule"), text("place"));
+                let is_settled = entry.get("settled") == Some(&json!(true));
+                if is_settled && rule.get("wants") == Some(&json!(decided)) && !said.ends_with(&source) {
+                    return Err(format!("the client shows `{said}` and not `{source}`"));
+                }
+                set(&mut answer, "output", suppressed(said.strip_suffix(&source).unwrap_or(&said)));
+            }
             (Spoken::Pass | Spoken::Asked(_), _) => {}
         }
         Ok(answer)

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use lockgate::{
     Decision, Time,
     call::visible,
-    gate::trail::{Decided, Entry, TrailCall, What},
+    gate::trail::{Decided, Entry, TIMEOUT, TrailCall, TrailRule, What},
     store::{Link, to_hex},
 };
 use serde_json::{Map, Value};
@@ -52,14 +52,23 @@ impl Shown {
             What::Answer { approval, granted, by } => Self {
                 what: "answer",
                 call: approval.clone(),
-                verdict: if *granted { "granted" } else { "refused" }.to_owned(),
-                reason: format!("by {by}"),
+                verdict: match granted {
+                    true => "granted",
+                    false if by == TIMEOUT => "timeout",
+                    false => "refused",
+                }
+                .to_owned(),
+                reason: match by.as_str() {
+                    TIMEOUT => "no human answered in time".to_owned(),
+                    by => format!("by {by}"),
+                },
                 ..Self::default()
             },
             What::Sighted { id, door } => {
                 Self { what: "sighted", call: id.clone(), reason: format!("at {door}"), ..Self::default() }
             }
-            What::Result { id, tool, ok, settled, output, reason, found } => Self {
+            What::Result { id, tool, ok, settled, output, reason, found, rules } => Self {
+                rule: rules_text(rules),
                 what: "result",
                 call: id.clone(),
                 tool: tool.clone().unwrap_or_default(),
@@ -100,11 +109,15 @@ fn result_text(ok: bool, settled: bool, output: &str) -> String {
 
 /// The rules that had something against a call or said yes, the leading one first; observing ones are marked.
 pub(in crate::commands) fn rule_text(decided: &Decided) -> String {
-    let name = |rule: &lockgate::gate::trail::TrailRule| match rule.observed {
+    rules_text(&decided.rules)
+}
+
+fn rules_text(rules: &[TrailRule]) -> String {
+    let name = |rule: &TrailRule| match rule.observed {
         true => format!("({})", rule.rule),
         false => rule.rule.clone(),
     };
-    decided.rules.iter().map(name).collect::<Vec<_>>().join(" ")
+    rules.iter().map(name).collect::<Vec<_>>().join(" ")
 }
 
 /// What a call wants, short enough for a line.

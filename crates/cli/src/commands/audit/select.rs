@@ -93,7 +93,7 @@ impl Selection {
             What::Call { call, decided } => {
                 (Some(call.tool.as_str()), decided.rules.as_slice(), Some(decided.verdict.as_str()))
             }
-            What::Result { tool, .. } => (tool.as_deref(), &[][..], None),
+            What::Result { tool, rules, .. } => (tool.as_deref(), rules.as_slice(), None),
             _ => (None, &[][..], None),
         };
         let is = |wanted: &Option<Name>, name: Option<&str>| {
