@@ -164,7 +164,9 @@ fn wanted_word(wanted: &str) -> String {
         "a sequence" => "a list",
         "unit" => "null",
         "any valid JSON value" => "a JSON value",
-        wanted if wanted.starts_with("struct ") || wanted.starts_with("internally tagged enum ") => "an object",
+        wanted if wanted.starts_with("struct ") || wanted.starts_with("internally tagged enum ") => {
+            "an object"
+        }
         wanted if wanted.starts_with("tuple ") || wanted.starts_with("an array of length") => "a list",
         wanted if wanted.starts_with("enum ") => "one of the words that are known here",
         wanted => wanted,
@@ -218,9 +220,18 @@ mod tests {
             (r#"{"id": 5}"#, "`id`: this is the number 5, and a text is needed"),
             (r#"{"id": null}"#, "`id`: this is null, and a text is needed"),
             (r#"{"id": "a", "x": 1}"#, "`x` is not known here; known are `id`, `ok`, `count`, `list`, `map`"),
-            (r#"{"id": "a", "ok": "yes"}"#, "`ok`: this is the text \"yes\", and `true` or `false` is needed"),
-            (r#"{"id": "a", "count": -1}"#, "`count`: this is the number -1, and a whole number from 0 on is needed"),
-            (r#"{"id": "a", "count": 1.5}"#, "`count`: this is the number 1.5, and a whole number from 0 on is needed"),
+            (
+                r#"{"id": "a", "ok": "yes"}"#,
+                "`ok`: this is the text \"yes\", and `true` or `false` is needed",
+            ),
+            (
+                r#"{"id": "a", "count": -1}"#,
+                "`count`: this is the number -1, and a whole number from 0 on is needed",
+            ),
+            (
+                r#"{"id": "a", "count": 1.5}"#,
+                "`count`: this is the number 1.5, and a whole number from 0 on is needed",
+            ),
             (r#"{"id": "a", "list": {}}"#, "`list`: this is an object, and a list is needed"),
             (r#"{"id": "a", "list": [1]}"#, "`list`: this is the number 1, and a text is needed"),
             (r#"{"id": "a", "map": [true]}"#, "`map`: this is a list, and an object is needed"),
@@ -234,9 +245,32 @@ mod tests {
     #[test]
     fn no_phrase_of_a_parser_is_left() {
         let texts = [
-            "", "{", "[", "[1", "[1 2]", "{\"a\"", "{\"a\" 1}", "{\"a\": 1 2}", "{a: 1}", "tru", "nul", "x", "\"a",
-            "\"\\q\"", "\"\u{1}\"", "\"\\ud800\"", "\"\\ud800x\"", "1.", "1e", "1e999", "01", "[1,]", "{\"a\": 1,}",
-            "{} x", "-", "\"\\u12\"",
+            "",
+            "{",
+            "[",
+            "[1",
+            "[1 2]",
+            "{\"a\"",
+            "{\"a\" 1}",
+            "{\"a\": 1 2}",
+            "{a: 1}",
+            "tru",
+            "nul",
+            "x",
+            "\"a",
+            "\"\\q\"",
+            "\"\u{1}\"",
+            "\"\\ud800\"",
+            "\"\\ud800x\"",
+            "1.",
+            "1e",
+            "1e999",
+            "01",
+            "[1,]",
+            "{\"a\": 1,}",
+            "{} x",
+            "-",
+            "\"\\u12\"",
         ];
         for text in texts {
             let error = serde_json::from_str::<Value>(text).unwrap_err();
@@ -249,7 +283,8 @@ mod tests {
                 }
             }
         }
-        for json in [r#"{"id": 1}"#, r#"{"id": "a", "ok": []}"#, r#"[]"#, r#"{"id": "a", "y": 1}"#, "{}", "5"] {
+        for json in [r#"{"id": 1}"#, r#"{"id": "a", "ok": []}"#, r#"[]"#, r#"{"id": "a", "y": 1}"#, "{}", "5"]
+        {
             let error = serde_json::from_str::<Sample>(json).unwrap_err();
             let told = json_mistake(&error);
             assert_eq!(THEIRS.iter().find(|phrase| told.contains(**phrase)), None, "{json}: {told}");
@@ -258,7 +293,9 @@ mod tests {
 
     #[test]
     fn our_own_words_stay() {
-        for told in ["key `a` stands twice in one object", "`input` is a JSON object, not 5", "he left at line 5"] {
+        for told in
+            ["key `a` stands twice in one object", "`input` is a JSON object, not 5", "he left at line 5"]
+        {
             assert_eq!(plain_mistake(without_place(told)), told);
         }
         assert_eq!(without_place("key `a` stands twice at line 1 column 5"), "key `a` stands twice");

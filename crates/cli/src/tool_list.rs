@@ -46,7 +46,8 @@ fn parse(text: &str) -> Result<BTreeSet<String>, String> {
 const SHAPES: &str = "write `{\"tools\": [{\"name\": …}]}` as an MCP server answers, a JSON array of names, or one name a line";
 
 fn from_json(text: &str) -> Result<BTreeSet<String>, String> {
-    let value: Value = serde_json::from_str(text).map_err(|error| format!("it is not JSON: {}", json_mistake(&error)))?;
+    let value: Value =
+        serde_json::from_str(text).map_err(|error| format!("it is not JSON: {}", json_mistake(&error)))?;
     if let Some(error) = value.get("error") {
         return Err(format!("the server answered with an error: {error}"));
     }

@@ -82,7 +82,15 @@ fn no_words_of_a_parser_reach_a_user() {
 
 #[test]
 fn no_words_of_a_parser_are_told_about_settings() {
-    for text in ["mod = 'observe'", "protect = 'no'", "[hook]\nask = 5", "[hook]\nask = 'maybe'", "policy = 5", "[[hook]]", "state = []"] {
+    for text in [
+        "mod = 'observe'",
+        "protect = 'no'",
+        "[hook]\nask = 5",
+        "[hook]\nask = 'maybe'",
+        "policy = 5",
+        "[[hook]]",
+        "state = []",
+    ] {
         let world = World::with("mistakes-settings", "block rm\n", text);
         let event = r#"{"hook_event_name":"PreToolUse","session_id":"s","tool_use_id":"1","tool_name":"rm","tool_input":{}}"#;
         let said = world.hook("claude-code", event);

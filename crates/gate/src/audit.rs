@@ -94,7 +94,16 @@ pub fn records(
     events: &[Event],
 ) -> Vec<Record> {
     let progress = before.progress.clone();
-    let mut trail = Trail { policy, id, parent, before, progress, records: Vec::new(), is_refused: false, is_timed_out: false };
+    let mut trail = Trail {
+        policy,
+        id,
+        parent,
+        before,
+        progress,
+        records: Vec::new(),
+        is_refused: false,
+        is_timed_out: false,
+    };
     events.iter().for_each(|event| trail.tell(event));
     trail.records
 }

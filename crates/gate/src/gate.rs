@@ -185,14 +185,12 @@ impl Gate {
         at: Time,
     ) -> Result<Verdict, AnswerError> {
         let not_open = || AnswerError::NotOpen(approval.to_string());
-        let judge =
-            |stand: Stand<'_>, how| judge_answer(&self.rulebook, stand, approval.number, how, at);
+        let judge = |stand: Stand<'_>, how| judge_answer(&self.rulebook, stand, approval.number, how, at);
         let judged = self.commit_running(&approval.session, |stand| {
             // A refusal asks nobody's code, so it can be told after a panic as well.
-            let judgement =
-                catch_unwind(AssertUnwindSafe(|| judge(stand, how))).unwrap_or_else(|_| {
-                    judge(stand, Closing::Refused).map(|refusal| Judgement { verdict: panicked(), ..refusal })
-                })?;
+            let judgement = catch_unwind(AssertUnwindSafe(|| judge(stand, how))).unwrap_or_else(|_| {
+                judge(stand, Closing::Refused).map(|refusal| Judgement { verdict: panicked(), ..refusal })
+            })?;
             let call = stand.session.asked().get(&approval.number).map(|asked| asked.call.clone());
             let Judgement { verdict, events, shared, wants } = judgement;
             let answered = by.map(|by| trail::answered(approval, how == Closing::Granted, by));

@@ -9,9 +9,10 @@ use std::sync::Arc;
 use lockgate_call::{Call, Time, sensitive::Mask};
 use lockgate_petri::{Marking, TransitionId};
 use lockgate_policy::{
-    Applying, Basis, Clause, Counted, Decision, Deed, Deeds, Groups, Heard, Mode, NetRule, Rule, RuleId, Statement, View,
-    Watch, unreadable_sentence,
+    Applying, Basis, Clause, Counted, Decision, Deed, Deeds, Groups, Heard, Mode, NetRule, Rule, RuleId,
+    Statement, View, Watch,
     clause::{Standing, Timeout},
+    unreadable_sentence,
     workflow::Outcome as Says,
 };
 use serde_json::{Map, Value};
@@ -27,9 +28,9 @@ use crate::{
     sighting::{Sighted, identified, seen_before},
     stages::{self, Staged, Wanted},
     verdict::{
-        About, Obstacle, Verdict, blocked_sentence, doubtful_sentence, guessed_sentence, human_sentence, refused_before_sentence,
-        rejected_sentence, restless_sentence, running_sentence, stage_sentence, timeout_sentence,
-        unattended_sentence,
+        About, Obstacle, Verdict, blocked_sentence, doubtful_sentence, guessed_sentence, human_sentence,
+        refused_before_sentence, rejected_sentence, restless_sentence, running_sentence, stage_sentence,
+        timeout_sentence, unattended_sentence,
     },
 };
 
@@ -96,8 +97,7 @@ pub fn judge_answer<'a>(
     at: Time,
 ) -> Option<Judgement> {
     let how = how.into();
-    let (granted, timed_out) =
-        (how == Closing::Granted, matches!(how, Closing::TimedOut | Closing::Expired));
+    let (granted, timed_out) = (how == Closing::Granted, matches!(how, Closing::TimedOut | Closing::Expired));
     let Stand { session, commons, ran } = stand.into();
     let asked = session.asked.get(&number)?;
     let at = at.max(session.clock);

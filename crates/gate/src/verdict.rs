@@ -6,7 +6,8 @@
 use std::sync::Arc;
 
 use lockgate_policy::{
-    Audience, Decision, Deeds, Mode, NetRule, Rule, RuleId, Scope, Statement, Workflow, clause::{Gravity, Rank},
+    Audience, Decision, Deeds, Mode, NetRule, Rule, RuleId, Scope, Statement, Workflow,
+    clause::{Gravity, Rank},
 };
 use serde_json::{Map, Value};
 
@@ -128,9 +129,8 @@ impl Verdict {
         let (mut enforced, mut observed): (Vec<_>, Vec<_>) =
             obstacles.into_iter().partition(|obstacle| obstacle.mode == Mode::Enforce);
         for obstacles in [&mut enforced, &mut observed] {
-            obstacles.sort_by_key(|it| {
-                (std::cmp::Reverse(it.decision), it.is_human, it.about, it.rank, it.rule)
-            });
+            obstacles
+                .sort_by_key(|it| (std::cmp::Reverse(it.decision), it.is_human, it.about, it.rank, it.rule));
             // One rule may object to several deeds of a call, or by several limits, in the same words; once is
             // enough.
             let place = |it: &Obstacle| (it.name.clone(), it.file.clone(), it.line, it.decision);

@@ -666,7 +666,12 @@ fn a_rule_on_results_is_named_with_its_place_tags_and_severity() {
     let ruleset = "apiVersion: edictum/v1\nkind: Ruleset\nmetadata: {name: t}\ndefaults: {mode: enforce}\nrules:\n  - {id: seen, type: post, tool: read, when: {output.text: {contains: a}}, then: {action: warn, message: Seen.}}\n  - {id: pii, type: post, tool: read, when: {output.text: {contains: ada}}, then: {action: block, message: PII, tags: [pii, mail]}}\n";
     let outputs = "output_rules:\n  - {id: long, tool: read, max_size: 1, severity: high, message: Too long.}\nrules: []\n";
     let rows = [
-        ("t.yaml", ruleset, "block PII (rule pii, t.yaml:7)", "pii t.yaml:7 block enforce [pii,mail] -; seen t.yaml:6 warn enforce [] -"),
+        (
+            "t.yaml",
+            ruleset,
+            "block PII (rule pii, t.yaml:7)",
+            "pii t.yaml:7 block enforce [pii,mail] -; seen t.yaml:6 warn enforce [] -",
+        ),
         ("o.yaml", outputs, "block Too long. (rule long, o.yaml:2)", "long o.yaml:2 block enforce [] high"),
     ];
     for (file, text, told, rules) in rows {
@@ -721,7 +726,9 @@ fn a_dry_run_asks_no_workflow() {
 #[test]
 fn an_agent_hears_every_obstacle_and_the_next_step_in_few_words() {
     let rules = |count: usize| -> String {
-        (0..count).map(|n| format!("  - {{id: r{n}, when: {{tool: send}}, then: block, message: Reason {n}.}}\n")).collect()
+        (0..count)
+            .map(|n| format!("  - {{id: r{n}, when: {{tool: send}}, then: block, message: Reason {n}.}}\n"))
+            .collect()
     };
     let gate = Gate::new(when_then(&format!("rules:\n{}", rules(7))));
     let told = gate.call(&Call::new("1", "send")).sentence();

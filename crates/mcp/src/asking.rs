@@ -149,12 +149,10 @@ impl Relay {
                         outs,
                     );
                 }
-                Ok(_) if now >= held.until => {
-                    match self.house.plan.gate.time_out(&held.approval, now) {
-                        Ok(verdict) => self.act(held.id, held.pending, &verdict, outs),
-                        Err(error) => self.refuse(&held.id, &held.pending, &format!("{error}."), outs),
-                    }
-                }
+                Ok(_) if now >= held.until => match self.house.plan.gate.time_out(&held.approval, now) {
+                    Ok(verdict) => self.act(held.id, held.pending, &verdict, outs),
+                    Err(error) => self.refuse(&held.id, &held.pending, &format!("{error}."), outs),
+                },
                 Ok(_) => {
                     outs.extend(held.still_waiting(now));
                     self.held.push(held);

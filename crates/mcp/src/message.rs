@@ -164,7 +164,8 @@ impl<'a> Members<'a> {
     /// # Errors
     /// When it is none, or a name stands twice in it.
     pub fn read(text: &'a str) -> Result<Self, Malformed> {
-        serde_json::from_str(text).map_err(|error| Malformed(format!("it is not a JSON object: {}", line_mistake(&error))))
+        serde_json::from_str(text)
+            .map_err(|error| Malformed(format!("it is not a JSON object: {}", line_mistake(&error))))
     }
 
     /// The value of a member.
@@ -225,7 +226,8 @@ pub fn read_object(name: &str, raw: &RawValue) -> Result<Map<String, Value>, Mal
 /// A value that reads the same for everybody.
 pub fn read_value(name: &str, raw: &RawValue) -> Result<Value, Malformed> {
     let read = serde_json::from_str::<StrictJson>(raw.get());
-    read.map(|StrictJson(value)| value).map_err(|error| Malformed(format!("`{name}`: {}", line_mistake(&error))))
+    read.map(|StrictJson(value)| value)
+        .map_err(|error| Malformed(format!("`{name}`: {}", line_mistake(&error))))
 }
 
 /// As JSON text. What we write ourselves can always be written.

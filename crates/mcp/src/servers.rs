@@ -59,7 +59,8 @@ pub fn read_servers(text: &str, variable: impl Fn(&str) -> Option<String>) -> Re
         return Err(ServersError(format!("the file is longer than {FILE_BYTES_MAX} bytes")));
     }
     let read = serde_json::from_str::<StrictJson>(&without_comments(text));
-    let StrictJson(file) = read.map_err(|error| ServersError(format!("the file is not JSON: {}", json_mistake(&error))))?;
+    let StrictJson(file) =
+        read.map_err(|error| ServersError(format!("the file is not JSON: {}", json_mistake(&error))))?;
     let entries = entries_of(&file)?;
     if entries.len() > SERVERS_MAX {
         return Err(ServersError(format!(

@@ -30,8 +30,8 @@ use std::num::NonZeroU64;
 use lockgate_call::shell_tools;
 
 use crate::{
-    diagnostic::{Diagnostic, closest},
     decision::Decision,
+    diagnostic::{Diagnostic, closest},
     draft::{
         Draft, DraftRule, LIMIT_MAX, Map, Mode, Scope, ScriptField, Statement, Takes, UnreadableLine,
         without_folder,
@@ -251,9 +251,13 @@ impl<'t> Parser<'t> {
         if let Some(first) = &self.draft.unreadable {
             let line = self.source.place(first.span).line;
             self.report(
-                self.error("second-unreadable", span, "this file says twice what happens to unreadable scripts")
-                    .label(format!("first said in line {line}"))
-                    .remedy("keep one of the two lines"),
+                self.error(
+                    "second-unreadable",
+                    span,
+                    "this file says twice what happens to unreadable scripts",
+                )
+                .label(format!("first said in line {line}"))
+                .remedy("keep one of the two lines"),
             );
             return;
         }

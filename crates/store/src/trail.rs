@@ -235,8 +235,8 @@ pub(crate) fn told(entry: &str) -> Result<Told<'_>, Fault> {
     if !entry.starts_with('{') || !entry.ends_with('}') || entry.contains('\n') {
         return Err(refused("is not an object of JSON in one line"));
     }
-    let told: Told<'_> =
-        serde_json::from_str(entry).map_err(|error| refused(&format!("cannot be read (column {})", error.column())))?;
+    let told: Told<'_> = serde_json::from_str(entry)
+        .map_err(|error| refused(&format!("cannot be read (column {})", error.column())))?;
     if i64::try_from(told.at).is_err() {
         return Err(refused("has a moment too late to be kept"));
     }

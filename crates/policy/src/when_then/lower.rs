@@ -84,7 +84,14 @@ struct Wish {
 impl Wish {
     fn block(sentence: String) -> Self {
         let (rank, severity) = (Rank::default(), None);
-        Self { wants: Decision::Block, standing: Standing::Once, rank, severity, sentence, acts_always: false }
+        Self {
+            wants: Decision::Block,
+            standing: Standing::Once,
+            rank,
+            severity,
+            sentence,
+            acts_always: false,
+        }
     }
 }
 
