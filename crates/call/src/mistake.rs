@@ -38,7 +38,7 @@ pub fn read_fields<T: DeserializeOwned>(fields: Map<String, Value>) -> Result<T,
     let what = plain_mistake(without_place(&error));
     let Value::Object(mut fields) = value else { return Err(what) };
     // A field that is named already needs no search.
-    if what.starts_with('`') {
+    if ["missing field", "unknown field", "duplicate field"].iter().any(|phrase| error.starts_with(phrase)) {
         return Err(what);
     }
     // The wrong field is the one without which the mistake is another, or none.
@@ -51,6 +51,7 @@ pub fn read_fields<T: DeserializeOwned>(fields: Map<String, Value>) -> Result<T,
         is_wrong
     };
     match names.into_iter().find(is_wrong) {
+        Some(name) if what.starts_with(&format!("`{name}`")) => Err(what),
         Some(name) => Err(format!("`{name}`: {what}")),
         None => Err(what),
     }
@@ -89,7 +90,9 @@ pub fn plain_mistake(message: &str) -> String {
         return "this has none of the shapes that are known here".to_owned();
     }
     let known = SYNTAX.iter().find(|(phrase, _)| message == *phrase);
-    known.map_or_else(|| message.to_owned(), |(_, ours)| (*ours).to_owned())
+    // The parser of TOML says what is wrong before it lists what its grammar has there.
+    let plain = || message.split(", expected ").next().unwrap_or(message).to_owned();
+    known.map_or_else(plain, |(_, ours)| (*ours).to_owned())
 }
 
 /// What the parser of JSON says about a text, and what we say.

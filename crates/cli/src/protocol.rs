@@ -852,7 +852,10 @@ mod tests {
             (r#"{"call":{"id":"1","tool":"a","session":""}}"#, "`session` must not be empty"),
             (r#"{"call":{"id":1,"tool":"a"}}"#, "`call`: `id`: this is the number 1, and a text is needed"),
             (r#"{"call":{"id":"1","tool":"a","input":"x"}}"#, "`call`: `input` is a JSON object, not \"x\""),
-            (r#"{"call":{"id":"1","tool":"a","ask":"later"}}"#, "`call`: unknown variant `later`"),
+            (
+                r#"{"call":{"id":"1","tool":"a","ask":"later"}}"#,
+                "`call`: `ask`: `later` is not known here; known are `wait` or `none`",
+            ),
             (r#"{"result":{"id":"1"}}"#, "`result`: `ok` is missing"),
             (
                 r#"{"result":{"id":"1","ok":"yes"}}"#,
@@ -874,19 +877,19 @@ mod tests {
             ),
             (
                 r#"{"session":{"id":"s","counters":{"tool_calls":1.5}}}"#,
-                "`session`: `tool_calls` is a whole number from 0 on, not 1.5",
+                "`session`: `counters`: `tool_calls` is a whole number from 0 on, not 1.5",
             ),
             (
                 r#"{"session":{"id":"s","counters":{"attempts":-1}}}"#,
-                "`session`: `attempts` is a whole number from 0 on, not -1",
+                "`session`: `counters`: `attempts` is a whole number from 0 on, not -1",
             ),
             (
                 r#"{"session":{"id":"s","counters":{"per_tool":[1]}}}"#,
-                "`session`: `per_tool` is a JSON object, not [1]",
+                "`session`: `counters`: `per_tool` is a JSON object, not [1]",
             ),
             (
                 r#"{"session":{"id":"s","counters":{"per_tool":{"exec":"5"}}}}"#,
-                "`session`: `exec` is a whole number from 0 on, not \"5\"",
+                "`session`: `counters`: `exec` is a whole number from 0 on, not \"5\"",
             ),
             (r#"{"untaint":{"session":""}}"#, "`session` must not be empty"),
             (r#"{"untaint":{"id":"s"}}"#, "`untaint`: `id` is not known here; known are `session`"),

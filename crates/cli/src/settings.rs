@@ -709,10 +709,10 @@ mod tests {
         let user = (".config/lockgate/u.rules", "block a");
         let long = format!("#{}", "x".repeat(usize::try_from(FILE_BYTES_MAX).unwrap()));
         for (at, (text, said)) in [
-            ("mode = 'shadow'", "lockgate.toml:1: unknown variant `shadow`"),
+            ("mode = 'shadow'", "lockgate.toml:1: `shadow` is not known here"),
             ("\nmod = 'observe'", "lockgate.toml:2: `mod` is not known here"),
             ("[hook]\nasks = 'host'", "lockgate.toml:2: `asks` is not known here"),
-            ("[hook]\nask = 'never'", "lockgate.toml:2: unknown variant `never`"),
+            ("[hook]\nask = 'never'", "lockgate.toml:2: `never` is not known here"),
             ("[hooks]\nask = 'host'", "lockgate.toml:1: `hooks` is not known here"),
             ("protect = 'no'", "lockgate.toml:1: this is the text \"no\", and `true` or `false` is needed"),
             ("mode = ", "lockgate.toml:1: "),
@@ -855,7 +855,7 @@ mod tests {
             ("git push --force origin main", "block"),
             ("git -C x push -f", "block"),
             ("/sbin/mkfs.ext4 /dev/sda1", "block"),
-            ("$(echo cm0gLXJmIC8= | base64 -d)", "block"),
+            ("$(echo cm0gLXJmIC8= | base64 -d)", "ask"),
         ] {
             for shell in &shells {
                 let call = Call::new(format!("{shell} {command}"), *shell).with("command", command);

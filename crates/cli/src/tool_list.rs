@@ -120,7 +120,7 @@ mod tests {
             (r#"{"tools": [{"name": "a"}], "nextCursor": "x"}"#, "it is not all of them"),
             (r#"{"result": {"tools": [{"name": "a"}], "nextCursor": "x"}}"#, "it is not all of them"),
             (r#"{"error": {"code": -32601}}"#, "the server answered with an error"),
-            ("[\"a\"", "it is no JSON"),
+            ("[\"a\"", "it is not JSON"),
             ("read\nsend mail\n", "line 2 is more than one name"),
         ];
         for (text, expected) in rows {

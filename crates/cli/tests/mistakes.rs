@@ -90,6 +90,10 @@ fn no_words_of_a_parser_are_told_about_settings() {
         "policy = 5",
         "[[hook]]",
         "state = []",
+        "mode = ",
+        "mode = observe",
+        "= 5",
+        "[hook",
     ] {
         let world = World::with("mistakes-settings", "block rm\n", text);
         let event = r#"{"hook_event_name":"PreToolUse","session_id":"s","tool_use_id":"1","tool_name":"rm","tool_input":{}}"#;

@@ -198,6 +198,6 @@ mod tests {
         let theirs = format!("{HEADER}\n{SWITCH}\nhooks = true\n");
         assert_eq!(with_terminals(&theirs).as_deref(), Some("[features] # lockgate\nhooks = true\n"));
         insta::assert_snapshot!(without_terminals("[features]\nunified_exec_tty = true\n").unwrap_err(), @"it gives programs a terminal, and no hook is shown what is typed into one; remove `unified_exec_tty = true`");
-        insta::assert_snapshot!(without_terminals("a = \n").unwrap_err(), @"it is no TOML: string values must be quoted, expected literal string; mend it first");
+        insta::assert_snapshot!(without_terminals("a = \n").unwrap_err(), @"it is not TOML: string values must be quoted; mend it first");
     }
 }
