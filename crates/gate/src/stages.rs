@@ -59,11 +59,16 @@ impl<'a> Staged<'a> {
     ) -> Self {
         let (progress, met) = stand_in(workflow, stand.session, call.about.cwd.as_deref());
         let mut ran = Cow::Borrowed(stand.ran);
+        let is_trusted = workflow.source.is_trusted();
         let considered = loop {
             let considered = workflow.consider(&progress, sight, &ran);
             match &considered.outcome {
-                Says::Runs(exec) if !may_run && ran.ended(exec).is_none() => {
-                    let why = "its program was not run: this gate runs none unless it is told to";
+                Says::Runs(exec) if !(may_run && is_trusted) && ran.ended(exec).is_none() => {
+                    let why = if is_trusted {
+                        "its program was not run: this gate runs none unless it is told to"
+                    } else {
+                        "its program was not run: a human has to run `lockgate trust` first"
+                    };
                     ran.to_mut().took(exec.clone(), Err(why.to_owned()));
                 }
                 _ => break considered,

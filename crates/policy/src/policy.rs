@@ -23,6 +23,7 @@ use crate::{
     net::{self, GuardNet},
     ruleset::{self, CustomNames},
     source::{Place, Source, Span},
+    untrusted::{self, Waiting},
     when_then::{
         self,
         draft::{ToolName, Tools},
@@ -50,6 +51,7 @@ pub struct Policy {
     /// The file of each claim.
     claim_files: Vec<FileId>,
     examples: Vec<Example>,
+    waiting: Vec<Waiting>,
 }
 
 /// In which table a rule is kept.
@@ -162,28 +164,27 @@ impl Policy {
             diagnostics.extend(mistakes);
         }
         diagnostics.extend(crate::includes::unread_includes(&drafts));
-        diagnostics.extend(when_then::resolve(&mut drafts));
-        diagnostics.extend(ruleset::compose(&mut drafts));
+        let waiting = compose(&mut drafts, &mut diagnostics);
         if lints && is_sound(&diagnostics) {
             diagnostics
                 .extend(drafts.iter().filter(|draft| draft.when_then.is_written).flat_map(when_then::lint));
         }
-        let (policy, mistakes) = Self::join(drafts);
+        let (policy, mistakes) = Self::join(drafts, waiting);
         diagnostics.extend(mistakes);
         (is_sound(&diagnostics).then_some(policy), diagnostics)
     }
 
     /// Joins drafts into one policy. A rule whose net is wrong is left out and reported as an error.
     pub fn compile(mut drafts: Vec<Draft>) -> (Self, Vec<Diagnostic>) {
-        let mut diagnostics = when_then::resolve(&mut drafts);
-        diagnostics.extend(ruleset::compose(&mut drafts));
-        let (policy, mistakes) = Self::join(drafts);
+        let mut diagnostics = Vec::new();
+        let waiting = compose(&mut drafts, &mut diagnostics);
+        let (policy, mistakes) = Self::join(drafts, waiting);
         diagnostics.extend(mistakes);
         (policy, diagnostics)
     }
 
     /// Joins drafts that have taken from each other what they wanted.
-    fn join(drafts: Vec<Draft>) -> (Self, Vec<Diagnostic>) {
+    fn join(drafts: Vec<Draft>, waiting: Vec<Waiting>) -> (Self, Vec<Diagnostic>) {
         let mut policy = Self {
             hash: PolicyHash::of(&drafts),
             rules: Vec::new(),
@@ -197,12 +198,13 @@ impl Policy {
             claims: Vec::new(),
             claim_files: Vec::new(),
             examples: Vec::new(),
+            waiting,
         };
         let mut mistakes = Vec::new();
-        let default_verdict = when_then::default_verdict(&drafts);
+        let default = when_then::DefaultVerdict::of(&drafts);
         for mut draft in drafts {
             let when_then = std::mem::take(&mut draft.when_then);
-            when_then::lower(when_then, &draft.source, default_verdict, &mut policy);
+            when_then::lower(when_then, &draft.source, &default, &mut policy);
             if let Some(ruleset) = draft.ruleset.take() {
                 ruleset::lower(ruleset, &mut policy, &mut mistakes);
             }
@@ -286,6 +288,18 @@ impl Policy {
     /// Sessions its authors give as examples, in file order.
     pub fn examples(&self) -> &[Example] {
         &self.examples
+    }
+
+    /// What untrusted files say and does not count until a human trusts them, in file order.
+    pub fn waiting(&self) -> &[Waiting] {
+        &self.waiting
+    }
+
+    pub(crate) fn waits(&mut self, waiting: Waiting) {
+        let is_told = |known: &Waiting| known.what == waiting.what && known.source == waiting.source;
+        if !self.waiting.iter().any(is_told) {
+            self.waiting.push(waiting);
+        }
     }
 
     /// The clauses, in file order.
@@ -556,9 +570,9 @@ impl Policy {
 
     /// Whether some file says that this field of a tool holds a script.
     pub fn declares_script(&self, tool: &str, field: &str) -> bool {
-        self.names
-            .find(tool)
-            .is_some_and(|tool| self.maps.iter().any(|maps| maps.declares_script(tool, field)))
+        // A command in such a field may be evidence for a workflow of another file, so an untrusted file has no say.
+        let trusted = || self.maps.iter().zip(&self.sources).filter(|it| it.1.is_trusted()).map(|it| it.0);
+        self.names.find(tool).is_some_and(|tool| trusted().any(|maps| maps.declares_script(tool, field)))
     }
 
     /// The policy's own copy of a name where it has one, so that a known name costs no allocation.
@@ -700,6 +714,22 @@ impl Policy {
     }
 }
 
+/// Composes the files of each layer with each other, the user's first, and takes out of untrusted ones what does not
+/// restrict.
+fn compose(drafts: &mut [Draft], diagnostics: &mut Vec<Diagnostic>) -> Vec<Waiting> {
+    // Rules that want the same key get it in this order, so a project's rule never takes over the state of a user's.
+    drafts.sort_by_key(|draft| draft.source.layer());
+    let mut waiting = Vec::new();
+    for layer in drafts.chunk_by_mut(|one, other| one.source.layer() == other.source.layer()) {
+        for draft in layer.iter_mut().filter(|draft| !draft.source.is_trusted()) {
+            waiting.extend(untrusted::restrict(draft));
+        }
+        diagnostics.extend(when_then::resolve(layer));
+        diagnostics.extend(ruleset::compose(layer));
+    }
+    waiting
+}
+
 fn is_sound(diagnostics: &[Diagnostic]) -> bool {
     diagnostics.iter().all(|diagnostic| diagnostic.severity < Severity::Error)
 }
@@ -776,6 +806,10 @@ impl PolicyHash {
         for draft in drafts {
             // Lengths go first, so that moving a line from one file to the next is another policy.
             hasher.update((draft.source.text().len() as u64).to_le_bytes());
+            // The same text says less where nobody trusts it.
+            if !draft.source.is_trusted() {
+                hasher.update(b"untrusted");
+            }
             hasher.update(draft.source.text());
         }
         Self(hasher.finalize().into())

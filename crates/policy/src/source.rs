@@ -14,6 +14,20 @@ pub struct Source {
     name: Arc<str>,
     text: Arc<str>,
     transcript: Transcript,
+    layer: Layer,
+}
+
+/// Whose policy a file belongs to. Files of one layer are composed with each other; layers are joined, and all of them
+/// must agree.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Layer {
+    /// The user's own.
+    #[default]
+    User,
+    /// A project's that a human has trusted.
+    Project,
+    /// A project's that no human has trusted: it counts only as far as it restricts.
+    Untrusted,
 }
 
 /// What the YAML parser told of a text when it was asked before.
@@ -38,7 +52,29 @@ impl fmt::Debug for Transcript {
 impl Source {
     /// Takes a file's text under the name that messages shall call it.
     pub fn new(name: impl Into<Arc<str>>, text: impl Into<Arc<str>>) -> Self {
-        Self { name: name.into(), text: text.into(), transcript: Transcript::default() }
+        Self {
+            name: name.into(),
+            text: text.into(),
+            transcript: Transcript::default(),
+            layer: Layer::default(),
+        }
+    }
+
+    /// The same as a file of another layer.
+    #[must_use]
+    pub fn in_layer(mut self, layer: Layer) -> Self {
+        self.layer = layer;
+        self
+    }
+
+    /// Whose policy it belongs to.
+    pub fn layer(&self) -> Layer {
+        self.layer
+    }
+
+    /// Whether everything in it counts, and not only what restricts.
+    pub fn is_trusted(&self) -> bool {
+        self.layer != Layer::Untrusted
     }
 
     /// The same with what [`Source::make_transcript`] told of this text, so that no parser need be asked. Whoever keeps a

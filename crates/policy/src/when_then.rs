@@ -34,7 +34,7 @@ mod values;
 
 use draft::WhenThen;
 pub(crate) use lint::lint;
-pub(crate) use lower::{default_verdict, lower};
+pub(crate) use lower::{DefaultVerdict, lower};
 pub(crate) use resolve::resolve;
 
 /// Files of this language repeat themselves by anchors.

@@ -196,6 +196,19 @@ impl Stage {
     }
 }
 
+impl Workflow {
+    /// Its conditions that want a program to be run, in the order of the stages.
+    pub fn exec_conditions(&self) -> impl Iterator<Item = &Requirement> {
+        exec_conditions(&self.stages)
+    }
+}
+
+/// The conditions of stages that want a program to be run.
+pub(crate) fn exec_conditions(stages: &[Stage]) -> impl Iterator<Item = &Requirement> {
+    let all = stages.iter().flat_map(|stage| stage.entry.iter().chain(&stage.exit));
+    all.filter(|requirement| matches!(requirement.condition, Condition::Exec(_)))
+}
+
 impl Ran {
     /// No program was run.
     pub fn nothing() -> &'static Self {

@@ -14,6 +14,7 @@ use crate::{
     draft::{Draft, Mode},
     policy::{FoundBy, Head, Lines, Policy, Rule, RuleId},
     source::{Source, Span},
+    untrusted::{self, Waiting},
     when_then::draft::{
         Chain, ChainStep, DraftClause, DraftOutput, Honeypot, RateLimit, Sanitizer, TaintChain, ToolName,
         Tools, WhenThen,
@@ -21,19 +22,40 @@ use crate::{
     window::WindowId,
 };
 
-/// The strictest default of all files.
-pub(crate) fn default_verdict(drafts: &[Draft]) -> Decision {
-    let defaults = drafts.iter().filter_map(|draft| draft.when_then.default_verdict);
-    defaults.map(|(verdict, _)| verdict).max().unwrap_or_default()
+/// What is decided about calls that no rule speaks of.
+pub(crate) struct DefaultVerdict {
+    /// The strictest verdict of all files.
+    verdict: Decision,
+    /// Whether it acts: a default that only observes counts where no other is said.
+    mode: Mode,
+    /// The strictest of the trusted files: below it no untrusted rule speaks.
+    floor: Decision,
+}
+
+impl DefaultVerdict {
+    pub(crate) fn of(drafts: &[Draft]) -> Self {
+        let strictest = |drafts: &mut dyn Iterator<Item = &Draft>| {
+            let said = drafts.filter_map(|draft| {
+                let (verdict, _) = draft.when_then.default_verdict?;
+                Some((draft.when_then.mode, verdict))
+            });
+            said.max().unwrap_or_default()
+        };
+        let (mode, verdict) = strictest(&mut drafts.iter());
+        let (_, floor) = strictest(&mut drafts.iter().filter(|draft| draft.source.is_trusted()));
+        Self { verdict, mode, floor }
+    }
 }
 
 /// Adds what one file says to a policy.
-pub(crate) fn lower(when_then: WhenThen, source: &Source, default_verdict: Decision, policy: &mut Policy) {
+pub(crate) fn lower(when_then: WhenThen, source: &Source, default: &DefaultVerdict, policy: &mut Policy) {
     let WhenThen {
         zone, rules, honeypots, taint_chain, outputs, sanitizer, rate_limits, patterns, mask, ..
     } = when_then;
     let mode = when_then.mode;
-    let mut lowering = Lowering { policy, lines: Lines::of(source), mode, default_verdict };
+    let floor = if source.is_trusted() { Decision::Allow } else { default.floor };
+    let mut lowering =
+        Lowering { policy, lines: Lines::of(source), mode, default_verdict: default.verdict, floor };
     honeypots.iter().for_each(|honeypot| lowering.honeypot(honeypot));
     if let Some(sanitizer) = sanitizer {
         lowering.sanitizer(sanitizer);
@@ -46,7 +68,8 @@ pub(crate) fn lower(when_then: WhenThen, source: &Source, default_verdict: Decis
     outputs.into_iter().for_each(|output| lowering.output(output));
     // Several files may state the strictest default; one of them speaks for it.
     let is_first = lowering.policy.default_clause().is_none();
-    let default = when_then.default_verdict.filter(|(verdict, _)| *verdict == default_verdict && is_first);
+    let is_it = |verdict: Decision| is_first && (mode, verdict) == (default.mode, default.verdict);
+    let default = when_then.default_verdict.filter(|(verdict, _)| is_it(*verdict));
     if let Some((verdict, span)) = default {
         lowering.default(verdict, span);
     }
@@ -69,6 +92,8 @@ struct Lowering<'a> {
     /// Whether the file's rules act, where they do not say so themselves.
     mode: Mode,
     default_verdict: Decision,
+    /// A rule that wants less than this does not speak in the place of the default.
+    floor: Decision,
 }
 
 /// What makes a clause beside its facts.
@@ -111,6 +136,11 @@ impl Lowering<'_> {
     ) {
         let Wish { wants, standing, rank, severity, sentence, acts_always } = wish;
         let is_credit = wants < self.default_verdict;
+        let speaks_for_default = wants >= self.floor;
+        if !speaks_for_default {
+            let (source, span) = (rule.source.clone(), rule.span);
+            self.policy.waits(Waiting { source, span, what: untrusted::CREDIT });
+        }
         let tools = match found_by {
             FoundBy::Tools(Tools::Any(names)) => names.iter().map(ToString::to_string).collect(),
             // Whoever knows a trap does not step into it.
@@ -123,7 +153,7 @@ impl Lowering<'_> {
             facts,
             is_credit,
             acts_always,
-            speaks_for_default: true,
+            speaks_for_default,
             windows,
             tools,
             ..Clause::new(rule, wants, sentence)
@@ -152,7 +182,10 @@ impl Lowering<'_> {
 
     fn rate_limit(&mut self, limit: &RateLimit) {
         let RateLimit { text, tools, calls_max, window_ms, is_per_session, message, span } = limit;
-        let key = format!("rate limit {text} in {window_ms} ms");
+        // What all sessions share must not be cut short by a project that nobody trusts.
+        let is_apart = !is_per_session && !self.lines.source().is_trusted();
+        let whose = if is_apart { "untrusted " } else { "" };
+        let key = format!("{whose}rate limit {text} in {window_ms} ms");
         let rule = self.head("__rate_limit__", key, *span, self.mode);
         let window = WindowId { rule: rule.id, step: 0 };
         let sentence = message.clone().unwrap_or_else(|| {

@@ -230,9 +230,13 @@ fn inherits_being_off(source: &Source, child: &DraftClause, parent: &DraftClause
 
 /// The strictest of all `default_verdict`s, which is then that of every file that has one.
 fn join_defaults(drafts: &mut [Draft], mistakes: &mut Vec<Diagnostic>) -> Decision {
-    let given =
-        drafts.iter().filter_map(|draft| Some((draft.when_then.default_verdict?, draft.source.clone())));
-    let Some(((strictest, span), strict_source)) = given.min_by_key(|((decision, _), _)| Reverse(*decision))
+    let given = drafts.iter().filter_map(|draft| {
+        let when_then = &draft.when_then;
+        Some((when_then.default_verdict?, when_then.mode, draft.source.clone()))
+    });
+    // One that only observes would let pass what another file's closes.
+    let Some(((strictest, span), _, strict_source)) =
+        given.min_by_key(|((decision, _), mode, _)| Reverse((*mode, *decision)))
     else {
         return Decision::Allow;
     };
