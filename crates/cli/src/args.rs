@@ -63,6 +63,7 @@ impl Arguments {
             | Command::Refuse(_)
             | Command::Halt(_)
             | Command::Resume(_)
+            | Command::Trust(_)
             | Command::Doctor(_) => self.json,
             Command::Audit(ref audit) => self.json || audit.prints_data(),
         }
@@ -71,7 +72,7 @@ impl Arguments {
 
 /// The commands as `lockgate --help` groups them.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("First steps", &["demo", "init", "try", "doctor", "uninstall"]),
+    ("First steps", &["demo", "init", "trust", "try", "doctor", "uninstall"]),
     ("Write policies", &["verify", "check", "explain", "diff", "graph", "see"]),
     ("Watch and answer", &["pending", "approve", "refuse", "halt", "resume", "status"]),
     ("Connect agents", &["hook", "mcp", "gate"]),
@@ -146,6 +147,9 @@ pub(crate) enum Command {
     /// Remove the hooks from your coding agents
     #[command(after_help = UNINSTALL_EXAMPLES)]
     Uninstall(UninstallArguments),
+    /// Trust a project's policy and settings as they are now
+    #[command(after_help = TRUST_EXAMPLES)]
+    Trust(TrustArguments),
     /// Check a policy for mistakes and prove its claims
     #[command(after_help = VERIFY_EXAMPLES, visible_aliases = ["validate", "lint", "test"])]
     Verify(VerifyArguments),
@@ -215,6 +219,7 @@ Examples:
   lockgate init                       the agents in use here; asks first
   lockgate init claude-code --user    Claude Code, in all projects
   lockgate init --dry-run             only show the changes
+  lockgate init --exclude             keep the files out of version control
   lockgate init --policy-only --yes   only write .lockgate/policy.rules
   lockgate init --mcp                 also put the proxy in front of MCP servers
   lockgate init --mcp-only --user     only the user's MCP servers
@@ -430,6 +435,18 @@ Examples:
 
 You confirm at the terminal by typing a word that it shows.";
 
+const TRUST_EXAMPLES: &str = "\
+Examples:
+  lockgate trust                      the project of this folder, after a question
+  lockgate trust --list               the projects that are trusted
+  lockgate trust --revoke             not this one any more
+  lockgate trust --json               what it would trust, and what waits for it
+
+Until then a project's policy counts only as far as it restricts. Every file of
+it is trusted by its contents, so an edit ends the trust. Only a human at a
+terminal can agree; with --json nothing is asked and nothing trusted.
+Exit 0: trusted, 1: not trusted, or nothing was revoked, 2: could not.";
+
 const SEE_EXAMPLES: &str = "\
 Examples:
   lockgate see --tool bash --input '{\"command\": \"cd /srv && sudo rm -rf data\"}'
@@ -592,6 +609,12 @@ pub(crate) struct InitArguments {
     /// Put the proxy in front of MCP servers and write no hooks
     #[arg(long, conflicts_with_all = ["policy_only", "mcp"])]
     pub(crate) mcp_only: bool,
+    /// Keep the files it makes out of version control, by `.git/info/exclude`; otherwise you are asked
+    #[arg(long, conflicts_with_all = ["no_exclude", "user"])]
+    pub(crate) exclude: bool,
+    /// Leave `.git/info/exclude` as it is, without a question
+    #[arg(long)]
+    pub(crate) no_exclude: bool,
 }
 
 #[derive(Debug, Args)]
@@ -910,6 +933,19 @@ pub(crate) struct ReplayArguments {
     /// Enforce the rules, or only observe [default: as the settings say; with POLICY, enforce]
     #[arg(long, value_enum)]
     pub(crate) mode: Option<ModeArgument>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TrustArguments {
+    /// The folder of the project; otherwise the nearest from this one upwards
+    #[arg(value_name = "PROJECT", conflicts_with = "list")]
+    pub(crate) project: Option<PathBuf>,
+    /// List the projects that are trusted, and whether they have changed since
+    #[arg(long, conflicts_with = "revoke")]
+    pub(crate) list: bool,
+    /// Trust a project no more
+    #[arg(long)]
+    pub(crate) revoke: bool,
 }
 
 #[derive(Debug, Args)]

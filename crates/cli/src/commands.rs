@@ -21,6 +21,7 @@ mod replay;
 mod see;
 mod states;
 mod status;
+mod trust;
 mod try_command;
 mod uninstall;
 mod verify;
@@ -61,6 +62,7 @@ pub(crate) fn run(arguments: &Arguments, console: &mut Console<'_>) -> u8 {
         Command::Refuse(arguments) => questions::answer(arguments, false, json, console),
         Command::Halt(arguments) => halt::halt(arguments, json, console),
         Command::Resume(arguments) => halt::resume(arguments, json, console),
+        Command::Trust(arguments) => trust::run(arguments, json, console),
         Command::Mcp(arguments) => mcp::run(arguments, json, console),
         Command::Doctor(arguments) => doctor::run(arguments, json, console),
         Command::Graph(arguments) if arguments.states => states::run(arguments, json, console),

@@ -15,4 +15,4 @@ mod run;
 mod transcripts;
 
 pub use in_process::{HookAsks, HookDoor, HookReply};
-pub(crate) use run::{anchored, asking, folder_of_session, in_short, run};
+pub(crate) use run::{asking, folder_of_session, in_short, remember, run, under};

@@ -20,6 +20,7 @@ mod session_text;
 mod settings;
 mod state;
 mod tool_list;
+mod trust;
 mod when;
 
 use std::{

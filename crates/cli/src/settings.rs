@@ -1,9 +1,13 @@
-//! What a project or a user has decided about Lockgate: which policy, where sessions rest, how humans are asked.
+//! What a user and a project have decided about Lockgate: which policy, where sessions rest, how humans are asked.
 //!
-//! [`find`] walks up from a folder to the first `.lockgate/` or `lockgate.toml`, then looks at the user's own, and ends
-//! at a policy that is built in, so there always is one. Whatever is found and cannot be used is an error: going on to
-//! the next would swap a policy for a weaker one because of a typing mistake. No environment variable changes a
-//! verdict; they only say where folders are. The policy itself is not read here, see [`Settings::sources`].
+//! [`find`] looks for the user's settings and for those of the project, walking up from a folder to the first
+//! `.lockgate/` or `lockgate.toml`, and joins them (`joining`): a project can only be stricter than the user, unless a
+//! human has trusted it ([`crate::trust`]). Where the user has no policy, the one that is built in stands in. Whatever
+//! is found and cannot be used is an error: going on without it would swap a policy for a weaker one because of a typing
+//! mistake. No environment variable changes a verdict; they only say where folders are. The policy itself is not read
+//! here, see [`Settings::sources`].
+
+mod joining;
 
 use std::{
     collections::BTreeMap,
@@ -15,11 +19,15 @@ use std::{
     time::Duration,
 };
 
-use lockgate::{Mode, OpenError, Source, call::plain_mistake, read_sources_recalling};
+use lockgate::{Mode, OpenError, Policy, Source, call::plain_mistake, policy::Layer, read_sources_recalling};
 use serde::Deserialize;
 use toml::Spanned;
 
-use crate::install::{Agent, CALL_LIMIT, Scope};
+use self::joining::{Level, Values};
+use crate::{
+    install::{Agent, CALL_LIMIT, Scope},
+    trust::{self, Trust},
+};
 
 /// The folder of a project's policy.
 pub(crate) const FOLDER: &str = ".lockgate";
@@ -37,12 +45,15 @@ const DEADLINE_MIN: Duration = Duration::from_millis(100);
 const FORGET_AFTER: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 const FORGET_AFTER_MIN: Duration = Duration::from_secs(60 * 60);
 
-/// All that was decided.
+/// All that counts for a folder: what the user and the project have decided, joined.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Settings {
+    /// The nearest place that decides something.
     pub(crate) origin: Origin,
-    /// Policy files and folders of them; none for the policy that is built in.
-    pub(crate) files: Vec<PathBuf>,
+    /// The user's policy; none where the user has none.
+    pub(crate) user: Option<UserPolicy>,
+    /// The project's policy; none where no folder above has one.
+    pub(crate) project: Option<ProjectPolicy>,
     pub(crate) mode: Mode,
     /// The file in which sessions rest.
     pub(crate) state: PathBuf,
@@ -53,6 +64,31 @@ pub(crate) struct Settings {
     pub(crate) deadline: Duration,
     /// When sessions are forgotten that nobody went on with; none for never.
     pub(crate) forget_after: Option<Duration>,
+    /// Whether programs of conditions are run.
+    pub(crate) exec: bool,
+    /// The project's settings that do not count, as written: they would widen, and nobody has trusted them.
+    pub(crate) waiting: Vec<String>,
+    /// The project's settings that do not count although it is trusted: the user's own say something stricter.
+    pub(crate) overruled: Vec<String>,
+}
+
+/// The user's policy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct UserPolicy {
+    pub(crate) folder: PathBuf,
+    /// Policy files and folders of them.
+    pub(crate) files: Vec<PathBuf>,
+}
+
+/// A project's policy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ProjectPolicy {
+    pub(crate) root: PathBuf,
+    /// Policy files and folders of them.
+    pub(crate) files: Vec<PathBuf>,
+    /// Its file of settings.
+    pub(crate) settings: Option<PathBuf>,
+    pub(crate) trust: Trust,
 }
 
 /// Where settings come from.
@@ -66,23 +102,35 @@ pub(crate) enum Origin {
     BuiltIn,
 }
 
-/// How a human is asked.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+/// How a human is asked, the strictest last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Ask {
     /// By the host, where it can.
     #[default]
     Host,
-    /// By `lockgate approve`, for which the hook waits.
-    Wait,
     /// By ending the host's run, which goes on after the answer.
     Defer,
+    /// By `lockgate approve`, for which the hook waits.
+    Wait,
     /// Not at all.
     Block,
 }
 
+impl Ask {
+    /// As it is written in a file of settings.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Host => "host",
+            Self::Defer => "defer",
+            Self::Wait => "wait",
+            Self::Block => "block",
+        }
+    }
+}
+
 impl Settings {
-    /// The texts of the policy.
+    /// The texts of the policy: the user's, or the built-in one, and the project's.
     pub(crate) fn sources(&self) -> Result<Vec<Source>, OpenError> {
         self.sources_recalling(&|source| source)
     }
@@ -92,10 +140,70 @@ impl Settings {
         &self,
         recall: &dyn Fn(Source) -> Source,
     ) -> Result<Vec<Source>, OpenError> {
-        match self.origin {
-            Origin::BuiltIn => Ok(Vec::from([Source::new("built-in policy", starter_policy(Agent::ALL))])),
-            Origin::Project(_) | Origin::User(_) => read_sources_recalling(&self.files, recall),
+        let mut sources = match &self.user {
+            Some(user) => read_sources_recalling(&user.files, recall)?,
+            None if self.has_built_in() => {
+                Vec::from([Source::new("built-in policy", starter_policy(Agent::ALL))])
+            }
+            None => Vec::new(),
+        };
+        if let Some(project) = &self.project {
+            sources.extend(project.sources(recall)?);
         }
+        Ok(sources)
+    }
+
+    /// Whether the built-in policy is in force: the user has none, and nobody has trusted a project's in its place.
+    pub(crate) fn has_built_in(&self) -> bool {
+        self.user.is_none() && !self.project.as_ref().is_some_and(ProjectPolicy::is_trusted)
+    }
+
+    /// Whether each policy that was found says something. A file that was emptied, perhaps just now by an editor that is
+    /// about to fill it again, must not be taken for a policy that allows everything.
+    pub(crate) fn check(&self, policy: &Policy, sources: &[Source]) -> Result<(), String> {
+        let user = self.user.as_ref().map(|user| (&user.folder, false));
+        let project = self.project.as_ref().map(|project| (&project.root, true));
+        for (folder, is_project) in [user, project].into_iter().flatten() {
+            let is_of_it = |source: &Source| (source.layer() != Layer::User) == is_project;
+            let has_rule = policy.rules().any(|rule| is_of_it(&rule.source));
+            // Of several equal defaults only one becomes a rule.
+            let has_default =
+                || sources.iter().any(|it| is_of_it(it) && it.text().contains("default_verdict"));
+            if !has_rule && !has_default() {
+                return Err(format!(
+                    "the policy in {} has no rule, so every call is blocked; write one, or run `lockgate init`",
+                    folder.display()
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// All policy files and folders of them: the user's, then the project's.
+    pub(crate) fn files(&self) -> Vec<PathBuf> {
+        let user = self.user.iter().flat_map(|user| &user.files);
+        user.chain(self.project.iter().flat_map(|project| &project.files)).cloned().collect()
+    }
+}
+
+impl ProjectPolicy {
+    pub(crate) fn is_trusted(&self) -> bool {
+        matches!(self.trust, Trust::Trusted(_))
+    }
+
+    /// Its texts, marked as what they are.
+    pub(crate) fn sources(&self, recall: &dyn Fn(Source) -> Source) -> Result<Vec<Source>, OpenError> {
+        let sources = read_sources_recalling(&self.files, recall)?;
+        let Trust::Trusted(record) = &self.trust else {
+            return Ok(sources.into_iter().map(|source| source.in_layer(Layer::Untrusted)).collect());
+        };
+        // What was compared with the record may have been swapped before it was read again.
+        if let Some(changed) = sources.iter().find(|source| !record.has(source.name(), source.text())) {
+            let path = PathBuf::from(changed.name());
+            let source = io::Error::other("it has changed while it was being read; try again");
+            return Err(OpenError::Unreadable { path, source });
+        }
+        Ok(sources.into_iter().map(|source| source.in_layer(Layer::Project)).collect())
     }
 }
 
@@ -185,27 +293,54 @@ impl Environment {
 /// The settings that count for a folder.
 pub(crate) fn find(folder: &Path, environment: &Environment) -> Result<Settings, SettingsError> {
     let folder = real(folder)?;
-    for folder in folder.ancestors() {
-        if let Some(settings) = of_project(folder, environment)? {
-            return Ok(settings);
+    let user_folder = user_folder(environment);
+    let user = match &user_folder {
+        Some(folder) => of_user(folder, environment)?,
+        None => None,
+    };
+    let mut project = None;
+    // The user's own folder is no project, though it has a `lockgate.toml`.
+    for folder in folder.ancestors().filter(|folder| user_folder.as_deref() != Some(*folder)) {
+        project = of_project(folder, environment)?;
+        if project.is_some() {
+            break;
         }
     }
-    if let Some(folder) = environment.config_folder().map(|folder| folder.join("lockgate"))
-        && let Some(settings) = of_user(&folder, environment)?
-    {
-        return Ok(settings);
+    let is_repository = |folder: &&Path| folder.join(".git").exists();
+    let repository = || folder.ancestors().find(is_repository).unwrap_or(&folder);
+    outside_of(project.as_ref().map_or_else(repository, |project| &project.folder), environment)?;
+    let trust = match &project {
+        Some(project) => {
+            let named = project.named();
+            trust::look(environment, &project.folder, named.as_deref())
+        }
+        None => Trust::Never,
+    };
+    joining::join(user, project, trust, || state_of_user(environment))
+}
+
+/// The folder of the user's own settings.
+pub(crate) fn user_folder(environment: &Environment) -> Option<PathBuf> {
+    let folder = environment.config_folder()?.join("lockgate");
+    Some(fs::canonicalize(&folder).unwrap_or(folder))
+}
+
+/// A project that could say where the user's folders are would decide for the user: agents set variables that a project's
+/// files name. Where the whole home folder lies in the project, these folders do as well.
+fn outside_of(project: &Path, environment: &Environment) -> Result<(), SettingsError> {
+    let is_inside = |folder: &Path| real(folder).is_ok_and(|folder| folder.starts_with(project));
+    if project.parent().is_none() || environment.home.as_deref().is_some_and(is_inside) {
+        return Ok(());
     }
-    let plain = Written::default();
-    Ok(Settings {
-        origin: Origin::BuiltIn,
-        files: Vec::new(),
-        mode: plain.mode.into(),
-        state: state_of_user(environment)?,
-        protect: plain.protect,
-        ask: plain.hook.ask,
-        deadline: DEADLINE,
-        forget_after: Some(FORGET_AFTER),
-    })
+    for (variable, folder) in
+        [("XDG_CONFIG_HOME", environment.config_folder()), ("XDG_DATA_HOME", environment.data_folder())]
+    {
+        if let Some(folder) = folder.filter(|folder| is_inside(folder)) {
+            let reason = format!("`{variable}` places the user's folder inside this project");
+            return Err(SettingsError::new(&folder, reason, "unset the variable, or choose another folder"));
+        }
+    }
+    Ok(())
 }
 
 /// Where a first policy belongs; or, where a policy counts already, the folder of that one. With `is_wanted`, only one in
@@ -216,17 +351,24 @@ pub(crate) fn starter_place(
     project: &Path,
     environment: &Environment,
 ) -> Result<Result<PathBuf, PathBuf>, SettingsError> {
-    let of_user = || match environment.config_folder().map(|folder| folder.join("lockgate")) {
-        Some(folder) => Ok((of_user(&folder, environment), folder)),
+    let of_user = || match user_folder(environment) {
+        Some(folder) => {
+            Ok((of_user(&folder, environment).map(|level| level.map(|level| level.origin())), folder))
+        }
         None => Err(SettingsError::new(Path::new("home folder"), "there is none", "set `HOME`")),
     };
     let (found, folder) = match scope {
         Scope::User => of_user()?,
-        Scope::Project if is_wanted => (of_project(&real(project)?, environment), project.join(FOLDER)),
-        Scope::Project => (find(project, environment).map(Some), project.join(FOLDER)),
+        Scope::Project if is_wanted => {
+            let level = of_project(&real(project)?, environment);
+            (level.map(|level| level.map(|level| level.origin())), project.join(FOLDER))
+        }
+        Scope::Project => {
+            (find(project, environment).map(|settings| Some(settings.origin)), project.join(FOLDER))
+        }
     };
     let counts = match found {
-        Ok(counts) => counts.map(|settings| settings.origin),
+        Ok(counts) => counts,
         Err(error) if error.lacks_policy && real(&error.file)? == real(&folder)? => None,
         Err(error) => return Err(error),
     };
@@ -248,9 +390,9 @@ fn real(folder: &Path) -> Result<PathBuf, SettingsError> {
     Err(SettingsError::new(folder, "it is no whole path", "name the folder by its whole path"))
 }
 
-fn of_project(folder: &Path, environment: &Environment) -> Result<Option<Settings>, SettingsError> {
+fn of_project(folder: &Path, environment: &Environment) -> Result<Option<Level>, SettingsError> {
     let policies = folder.join(FOLDER);
-    let has_folder = trusted(&policies, environment)?;
+    let has_folder = is_there(&policies, environment)?;
     if has_folder && !policies.is_dir() {
         return Err(SettingsError::new(
             &policies,
@@ -259,8 +401,8 @@ fn of_project(folder: &Path, environment: &Environment) -> Result<Option<Setting
         ));
     }
     let (inside, beside) = (policies.join(FILE), folder.join(FILE));
-    let has_inside = has_folder && trusted(&inside, environment)?;
-    let has_beside = trusted(&beside, environment)?;
+    let has_inside = has_folder && is_there(&inside, environment)?;
+    let has_beside = is_there(&beside, environment)?;
     let file = match (has_inside, has_beside) {
         (true, true) => {
             let reason = format!("there is `{}` too, and only one can count", inside.display());
@@ -271,22 +413,23 @@ fn of_project(folder: &Path, environment: &Environment) -> Result<Option<Setting
         (false, false) if has_folder => None,
         (false, false) => return Ok(None),
     };
-    let found = Found { origin: Origin::Project(folder.to_path_buf()), policies, file };
-    found.settings(environment).map(Some)
+    let found = Found { is_project: true, folder: folder.to_path_buf(), policies, file };
+    found.level(environment).map(Some)
 }
 
-fn of_user(folder: &Path, environment: &Environment) -> Result<Option<Settings>, SettingsError> {
-    if !trusted(folder, environment)? {
+fn of_user(folder: &Path, environment: &Environment) -> Result<Option<Level>, SettingsError> {
+    if !is_there(folder, environment)? {
         return Ok(None);
     }
     let file = folder.join(FILE);
-    let file = trusted(&file, environment)?.then_some(file);
-    let found = Found { origin: Origin::User(folder.to_path_buf()), policies: folder.to_path_buf(), file };
-    found.settings(environment).map(Some)
+    let file = is_there(&file, environment)?.then_some(file);
+    let (policies, folder) = (folder.to_path_buf(), folder.to_path_buf());
+    let found = Found { is_project: false, folder, policies, file };
+    found.level(environment).map(Some)
 }
 
 /// Whether something is there. What somebody else could have put there, or could change, is an error.
-fn trusted(path: &Path, environment: &Environment) -> Result<bool, SettingsError> {
+pub(crate) fn is_there(path: &Path, environment: &Environment) -> Result<bool, SettingsError> {
     let data = match fs::symlink_metadata(path) {
         Ok(data) => data,
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
@@ -330,35 +473,45 @@ fn owned(_: &Path, _: &fs::Metadata, _: &Environment) -> Result<(), SettingsErro
 
 /// Where settings are.
 struct Found {
-    origin: Origin,
+    is_project: bool,
+    /// The project, or the user's folder of settings.
+    folder: PathBuf,
     /// The folder whose policy files count where nothing else is said.
     policies: PathBuf,
     file: Option<PathBuf>,
 }
 
 impl Found {
-    fn settings(self, environment: &Environment) -> Result<Settings, SettingsError> {
+    fn level(self, environment: &Environment) -> Result<Level, SettingsError> {
         let file = match &self.file {
             Some(file) => File::read(file)?,
             None => File { path: self.policies.clone(), text: String::new(), written: Written::default() },
         };
         let Written { hook, sessions, .. } = &file.written;
-        Ok(Settings {
-            files: self.files(&file, environment)?,
-            mode: file.written.mode.into(),
+        let deadline = hook.deadline.as_ref();
+        let deadline = deadline
+            .map(|said| file.duration(said, DEADLINE_MIN..DEADLINE_MAX + Duration::from_nanos(1)))
+            .transpose()?;
+        let forget_after = match &sessions.forget_after {
+            None => None,
+            Some(said) if said.get_ref() == "never" => Some(None),
+            Some(said) => Some(Some(file.duration(said, FORGET_AFTER_MIN..Duration::MAX)?)),
+        };
+        let values = Values {
+            mode: file.written.mode.map(Mode::from),
             state: self.state(&file, environment)?,
             protect: file.written.protect,
             ask: hook.ask,
-            deadline: match &hook.deadline {
-                None => DEADLINE,
-                Some(said) => file.duration(said, DEADLINE_MIN..DEADLINE_MAX + Duration::from_nanos(1))?,
-            },
-            forget_after: match &sessions.forget_after {
-                None => Some(FORGET_AFTER),
-                Some(said) if said.get_ref() == "never" => None,
-                Some(said) => Some(file.duration(said, FORGET_AFTER_MIN..Duration::MAX)?),
-            },
-            origin: self.origin,
+            deadline,
+            forget_after,
+            exec: file.written.exec,
+        };
+        Ok(Level {
+            files: self.files(&file, environment)?,
+            values,
+            is_project: self.is_project,
+            folder: self.folder,
+            settings: self.file,
         })
     }
 
@@ -400,34 +553,34 @@ impl Found {
         for entry in entries {
             let path = entry.map_err(|error| SettingsError::io(&self.policies, &error))?.path();
             if path.extension().and_then(OsStr::to_str).is_some_and(|ending| endings.contains(&ending)) {
-                has_policy |= trusted(&path, environment)?;
+                has_policy |= is_there(&path, environment)?;
             }
         }
         if has_policy { Ok(self.policies.clone()) } else { Err(self.no_policy()) }
     }
 
     fn no_policy(&self) -> SettingsError {
-        let option = if matches!(self.origin, Origin::User(_)) { " --user" } else { "" };
+        let option = if self.is_project { "" } else { " --user" };
         let remedy =
             format!("run `lockgate init{option} --policy-only` for a first one, or take the folder away");
         let error = SettingsError::new(&self.policies, "there is no policy in it", remedy);
         SettingsError { lacks_policy: true, ..error }
     }
 
-    fn state(&self, file: &File, environment: &Environment) -> Result<PathBuf, SettingsError> {
-        let Some(said) = &file.written.state else { return state_of_user(environment) };
-        match (said.get_ref().as_str(), &self.origin) {
-            ("user", _) => state_of_user(environment),
-            ("project", Origin::Project(folder)) => Ok(folder.join(FOLDER).join("state").join(DATABASE)),
-            ("project", _) => {
+    fn state(&self, file: &File, environment: &Environment) -> Result<Option<PathBuf>, SettingsError> {
+        let Some(said) = &file.written.state else { return Ok(None) };
+        match said.get_ref().as_str() {
+            "user" => state_of_user(environment).map(Some),
+            "project" if self.is_project => Ok(Some(self.folder.join(FOLDER).join("state").join(DATABASE))),
+            "project" => {
                 let reason = "these settings are of no project";
                 Err(file.wrong(said.span(), reason, "write \"user\", or the whole path of a file"))
             }
-            (path, _) if path.is_empty() || path.ends_with(['/', '\\']) || path.starts_with('~') => {
+            path if path.is_empty() || path.ends_with(['/', '\\']) || path.starts_with('~') => {
                 let remedy = "write \"user\", \"project\", or the path of a file, without `~`";
                 Err(file.wrong(said.span(), &format!("`{path}` names no file"), remedy))
             }
-            (path, _) => Ok(file.folder().join(path)),
+            path => Ok(Some(file.folder().join(path))),
         }
     }
 }
@@ -455,34 +608,21 @@ struct File {
 }
 
 /// What may stand in it.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Written {
     policy: Option<Spanned<Vec<Spanned<String>>>>,
-    mode: WrittenMode,
+    mode: Option<WrittenMode>,
     state: Option<Spanned<String>>,
-    protect: bool,
+    protect: Option<bool>,
+    exec: Option<bool>,
     hook: WrittenHook,
     sessions: WrittenSessions,
 }
 
-impl Default for Written {
-    fn default() -> Self {
-        Self {
-            policy: None,
-            mode: WrittenMode::default(),
-            state: None,
-            protect: true,
-            hook: WrittenHook::default(),
-            sessions: WrittenSessions::default(),
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum WrittenMode {
-    #[default]
     Enforce,
     Observe,
 }
@@ -499,7 +639,7 @@ impl From<WrittenMode> for Mode {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct WrittenHook {
-    ask: Ask,
+    ask: Option<Ask>,
     deadline: Option<Spanned<String>>,
 }
 
@@ -675,32 +815,193 @@ mod tests {
             };
             let whole = |path: &str| if path.is_empty() { home.clone() } else { home.join(path) };
             assert_eq!(origin, folder.map(whole), "{files:?}");
-            assert_eq!(settings.files, policy.map(whole).into_iter().collect::<Vec<_>>(), "{files:?}");
+            assert_eq!(settings.files().last(), policy.map(whole).as_ref(), "{files:?}");
+            let has_user = files.iter().any(|(file, _)| file.starts_with(".config"));
+            assert_eq!(settings.user.is_some(), has_user, "{files:?}");
+            let layers = usize::from(has_user) + usize::from(settings.project.is_some());
+            assert_eq!(settings.files().len(), layers, "{files:?}");
             assert_eq!(settings.state, home.join("data/lockgate/lockgate.db"));
             assert!(settings.sources().is_ok_and(|sources| !sources.is_empty()), "{files:?}");
             fs::remove_dir_all(&home).unwrap();
         }
     }
 
+    /// The same where a human has trusted the project.
+    fn found_trusted(name: &str, files: &[(&str, &str)]) -> Settings {
+        let (home, environment) = home(name, files);
+        let folder = home.join("project/src/deep");
+        let before = find(&folder, &environment).unwrap();
+        let project = before.project.clone().unwrap();
+        assert_eq!(project.trust, Trust::Never);
+        let sources = project.sources(&|source| source).unwrap();
+        let record = trust::Record::new(&project.root, project.settings.as_deref(), &sources, 0).unwrap();
+        trust::keep(&environment, &record).unwrap();
+        let settings = find(&folder, &environment).unwrap();
+        assert!(settings.project.as_ref().unwrap().is_trusted());
+        fs::remove_dir_all(&home).unwrap();
+        settings
+    }
+
+    const EVERY_KEY: &str = "policy = ['p.rules']\nmode = 'observe'\nstate = 'x/y.db'\nprotect = false\nexec = true\n\
+                             [hook]\nask = 'defer'\ndeadline = '500ms'\n[sessions]\nforget_after = 'never'\n";
+
     #[test]
     fn every_key_is_read() {
-        let text = "policy = ['p.rules']\nmode = 'observe'\nstate = 'project'\nprotect = false\n[hook]\nask = 'defer'\n\
-                    deadline = '500ms'\n[sessions]\nforget_after = 'never'\n";
-        let settings = found("keys", &[("project/lockgate.toml", text), ("project/p.rules", "")]).unwrap();
-        assert_eq!(settings.mode, Mode::Observe);
-        assert!(settings.state.ends_with("project/.lockgate/state/lockgate.db"), "{:?}", settings.state);
-        assert!(!settings.protect);
-        assert_eq!(settings.ask, Ask::Defer);
-        assert_eq!(settings.deadline, Duration::from_millis(500));
-        assert_eq!(settings.forget_after, None);
+        let user = [(".config/lockgate/lockgate.toml", EVERY_KEY), (".config/lockgate/p.rules", "block a")];
+        let project = [("project/lockgate.toml", EVERY_KEY), ("project/p.rules", "block a")];
+        let of_user = found("keys", &user).unwrap();
+        let of_project = found_trusted("keys-of-project", &project);
+        for (settings, place) in [(of_user, ".config/lockgate/x/y.db"), (of_project, "project/x/y.db")] {
+            assert_eq!(settings.mode, Mode::Observe);
+            assert!(settings.state.ends_with(place), "{:?}", settings.state);
+            assert!(!settings.protect && settings.exec);
+            assert_eq!(settings.ask, Ask::Defer);
+            assert_eq!(settings.deadline, Duration::from_millis(500));
+            assert_eq!(settings.forget_after, None);
+            assert!(settings.waiting.is_empty() && settings.overruled.is_empty());
+        }
         let plain = found("no-keys", &[("project/.lockgate/p.rules", "")]).unwrap();
         assert_eq!((plain.mode, plain.protect, plain.ask), (Mode::Enforce, true, Ask::Host));
         assert_eq!((plain.deadline, plain.forget_after), (DEADLINE, Some(FORGET_AFTER)));
-        let path = found(
-            "path",
-            &[("project/lockgate.toml", "state = 'x/y.db'"), ("project/.lockgate/p.rules", "")],
-        );
-        assert!(path.unwrap().state.ends_with("project/x/y.db"));
+        assert!(!plain.exec);
+        let state = [("project/lockgate.toml", "state = 'project'"), ("project/.lockgate/p.rules", "")];
+        let state = found_trusted("state", &state).state;
+        assert!(state.ends_with("project/.lockgate/state/lockgate.db"), "{state:?}");
+    }
+
+    #[test]
+    fn a_project_is_never_more_lenient_than_the_user_unless_it_is_trusted() {
+        // Of each setting: what the user says, what the project says, what counts untrusted and trusted.
+        for (at, (key, user, project, untrusted, trusted)) in [
+            ("mode", "", "'observe'", "enforce", "observe"),
+            ("mode", "'enforce'", "'observe'", "enforce", "enforce"),
+            ("mode", "'observe'", "'enforce'", "enforce", "enforce"),
+            ("mode", "'observe'", "", "observe", "observe"),
+            ("protect", "", "false", "true", "false"),
+            ("protect", "true", "false", "true", "true"),
+            ("protect", "false", "true", "true", "true"),
+            ("exec", "", "true", "false", "true"),
+            ("exec", "false", "true", "false", "false"),
+            ("exec", "true", "false", "false", "false"),
+            ("exec", "true", "", "true", "true"),
+            ("hook.ask", "", "'wait'", "wait", "wait"),
+            ("hook.ask", "'wait'", "'host'", "wait", "wait"),
+            ("hook.ask", "'wait'", "'defer'", "wait", "wait"),
+            ("hook.ask", "'host'", "'block'", "block", "block"),
+            ("hook.deadline", "", "'31s'", "30s", "31s"),
+            ("hook.deadline", "", "'29s'", "29s", "29s"),
+            ("hook.deadline", "'10s'", "'20s'", "10s", "10s"),
+            ("sessions.forget_after", "", "'1h'", "2592000s", "3600s"),
+            ("sessions.forget_after", "", "'60d'", "5184000s", "5184000s"),
+            ("sessions.forget_after", "", "'never'", "never", "never"),
+            ("sessions.forget_after", "'never'", "'1h'", "never", "never"),
+            ("sessions.forget_after", "'never'", "'never'", "never", "never"),
+            ("state", "", "'/x.db'", "lockgate.db", "x.db"),
+            ("state", "'/y.db'", "'/x.db'", "y.db", "y.db"),
+            ("state", "'/y.db'", "'/y.db'", "y.db", "y.db"),
+            ("state", "", "'user'", "lockgate.db", "lockgate.db"),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let text = |value: &str| match value {
+                "" => String::new(),
+                value => format!("{key} = {value}\n"),
+            };
+            let (user_text, project_text) = (text(user), text(project));
+            let files = [
+                (".config/lockgate/u.rules", "block a"),
+                (".config/lockgate/lockgate.toml", user_text.as_str()),
+                ("project/.lockgate/p.rules", "block b"),
+                ("project/.lockgate/lockgate.toml", project_text.as_str()),
+            ];
+            let without = found(&format!("joined-{at}"), &files).unwrap();
+            let with = found_trusted(&format!("joined-trusted-{at}"), &files);
+            let row = format!("{key}: {user} and {project}");
+            assert_eq!(value_of(&without, key), untrusted, "{row}");
+            assert_eq!(value_of(&with, key), trusted, "{row}, trusted");
+            // Whatever does not count is told.
+            let said = |settings: &Settings| match project {
+                "" | "'user'" => None,
+                _ => settings.waiting.iter().chain(&settings.overruled).next().cloned(),
+            };
+            let counts = |counting: &str| project.is_empty() || is_like(project, counting);
+            assert_eq!(said(&without).is_none(), counts(untrusted) || project == "'user'", "{row}");
+            assert_eq!(said(&with).is_none(), counts(trusted) || project == "'user'", "{row}, trusted");
+            assert!(without.overruled.is_empty() && with.waiting.is_empty(), "{row}");
+        }
+    }
+
+    /// Whether a value as written is the one that counts.
+    fn is_like(written: &str, counts: &str) -> bool {
+        let written = written.trim_matches(['\'', '/']);
+        let seconds = |text: &str| duration(text).map(|duration| duration.as_secs());
+        written == counts || (seconds(written).is_some() && seconds(written) == seconds(counts))
+    }
+
+    fn value_of(settings: &Settings, key: &str) -> String {
+        let seconds = |duration: Duration| format!("{}s", duration.as_secs());
+        match key {
+            "mode" if settings.mode == Mode::Observe => "observe".to_owned(),
+            "mode" => "enforce".to_owned(),
+            "protect" => settings.protect.to_string(),
+            "exec" => settings.exec.to_string(),
+            "hook.ask" => settings.ask.word().to_owned(),
+            "hook.deadline" => seconds(settings.deadline),
+            "sessions.forget_after" => settings.forget_after.map_or_else(|| "never".to_owned(), seconds),
+            _ => settings.state.file_name().unwrap().to_string_lossy().into_owned(),
+        }
+    }
+
+    #[test]
+    fn a_project_cannot_say_where_the_folders_of_the_user_are() {
+        for (variable, file) in [
+            ("XDG_CONFIG_HOME", "project/.lockgate/p.rules"),
+            ("XDG_DATA_HOME", "project/.lockgate/p.rules"),
+            ("XDG_CONFIG_HOME", "project/.git/config"),
+        ] {
+            let (home, mut environment) = home(variable, &[(file, "block a")]);
+            environment.home = Some(home.join("src"));
+            environment.variables.insert(variable.into(), home.join("project/fake").into_os_string());
+            let error = find(&home.join("project/src"), &environment).unwrap_err().to_string();
+            assert!(error.contains(variable), "{error}");
+            fs::remove_dir_all(&home).unwrap();
+        }
+    }
+
+    #[test]
+    fn trust_is_bound_to_every_byte_and_to_the_place() {
+        let files = [
+            ("project/.lockgate/p.yaml", "include: [../../outside.rules]\nrules: []"),
+            ("project/.lockgate/lockgate.toml", "mode = 'observe'"),
+            ("outside.rules", "block a"),
+        ];
+        let (home, environment) = home("bound", &files);
+        let project = || find(&home.join("project"), &environment).unwrap().project.unwrap();
+        let sources = project().sources(&|source| source).unwrap();
+        let settings = project().settings.clone();
+        let record = trust::Record::new(&project().root, settings.as_deref(), &sources, 0).unwrap();
+        trust::keep(&environment, &record).unwrap();
+        assert!(project().is_trusted());
+        for (file, text) in files {
+            fs::write(home.join(file), format!("{text}\n")).unwrap();
+            assert_eq!(project().trust, Trust::Changed, "{file}");
+            fs::write(home.join(file), text).unwrap();
+            assert!(project().is_trusted(), "{file}");
+        }
+        fs::write(home.join("project/.lockgate/q.rules"), "block b").unwrap();
+        assert_eq!(project().trust, Trust::Changed);
+        fs::remove_file(home.join("project/.lockgate/q.rules")).unwrap();
+        // What is swapped between two looks is not taken for what was trusted.
+        let trusted = project();
+        fs::write(home.join("outside.rules"), "observe block a").unwrap();
+        let error = trusted.sources(&|source| source).unwrap_err().to_string();
+        assert!(error.contains("has changed while it was being read"), "{error}");
+        fs::write(home.join("outside.rules"), "block a").unwrap();
+        fs::rename(home.join("project"), home.join("copy")).unwrap();
+        let copy = find(&home.join("copy"), &environment).unwrap().project.unwrap();
+        assert_eq!(copy.trust, Trust::Never);
+        fs::remove_dir_all(&home).unwrap();
     }
 
     #[test]

@@ -100,6 +100,7 @@ fn an_agent_can_neither_change_pins_nor_accept_anything() {
     let world = World::with("accept-guarded", "block format_disk\n", "");
     let settings = format!("state = {:?}\n", world.path("elsewhere/my.db"));
     world.write("project/.lockgate/lockgate.toml", &settings);
+    world.trust();
     let pins = world.path("elsewhere/mcp-pins");
     let file = pins.join("x.json");
     let file = file.to_str().unwrap();

@@ -178,9 +178,15 @@ const AROUND: &[(&str, Break, &str)] = &[
         |world| std::fs::create_dir_all(world.database()).unwrap(),
         "no regular file",
     ),
-    ("no folder for state", |world| world.write("home/.local/share/lockgate", ""), "lockgate"),
-    ("no folder for data", |world| world.write("home/.local", ""), "policy of this session"),
+    ("no folder for state", |world| put_in_the_way(world, "home/.local/share/lockgate"), "lockgate"),
+    ("no folder for data", |world| put_in_the_way(world, "home/.local"), "policy of this session"),
 ];
+
+/// A file where a folder should be.
+fn put_in_the_way(world: &World, folder: &str) {
+    std::fs::remove_dir_all(world.path(folder)).unwrap();
+    world.write(folder, "");
+}
 
 #[test]
 fn what_is_broken_around_a_hook_blocks() {

@@ -8,6 +8,7 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
+use lockgate_testkit::human::{Desk, Typed, agent};
 use serde_json::Value;
 
 /// One heading of a page, and what stands under it.
@@ -81,24 +82,90 @@ fn play(story: &Story, root: &Path) -> Vec<String> {
     let root = fs::canonicalize(root).unwrap();
     for (path, text) in &story.files {
         let path = root.join(path);
+        let text = text.replace("ROOT", root.to_str().unwrap());
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
     let mut wrong = Vec::new();
     for row in &story.rows {
         let event = row.cell("event").replace("ROOT", root.to_str().unwrap());
+        if row.cell("host") == "human" {
+            let came = human(&root, &event, row.cell("folder"));
+            if came != row.cell("answer") {
+                wrong.push(format!("line {}, {}: {came}", row.line, story.name));
+            }
+            continue;
+        }
         let output = hook(&root, row, &event);
         let (answer, because) = said(row.cell("host"), &output);
-        if answer != row.cell("answer") || !because.starts_with(row.cell("because")) {
+        let expected = row.cell("because").replace("ROOT", root.to_str().unwrap());
+        if answer != row.cell("answer") || !is_like(&because, &expected) {
             wrong.push(format!("line {}, {}: {answer}: {because}", row.line, story.name));
         }
     }
     wrong
 }
 
+/// Whether a sentence begins so; `…` stands for anything in between.
+fn is_like(said: &str, expected: &str) -> bool {
+    let (first, rest) = expected.split_once('…').unwrap_or((expected, ""));
+    let Some(mut left) = said.strip_prefix(first) else { return false };
+    rest.split('…').all(|part| match left.split_once(part) {
+        Some((_, after)) => {
+            left = after;
+            true
+        }
+        None => false,
+    })
+}
+
+/// What somebody does between two events; or what is there by then.
+fn human(root: &Path, deed: &str, folder: &str) -> &'static str {
+    let (verb, rest) = deed.split_once(' ').unwrap_or((deed, ""));
+    let (path, more) = rest.split_once(' ').unwrap_or((rest, ""));
+    let (path, to) = (root.join(path), root.join(more));
+    let lockgate = |words: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_lockgate"));
+        command.args(words).current_dir(root.join(folder)).env_clear().env("HOME", root.join("home"));
+        command.stdin(Stdio::null()).output().unwrap()
+    };
+    match verb {
+        "trust" => {
+            let mut desk = Desk::new(Path::new(env!("CARGO_BIN_EXE_lockgate")), &["trust"]);
+            let command = desk.command.current_dir(root.join(folder)).env_clear();
+            command.env("HOME", root.join("home")).stdout(Stdio::piped()).stderr(Stdio::piped());
+            let ran = desk.run(Typed::Word);
+            assert!(ran.output.status.success(), "{ran:?}");
+        }
+        "revoke" => assert!(lockgate(&["trust", "--revoke"]).status.success()),
+        "write" => fs::write(path, format!("{more}\n")).unwrap(),
+        "empty" => fs::write(path, "").unwrap(),
+        "fill" => fs::write(path, "#".repeat(17 << 20)).unwrap(),
+        "delete" if path.is_dir() => fs::remove_dir_all(path).unwrap(),
+        "delete" => fs::remove_file(path).unwrap(),
+        "move" => fs::rename(path, to).unwrap(),
+        "link" => std::os::unix::fs::symlink(to, path).unwrap(),
+        "look" if path.exists() => return "there",
+        "look" => return "missing",
+        // What `lockgate status` says waits for trust.
+        "waits" => {
+            let said = lockgate(&["status", "--json"]);
+            let told: Value = serde_json::from_slice(&said.stdout).unwrap();
+            let waiting = told["settings"]["waiting"].as_array().unwrap().iter();
+            return match waiting.filter_map(Value::as_str).any(|it| it.contains(rest)) {
+                true => "yes",
+                false => "no",
+            };
+        }
+        _ => panic!("no human does `{deed}`"),
+    }
+    "done"
+}
+
 fn hook(root: &Path, row: &Row, event: &str) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_lockgate"))
-        .args(["hook", row.cell("host")])
+    // Started by a process that stands for the agent: what runs below an agent is not a human.
+    let lockgate = Path::new(env!("CARGO_BIN_EXE_lockgate"));
+    let mut child = agent(&root.join("home/agent.sh"), lockgate, &["hook", row.cell("host")])
         .current_dir(root.join(row.cell("folder")))
         .env_clear()
         .env("HOME", root.join("home"))
@@ -140,7 +207,8 @@ fn hooks_answer_to_their_pages() {
         assert!(rows > 0, "{} has no rows", page.display());
         let mut wrong = Vec::new();
         for (number, story) in stories.iter().enumerate() {
-            let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("hooks-{number}"));
+            let name = page.file_stem().unwrap().to_string_lossy();
+            let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("page-{name}-{number}"));
             wrong.extend(play(story, &root));
         }
         assert!(wrong.is_empty(), "{}:\n{}", page.display(), wrong.join("\n"));

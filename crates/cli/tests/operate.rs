@@ -193,6 +193,7 @@ fn a_secret_in_a_question_is_shown_masked() {
     let world = World::new("masked");
     world.write("project/.lockgate/policy.yaml", policy);
     world.write("project/.lockgate/lockgate.toml", PATIENT);
+    world.trust();
     let event = json!({"event": "before", "session": "s", "tool": "send",
         "input": {"to": "ada@example.com"}, "cwd": world.path("project")});
     let hook = world.spawn(&["hook", "generic"], &event.to_string());
@@ -428,12 +429,18 @@ fn the_doctor_says_what_is_wrong() {
         ("settings", |world| world.write("project/.lockgate/lockgate.toml", "modee = 1\n"), "modee"),
         (
             "observe",
-            |world| world.write("project/.lockgate/lockgate.toml", "mode = \"observe\"\n"),
+            |world| {
+                world.write("project/.lockgate/lockgate.toml", "mode = \"observe\"\n");
+                world.trust();
+            },
             "calls pass",
         ),
         (
             "unprotected",
-            |world| world.write("project/.lockgate/lockgate.toml", "protect = false\n"),
+            |world| {
+                world.write("project/.lockgate/lockgate.toml", "protect = false\n");
+                world.trust();
+            },
             "an agent may change its own policy",
         ),
         (
@@ -504,6 +511,90 @@ fn the_doctor_believes_no_program_by_its_name() {
             assert!(wrong("guard"), "{name} {agent}: {told}");
         }
     }
+}
+
+#[test]
+fn the_doctor_status_and_verify_say_what_waits_for_trust() {
+    let world = World::new("waiting");
+    assert_eq!(world.lockgate(&["init", "claude-code", "--yes"]).code(), Some(0));
+    world.write("project/.lockgate/lockgate.toml", "mode = \"observe\"\nprotect = false\n");
+    let flat = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = world.lockgate(&["doctor", "claude-code"]);
+    // Nothing of it counts, so everything is enforced.
+    assert_eq!(said.code(), Some(0), "{}{}", said.out(), said.err());
+    for told in [
+        flat(said.out()),
+        flat(world.lockgate(&["status"]).out()),
+        flat(world.lockgate(&["verify", ".lockgate"]).err()),
+    ] {
+        let is_told = ["was never trusted here", "mode = \"observe\"", "protect = false", "`lockgate trust`"];
+        assert!(is_told.iter().all(|words| told.contains(words)), "{told}");
+    }
+    let start = json!({"event": "start", "session": "s"}).to_string();
+    assert!(world.hook("generic", &start).err().contains("protect = false"));
+    let list = |world: &World| world.lockgate(&["trust", "--list", "--json"]).json()["projects"].clone();
+    assert_eq!(list(&world), json!([]));
+    world.trust();
+    assert_eq!(list(&world)[0]["state"], "trusted");
+    world.write("project/.lockgate/lockgate.toml", "mode = \"observe\"\n");
+    assert_eq!(list(&world)[0]["state"], "changed");
+    assert!(flat(world.lockgate(&["status"]).out()).contains("was changed since it was trusted"));
+    assert_eq!(world.lockgate(&["trust", "--revoke"]).code(), Some(0));
+    assert_eq!(world.lockgate(&["trust", "--revoke"]).code(), Some(1), "it was not trusted");
+    assert_eq!(list(&world), json!([]));
+}
+
+#[test]
+fn only_a_human_trusts() {
+    let world = World::new("untrusted");
+    world.write("project/.lockgate/policy.rules", "observe block push\n");
+    let said = world.lockgate(&["trust"]);
+    assert_eq!(said.code(), Some(2), "{}{}", said.out(), said.err());
+    assert!(said.err().contains("human"), "{}", said.err());
+    let told = world.lockgate(&["trust", "--json"]).json();
+    assert_eq!(told["trusted"], false);
+    assert!(told["waiting"][0].as_str().unwrap().contains("`observe`"), "{told}");
+    assert!(!world.path("home/.local/share/lockgate/trusted").exists());
+    let refused = world.human_typing(&["trust"], Typed::Text("yes"));
+    assert_eq!(refused.output.status.code(), Some(1), "{refused:?}");
+    assert!(!world.path("home/.local/share/lockgate/trusted").exists());
+    let agreed = world.human_typing(&["trust"], Typed::Word);
+    assert_eq!(agreed.output.status.code(), Some(0), "{agreed:?}");
+    assert!(agreed.terminal.contains("policy.rules") && agreed.terminal.contains("`observe`"), "{agreed:?}");
+    assert_eq!(world.lockgate(&["trust", "--json"]).json()["trusted"], true);
+    assert_eq!(world.lockgate(&["trust"]).code(), Some(0), "it is trusted already");
+    // An agent has no other way: the command is blocked, and so is the folder of the records.
+    for command in ["lockgate trust", "echo '{}' > ~/.local/share/lockgate/trusted/x.json"] {
+        let event = json!({"event": "before", "session": "s", "tool": "bash", "input": {"command": command}});
+        assert_eq!(world.hook("generic", &event.to_string()).json()["decision"], "block", "{command}");
+    }
+    // Nothing can be trusted that cannot be understood.
+    world.write("project/.lockgate/policy.rules", "blok a\n");
+    let broken = world.lockgate(&["trust"]);
+    assert_eq!(broken.code(), Some(2));
+    assert!(broken.err().contains("blok"), "{}", broken.err());
+    let none = World::new("nothing-to-trust");
+    assert!(none.lockgate(&["trust"]).err().contains("nothing could be trusted"));
+}
+
+#[test]
+fn programs_that_are_not_run_are_told() {
+    let world = World::new("exec");
+    let flow = "apiVersion: edictum/v1\nkind: Workflow\nmetadata: {name: flow}\nstages:\n  - {id: one, tools: [Read], \
+                exit: [{condition: 'exec(\"true\")'}]}\n  - {id: two, tools: [Bash]}\n";
+    world.write("project/.lockgate/flow.yaml", flow);
+    world.write("project/flow.yaml", flow);
+    let told = |words: &[&str]| {
+        let said = world.lockgate(words);
+        let text = format!("{}{}", said.out(), said.err());
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        text.contains("exec(\"true\") is never run here")
+    };
+    assert!(told(&["gate", "flow.yaml"]) && !told(&["gate", "flow.yaml", "--exec"]));
+    assert!(told(&["verify", "flow.yaml"]) && told(&["doctor", "claude-code"]));
+    world.write("home/.config/lockgate/lockgate.toml", "exec = true\n");
+    world.write("home/.config/lockgate/policy.rules", "block deploy\n");
+    assert!(!told(&["verify", "flow.yaml"]) && !told(&["doctor", "claude-code"]));
 }
 
 #[test]

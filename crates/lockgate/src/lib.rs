@@ -392,7 +392,7 @@ pub use lockgate_policy::{
     Diagnostic, Draft, DraftNet, DraftTransition, Mode, Pattern, Policy, Severity, Source, verify,
 };
 pub use open::{
-    OpenError, Opened, net, open, open_sources, open_unlinted, open_with, read_sources,
+    OpenError, Opened, net, open, open_sources, open_unlinted, open_with, policy_files, read_sources,
     read_sources_recalling, rules, when_then,
 };
 pub use runner::LocalRunner;

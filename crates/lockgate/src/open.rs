@@ -132,10 +132,23 @@ pub fn read_sources_recalling<P: AsRef<Path>>(
     recall: &dyn Fn(Source) -> Source,
 ) -> Result<Vec<Source>, OpenError> {
     let mut shelf = Shelf::new(recall);
+    for file in policy_files(paths)? {
+        shelf.put(&file)?;
+    }
+    if shelf.mistakes.is_empty() { Ok(shelf.sources) } else { Err(OpenError::Mistaken(shelf.mistakes)) }
+}
+
+/// The policy files that paths stand for, without what they include: a folder stands for the policy files in it, in the
+/// order of their names.
+///
+/// # Errors
+/// When a path cannot be read, or a folder has no policy file.
+pub fn policy_files<P: AsRef<Path>>(paths: &[P]) -> Result<Vec<PathBuf>, OpenError> {
+    let mut found = Vec::new();
     for path in paths.iter().map(AsRef::as_ref) {
         let unreadable = |source| OpenError::Unreadable { path: path.to_path_buf(), source };
         if !fs::metadata(path).map_err(unreadable)?.is_dir() {
-            shelf.put(path)?;
+            found.push(path.to_path_buf());
             continue;
         }
         let mut files = Vec::new();
@@ -150,11 +163,9 @@ pub fn read_sources_recalling<P: AsRef<Path>>(
             return Err(OpenError::Empty(path.to_path_buf()));
         }
         files.sort();
-        for file in files {
-            shelf.put(&file)?;
-        }
+        found.append(&mut files);
     }
-    if shelf.mistakes.is_empty() { Ok(shelf.sources) } else { Err(OpenError::Mistaken(shelf.mistakes)) }
+    Ok(found)
 }
 
 /// Files in the order in which they were read.

@@ -30,6 +30,7 @@ use crate::{
     protocol::encode,
     report::painted_note,
     settings::{self, Environment, Settings},
+    trust,
 };
 
 /// How often a hook is run to see how long it takes.
@@ -46,6 +47,8 @@ enum Came {
     Wrong,
     /// It could not be looked at.
     Unknown,
+    /// Nothing is wrong, and somebody should look at it.
+    Note,
 }
 
 #[derive(Debug, Serialize)]
@@ -63,6 +66,10 @@ impl Check {
 
     fn wrong(check: &'static str, told: impl Into<String>) -> Self {
         Self { check, result: Came::Wrong, told: told.into() }
+    }
+
+    fn note(check: &'static str, told: impl Into<String>) -> Self {
+        Self { check, result: Came::Note, told: told.into() }
     }
 
     fn unknown(check: &'static str, told: impl Into<String>) -> Self {
@@ -156,7 +163,7 @@ impl Patient {
             Ok(settings) => settings,
             Err(error) => return (None, Vec::from([Check::wrong("settings", error.to_string())])),
         };
-        let mut checks = Vec::from([policy(&settings)]);
+        let mut checks = policy(&settings);
         if settings.mode == Mode::Observe {
             checks.push(Check::wrong("mode", "it is `observe`: whatever the rules say, calls pass"));
         }
@@ -289,15 +296,29 @@ fn limits(agent: Agent) -> Vec<&'static str> {
     }
 }
 
-fn policy(settings: &Settings) -> Check {
-    match settings.sources().and_then(|sources| lockgate::open_sources(&sources)) {
-        Ok(opened) => {
-            let of = |severity| opened.findings.iter().filter(|it| it.severity == severity).count();
-            let rules = opened.policy.rules().count();
-            Check::ok("policy", format!("{rules} rules, {} warnings", of(Severity::Warning)))
-        }
-        Err(error) => Check::wrong("policy", in_short(&error)),
+fn policy(settings: &Settings) -> Vec<Check> {
+    let opened = match settings.sources().and_then(|sources| lockgate::open_sources(&sources)) {
+        Ok(opened) => opened,
+        Err(error) => return Vec::from([Check::wrong("policy", in_short(&error))]),
+    };
+    let of = |severity| opened.findings.iter().filter(|it| it.severity == severity).count();
+    let rules = opened.policy.rules().count();
+    let beside = if settings.has_built_in() && settings.project.is_some() {
+        ", the built-in ones among them until `lockgate trust`"
+    } else {
+        ""
+    };
+    let told = format!("{rules} rules, {} warnings{beside}", of(Severity::Warning));
+    let mut checks = Vec::from([Check::ok("policy", told)]);
+    checks.extend(trust::told(settings, &opened.policy).map(|told| Check::note("trust", told)));
+    for line in &settings.overruled {
+        checks.push(Check::note("user", format!("the user's settings are stricter than `{line}`")));
     }
+    if !settings.exec {
+        let told = trust::exec_not_run(&opened.policy, trust::EXEC_SETTING);
+        checks.extend(told.map(|told| Check::note("exec", told)));
+    }
+    checks
 }
 
 /// Whether the database can be used, and by us alone.
@@ -509,7 +530,7 @@ fn write(console: &mut Console<'_>, findings: &Findings) -> Result<(), CommandEr
             match came {
                 Some(Came::Ok) => write!(console.out, "  {:<w$}", decided(lockgate::Decision::Allow, "ok"))?,
                 Some(Came::Wrong) => write!(console.out, "  {:<w$}", wrong("wrong"))?,
-                Some(Came::Unknown) | None => write!(console.out, "  {:<w$}", doubtful("?"))?,
+                Some(Came::Unknown | Came::Note) | None => write!(console.out, "  {:<w$}", doubtful("?"))?,
             }
         }
         writeln!(console.out)?;
@@ -545,6 +566,7 @@ fn write_check(console: &mut Console<'_>, word: &str, came: Came, told: &str) ->
         Came::Ok => crate::report::note(console.out, word, &told)?,
         Came::Wrong => painted_note(console.out, &wrong("wrong"), "wrong", &told)?,
         Came::Unknown => painted_note(console.out, &doubtful("?"), "?", &told)?,
+        Came::Note => painted_note(console.out, &doubtful(word), word, &told)?,
     }
     Ok(())
 }

@@ -4,6 +4,7 @@ use std::io;
 
 use lockgate::{
     Gate, Severity,
+    call::visible,
     store::{Options, Sqlite},
 };
 
@@ -11,6 +12,7 @@ use crate::{
     args::GateArguments,
     console::{CommandError, Console, Ending},
     serve::{ServeOptions, serve},
+    trust,
 };
 
 pub(crate) fn run(arguments: &GateArguments, console: &mut Console<'_>) -> Result<Ending, CommandError> {
@@ -19,6 +21,12 @@ pub(crate) fn run(arguments: &GateArguments, console: &mut Console<'_>) -> Resul
     let warnings = opened.findings.iter().filter(|finding| finding.severity == Severity::Warning).count();
     if warnings > 0 {
         writeln!(console.err, "warning: {warnings} in this policy; `lockgate verify` shows what and where")?;
+    }
+    if !arguments.exec.exec {
+        let remedy = "run `lockgate gate` with `--exec`";
+        if let Some(line) = trust::exec_not_run(&opened.policy, remedy) {
+            writeln!(console.err, "warning: {}", visible(&line))?;
+        }
     }
     let mut builder = Gate::builder(opened.policy).mode(arguments.mode.into());
     if let Some(shelf) = shelf {

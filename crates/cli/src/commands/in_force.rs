@@ -45,9 +45,10 @@ pub(super) fn say(settings: &Settings, console: &mut Console<'_>) -> Result<(), 
 
 /// Where the policy in force is.
 pub(super) fn which(settings: &Settings) -> String {
-    let files: Vec<String> = settings.files.iter().map(|file| file.display().to_string()).collect();
-    match &settings.origin {
-        Origin::Project(_) | Origin::User(_) => files.join(", "),
-        Origin::BuiltIn => "the built-in policy (`lockgate init` writes your own)".to_owned(),
+    let files: Vec<String> = settings.files().iter().map(|file| file.display().to_string()).collect();
+    match (&settings.origin, settings.has_built_in()) {
+        (Origin::BuiltIn, _) => "the built-in policy (`lockgate init` writes your own)".to_owned(),
+        (_, true) => format!("{} and the built-in policy", files.join(", ")),
+        (_, false) => files.join(", "),
     }
 }

@@ -6,7 +6,7 @@
 use std::{env, path::Path};
 
 use lockgate::{
-    Gate, MemoryStore, Mode, Status,
+    Gate, MemoryStore, Mode, Policy, Status,
     call::visible,
     gate::{Shelf, Words, WorkflowStatus},
 };
@@ -19,9 +19,10 @@ use crate::{
     books::Books,
     console::{CommandError, Console, Ending, bold, dim, lasting, one_line, wrong},
     protocol::{StatusAnswer, encode},
-    report::note,
+    report::{note, painted_note},
     serve::now,
-    settings::{self, Ask, Environment, Origin, Settings},
+    settings::{self, Environment, Origin, Settings},
+    trust,
 };
 
 /// How many sessions are shown to people; programs are told all.
@@ -83,7 +84,7 @@ fn of_all(state: Option<&Path>, json: bool, console: &mut Console<'_>) -> Result
     let halted = books.as_ref().map(|books| books.session_halt(None)).transpose()?.flatten();
     if json {
         let (found, fault) = match &counts {
-            Ok(settings) => (Some(SettingsAnswer::new(settings)), None),
+            Ok(settings) => (Some(SettingsAnswer::new(settings, policy_of(settings).as_ref())), None),
             Err(error) => (None, Some(error.to_string())),
         };
         let answer = json!({ "settings": found, "fault": fault, "halted": halted, "sessions": sessions });
@@ -194,10 +195,18 @@ struct SettingsAnswer {
     ask: &'static str,
     deadline_ms: u64,
     state: String,
+    exec: bool,
+    built_in: bool,
+    /// Whether the project is trusted: `trusted`, `changed` or `never`; none without a project.
+    trust: Option<&'static str>,
+    /// What of the project waits for that.
+    waiting: Vec<String>,
+    /// What of the project the user's own settings do not let count.
+    overruled: Vec<String>,
 }
 
 impl SettingsAnswer {
-    fn new(settings: &Settings) -> Self {
+    fn new(settings: &Settings, policy: Option<&Policy>) -> Self {
         let (origin, folder) = match &settings.origin {
             Origin::Project(folder) => ("project", Some(folder.display().to_string())),
             Origin::User(folder) => ("user", Some(folder.display().to_string())),
@@ -206,26 +215,35 @@ impl SettingsAnswer {
         Self {
             origin,
             folder,
-            policy: settings.files.iter().map(|file| file.display().to_string()).collect(),
+            policy: settings.files().iter().map(|file| file.display().to_string()).collect(),
             mode: match settings.mode {
                 Mode::Enforce => "enforce",
                 Mode::Observe => "observe",
             },
             protect: settings.protect,
-            ask: match settings.ask {
-                Ask::Host => "host",
-                Ask::Wait => "wait",
-                Ask::Defer => "defer",
-                Ask::Block => "block",
-            },
+            ask: settings.ask.word(),
             deadline_ms: u64::try_from(settings.deadline.as_millis()).unwrap_or(u64::MAX),
             state: settings.state.display().to_string(),
+            exec: settings.exec,
+            built_in: settings.has_built_in(),
+            trust: settings.project.as_ref().map(|project| project.trust.word()),
+            waiting: match policy {
+                Some(policy) => trust::waiting(settings, policy),
+                None => settings.waiting.clone(),
+            },
+            overruled: settings.overruled.clone(),
         }
     }
 }
 
+/// The policy that counts, where it can be read.
+fn policy_of(settings: &Settings) -> Option<Policy> {
+    lockgate::open_unlinted(&settings.sources().ok()?).ok()
+}
+
 fn write_settings(console: &mut Console<'_>, settings: &Settings) -> Result<(), CommandError> {
-    let answer = SettingsAnswer::new(settings);
+    let policy = policy_of(settings);
+    let answer = SettingsAnswer::new(settings, policy.as_ref());
     let origin = match (&answer.folder, answer.origin) {
         (Some(folder), "project") => format!("of the project {folder}"),
         (Some(folder), _) => format!("of the user, {folder}"),
@@ -234,6 +252,15 @@ fn write_settings(console: &mut Console<'_>, settings: &Settings) -> Result<(), 
     note(console.out, "policy", &origin)?;
     for file in &answer.policy {
         note(console.out, "from", file)?;
+    }
+    if answer.built_in && answer.origin != "built-in" {
+        note(console.out, "from", "the built-in policy, which stays until `lockgate trust`")?;
+    }
+    if let Some(line) = policy.as_ref().and_then(|policy| trust::told(settings, policy)) {
+        painted_note(console.out, &wrong("trust"), "trust", &visible(&line))?;
+    }
+    for line in &answer.overruled {
+        note(console.out, "user", &visible(&format!("the user's settings are stricter than `{line}`")))?;
     }
     match settings.mode {
         Mode::Enforce => note(console.out, "mode", "enforce")?,

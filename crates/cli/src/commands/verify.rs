@@ -5,7 +5,7 @@
 
 use std::{
     collections::{BTreeSet, HashMap},
-    io,
+    env, fs, io,
     sync::Arc,
 };
 
@@ -21,11 +21,12 @@ use serde_json::Value;
 use super::in_force;
 use crate::{
     args::VerifyArguments,
-    console::{CommandError, Console, Ending, bold, dim},
+    console::{CommandError, Console, Ending, bold, dim, wrong},
     progress::Progress,
     protocol::encode,
     session_text::{StepAnswer, lines, steps, write_session},
-    tool_list,
+    settings::{self, Environment},
+    tool_list, trust,
 };
 
 pub(crate) fn run(
@@ -34,7 +35,34 @@ pub(crate) fn run(
     console: &mut Console<'_>,
 ) -> Result<Ending, CommandError> {
     let sources = in_force::sources(&arguments.policy.files, console)?;
+    tell_of_hooks(&sources, console)?;
     round(&sources, tools(arguments)?.as_ref(), json, console)
+}
+
+/// Tells what hooks make of this policy and nobody sees in it: what of the project's waits for trust, and programs that are
+/// not run.
+fn tell_of_hooks(sources: &[Source], console: &mut Console<'_>) -> Result<(), CommandError> {
+    let found = settings::find(&env::current_dir()?, &Environment::of_process()).ok();
+    let project = found.as_ref().and_then(|settings| settings.project.as_ref());
+    let own = project.and_then(|project| project.sources(&|source| source).ok()).unwrap_or_default();
+    let is_own = |source: &Source| {
+        let real = fs::canonicalize(source.name());
+        real.is_ok_and(|real| own.iter().any(|own| fs::canonicalize(own.name()).is_ok_and(|own| own == real)))
+    };
+    let is_verified = sources.iter().any(is_own);
+    if let Some(line) = found.as_ref().filter(|_| is_verified).and_then(trust::waiting_line) {
+        writeln!(console.err, "{}: {}", wrong("warning"), visible(&line))?;
+    }
+    let runs = found.as_ref().is_some_and(|settings| settings.exec);
+    if let (false, (Some(policy), _)) = (runs, Policy::read_unlinted(sources))
+        && let Some(line) = trust::exec_not_run(
+            &policy,
+            "run `gate` and `check` with `--exec`, or write `exec = true` into `lockgate.toml`",
+        )
+    {
+        writeln!(console.err, "{}: {}", wrong("warning"), visible(&line))?;
+    }
+    Ok(())
 }
 
 /// All tools there are, where a list of them is given.

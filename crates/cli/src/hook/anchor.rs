@@ -1,8 +1,10 @@
-//! Which folder's policy a session is under, decided once.
+//! Which folder's policy a session is under, decided once, and that this policy does not vanish.
 //!
 //! An agent may change its working folder as it likes, and must not leave its policy behind by that. So the folder
-//! of a session's first event is kept, and every later event is judged by the policy found from there. Anchors are
-//! small files: where the state rests may itself depend on the policy's folder.
+//! of a session's first event is kept, and every later event is judged by the policy found from there. Beside it is kept
+//! whose policies a session was under ([`remember`], [`vanished`]): one that is not found any more is never replaced by a weaker one.
+//! All of these are small files: where the state rests may itself depend on the policy's folder. None of them is ever
+//! changed, so two processes cannot lose what the other one wrote.
 
 use std::{
     fs,
@@ -17,33 +19,113 @@ use sha2::{Digest, Sha256};
 /// # Errors
 /// When the anchor can neither be read nor made, or its folder is gone: the session's policy is not known then.
 pub(crate) fn folder_of(anchors: &Path, session: &str, folder: &Path) -> io::Result<PathBuf> {
-    let anchor = anchor_of(anchors, session);
-    match fs::read_to_string(&anchor) {
-        Ok(text) => return kept(&anchor, &text),
+    let text = folder.to_str().ok_or_else(|| io::Error::other("the folder's name is no Unicode"))?;
+    kept(&keep(anchors, &anchor_of(anchors, session), text)?)
+}
+
+/// Whether it is known where a session began.
+pub(crate) fn is_known(anchors: &Path, session: &str) -> bool {
+    fs::symlink_metadata(anchor_of(anchors, session)).is_ok()
+}
+
+/// A policy that a session was under and that is gone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Vanished {
+    /// The folder it was found in.
+    pub(crate) folder: String,
+    /// Whether it was the user's own.
+    pub(crate) is_user: bool,
+}
+
+impl std::fmt::Display for Vanished {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { folder, is_user } = self;
+        let whose = if *is_user { "the user's policy in" } else { "the policy of the project" };
+        write!(
+            out,
+            "this session began under {whose} `{folder}`, which is gone, so every call is blocked; tell the human: put \
+             the policy back (`git stash -u`, `git clean -fdx` and a moved folder take it away), or start a new session"
+        )
+    }
+}
+
+/// Whose policies a session is under, by their folders.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Policies<'a> {
+    pub(crate) project: Option<&'a Path>,
+    pub(crate) user: Option<&'a Path>,
+}
+
+impl<'a> Policies<'a> {
+    fn each(self) -> [(&'static str, Option<&'a Path>, bool); 2] {
+        [("project", self.project, false), ("user", self.user, true)]
+    }
+}
+
+/// Which of the policies that a session was under is not among those that are found now. Another project's policy does not
+/// stand in for one.
+///
+/// # Errors
+/// When that cannot be read.
+pub(crate) fn vanished(anchors: &Path, session: &str, now: Policies<'_>) -> io::Result<Option<Vanished>> {
+    for (ending, found, is_user) in now.each() {
+        let before = match fs::read_to_string(anchor_of(anchors, session).with_extension(ending)) {
+            Ok(before) => before,
+            Err(error) if error.kind() == ErrorKind::NotFound => continue,
+            Err(error) => return Err(error),
+        };
+        let folder = before.lines().next().unwrap_or_default();
+        if found.and_then(Path::to_str) != Some(folder) {
+            return Ok(Some(Vanished { folder: folder.to_owned(), is_user }));
+        }
+    }
+    Ok(None)
+}
+
+/// Keeps whose policies a session is under from now on, and the hash of all of it where it is known.
+///
+/// # Errors
+/// When that cannot be kept.
+pub(crate) fn remember(
+    anchors: &Path,
+    session: &str,
+    now: Policies<'_>,
+    hash: Option<&str>,
+) -> io::Result<()> {
+    for (ending, found, _) in now.each() {
+        let Some(folder) = found else { continue };
+        let folder = folder.to_str();
+        let folder = folder.ok_or_else(|| io::Error::other("the policy's folder is no Unicode"))?;
+        let text = format!("{folder}\n{}\n", hash.unwrap_or_default());
+        keep(anchors, &anchor_of(anchors, session).with_extension(ending), &text)?;
+    }
+    Ok(())
+}
+
+/// What a file has said since it was made, which is now if it is not there.
+fn keep(anchors: &Path, file: &Path, text: &str) -> io::Result<String> {
+    match fs::read_to_string(file) {
+        Ok(text) => return Ok(text),
         Err(error) if error.kind() == ErrorKind::NotFound => {}
         Err(error) => return Err(error),
     }
-    let text = folder.to_str().ok_or_else(|| io::Error::other("the folder's name is no Unicode"))?;
     make_folder(anchors)?;
-    // Written whole under another name first: nobody ever reads half an anchor. The first to link it wins.
+    // Written whole under another name first: nobody ever reads half of it. The first to link it wins.
     let draft = anchors.join(format!(".{}-{}", std::process::id(), unique()));
-    let mut file = private().open(&draft)?;
-    let written = file.write_all(text.as_bytes()).and_then(|()| file.flush());
-    let linked = written.and_then(|()| fs::hard_link(&draft, &anchor));
+    let mut new = private().open(&draft)?;
+    let written = new.write_all(text.as_bytes()).and_then(|()| new.flush());
+    let linked = written.and_then(|()| fs::hard_link(&draft, file));
     let _ = fs::remove_file(&draft);
     match linked {
-        Ok(()) => Ok(folder.to_path_buf()),
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            kept(&anchor, &fs::read_to_string(&anchor)?)
-        }
+        Ok(()) => Ok(text.to_owned()),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => fs::read_to_string(file),
         Err(error) => Err(error),
     }
 }
 
 /// The folder a session began in, if it is known; nothing is made by asking.
 pub(crate) fn known_folder(anchors: &Path, session: &str) -> Option<PathBuf> {
-    let anchor = anchor_of(anchors, session);
-    kept(&anchor, &fs::read_to_string(&anchor).ok()?).ok()
+    kept(&fs::read_to_string(anchor_of(anchors, session)).ok()?).ok()
 }
 
 fn anchor_of(anchors: &Path, session: &str) -> PathBuf {
@@ -51,14 +133,13 @@ fn anchor_of(anchors: &Path, session: &str) -> PathBuf {
     anchors.join(name)
 }
 
-fn kept(anchor: &Path, text: &str) -> io::Result<PathBuf> {
+fn kept(text: &str) -> io::Result<PathBuf> {
     let folder = PathBuf::from(text);
     if folder.is_absolute() && folder.is_dir() {
         return Ok(folder);
     }
     Err(io::Error::other(format!(
-        "this session began in `{text}`, which is gone; put it back, or remove {} to let the session begin anew",
-        anchor.display()
+        "this session began in `{text}`, which is gone; put it back, or start a new session"
     )))
 }
 
@@ -105,9 +186,11 @@ mod tests {
         let (anchors, home, other) = (root.join("anchors"), root.join("home"), root.join("other"));
         fs::create_dir_all(&home).unwrap();
         fs::create_dir_all(&other).unwrap();
+        assert!(!is_known(&anchors, "a/1"));
         assert_eq!(folder_of(&anchors, "a/1", &home).unwrap(), home);
         assert_eq!(folder_of(&anchors, "a/1", &other).unwrap(), home);
         assert_eq!(folder_of(&anchors, "a/2", &other).unwrap(), other);
+        assert!(is_known(&anchors, "a/1"));
         assert_eq!(known_folder(&anchors, "a/1"), Some(home.clone()));
         assert_eq!(known_folder(&anchors, "a/3"), None);
         // A folder that is gone is not replaced by another.
@@ -132,6 +215,30 @@ mod tests {
             all.collect::<Vec<_>>().into_iter().map(|thread| thread.join().unwrap()).collect()
         });
         assert!(chosen.iter().all(|folder| folder == &chosen[0]), "{chosen:?}");
+        fs::remove_dir_all(&root).unwrap();
+    }
+
+    #[test]
+    fn a_policy_that_a_session_was_under_does_not_vanish_unseen() {
+        let root = std::env::temp_dir().join(format!("lockgate-stays-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&root);
+        let (one, two, user) = (Path::new("/one"), Path::new("/two"), Path::new("/user"));
+        let gone = |folder: &str, is_user| Some(Vanished { folder: folder.to_owned(), is_user });
+        for (session, project, own, vanished) in [
+            ("a", None, None, None),
+            ("a", Some(one), None, None),
+            ("a", Some(one), Some(user), None),
+            ("a", Some(one), None, gone("/user", true)),
+            ("a", None, Some(user), gone("/one", false)),
+            ("a", Some(two), Some(user), gone("/one", false)),
+            ("a", Some(one), Some(user), None),
+            ("b", None, None, None),
+            ("b", Some(two), None, None),
+        ] {
+            let now = Policies { project, user: own };
+            assert_eq!(super::vanished(&root, session, now).unwrap(), vanished, "{session} {now:?}");
+            remember(&root, session, now, Some("hash")).unwrap();
+        }
         fs::remove_dir_all(&root).unwrap();
     }
 }

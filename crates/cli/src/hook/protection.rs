@@ -41,6 +41,10 @@ const MARKS: &[&[&str]] = &[
     &["lockgate.db"],
     &["lockgate.key"],
     &["mcp-pins"],
+    &["lockgate/trusted"],
+    &["lockgate/sessions"],
+    &["share/lockgate"],
+    &[".config/lockgate"],
     &[".claude", "settings"],
     &[".codex", "hooks"],
     &[".codex", "config"],
@@ -139,7 +143,7 @@ fn unchanged(settings: &Settings, folder: &Path, environment: &Environment) -> V
         Origin::User(_) | Origin::BuiltIn => folder,
     };
     let roots = [Some(root), Some(folder), environment.home.as_deref()];
-    let mut paths: Vec<PathBuf> = settings.files.clone();
+    let mut paths: Vec<PathBuf> = settings.files();
     for root in roots.into_iter().flatten() {
         paths.extend(SWITCHES.iter().map(|path| root.join(path)));
         paths.extend([root.join(".lockgate"), root.join("lockgate.toml")]);

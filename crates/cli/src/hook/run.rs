@@ -18,13 +18,14 @@ use std::{
 };
 
 use lockgate::{
-    Gate, OpenError, Time,
+    Gate, LocalRunner, OpenError, Time,
+    gate::{Reach, Shelf},
     policy::{Diagnostic, Severity},
     store::{Options, Sqlite},
 };
 
 use super::{
-    anchor,
+    anchor::{self, Policies},
     desk::Desk,
     dialect::{Asking, Dialect, Event, Phase, Reply, Said, Told},
     protection,
@@ -37,6 +38,7 @@ use crate::{
     protocol::{self, LINE_BYTES_MAX},
     serve::now,
     settings::{self, Ask, Environment, Settings},
+    trust,
 };
 
 /// How long everything may take until the settings say otherwise.
@@ -142,8 +144,8 @@ fn answer(post: &Post, environment: &Environment, started: Instant) -> Result<Re
         Told::Result(result) => (&result.call.session, result.call.cwd.as_deref()),
         Told::Refused(call) => (&call.session, call.cwd.as_deref()),
     };
-    let home = anchored(environment, &format!("{host}/{session}"), folder)?;
-    let settings = settings::find(&home, environment).map_err(|error| error.to_string())?;
+    let session = format!("{host}/{session}");
+    let (home, settings) = under(environment, &session, folder)?;
     seen::record(&settings.state, environment)
         .map_err(|error| format!("the process of this agent cannot be remembered: {error}"))?;
     // Most hosts run the tool when a hook takes too long: the answer must be there well before.
@@ -155,16 +157,27 @@ fn answer(post: &Post, environment: &Environment, started: Instant) -> Result<Re
         if phase == Phase::Started && settings.state.exists() {
             forget_old_sessions(&settings, &open_shelf(&settings, deadline)?)?;
         }
-        return Ok(dialect.encode(event, &Said::Pass));
+        remember(environment, &session, &settings, None)?;
+        let mut reply = dialect.encode(event, &Said::Pass);
+        if let (Phase::Started | Phase::Resumed, Some(waiting)) = (phase, trust::waiting_line(&settings)) {
+            reply.stderr = format!("{}lockgate: {waiting}", reply.stderr);
+        }
+        return Ok(reply);
     }
     let shelf = Arc::new(open_shelf(&settings, deadline)?);
-    let gate = open_gate(&settings, &home, environment, Arc::clone(&shelf))?;
+    let gate = open_gate(&settings, &home, environment, Arc::clone(&shelf), deadline)?;
+    remember(environment, &session, &settings, Some(&gate.policy().hash().to_string()))?;
     let asking = asking(settings.ask, dialect, event);
     let deadline = deadline.checked_sub(LAST_WORD).unwrap_or(started);
     // Hosts start their hooks where they stand themselves.
     let folder = std::env::current_dir().ok().and_then(|folder| folder.to_str().map(ToOwned::to_owned));
     let desk = Desk { gate: &gate, shelf: &*shelf, host, asking, folder, deadline, clock: &now };
-    let said = desk.answer(told).map_err(|error| format!("Lockgate could not decide: {error}"))?;
+    let mut said = desk.answer(told).map_err(|error| format!("Lockgate could not decide: {error}"))?;
+    if let (Said::Block { reason } | Said::Ask { reason }, Some(waiting)) =
+        (&mut said, trust::told(&settings, gate.policy()))
+    {
+        *reason = format!("{reason} (For the human: {waiting}.)");
+    }
     Ok(dialect.encode(event, &said))
 }
 
@@ -187,17 +200,63 @@ fn read_event() -> Result<Event, String> {
     protocol::read_object(&text).map_err(|error| format!("the event could not be read: {error}"))
 }
 
-/// The folder whose policy counts for a session.
-pub(crate) fn anchored(
+/// The folder whose policy counts for a session, and the settings that count there.
+///
+/// # Errors
+/// When they cannot be told, or when a policy that the session was under is gone: a weaker one never takes its place.
+pub(crate) fn under(
     environment: &Environment,
     session: &str,
     folder: Option<&str>,
-) -> Result<PathBuf, String> {
+) -> Result<(PathBuf, Settings), String> {
     let here = std::env::current_dir().map_err(|error| format!("this process has no folder: {error}"))?;
     let folder = folder.map(PathBuf::from).filter(|folder| folder.is_absolute() && folder.is_dir());
+    let folder = folder.unwrap_or(here);
     let anchors = anchors(environment).ok_or("there is no home folder, so nothing can be remembered")?;
-    anchor::folder_of(&anchors, session, &folder.unwrap_or(here))
-        .map_err(|error| format!("the policy of this session is not known: {error}"))
+    let unknown = |error: io::Error| format!("the policy of this session is not known: {error}");
+    if !anchor::is_known(&anchors, session)
+        && settings::find(&folder, environment).is_ok_and(|settings| was_judged(&settings, session))
+        // Another process may have begun the session just now.
+        && !anchor::is_known(&anchors, session)
+    {
+        return Err(format!(
+            "the session `{session}` was judged before, and where it began is not known any more, so every call is \
+             blocked; start a new session"
+        ));
+    }
+    let home = anchor::folder_of(&anchors, session, &folder).map_err(unknown)?;
+    let settings = settings::find(&home, environment).map_err(|error| error.to_string())?;
+    match anchor::vanished(&anchors, session, policies(&settings)).map_err(unknown)? {
+        Some(vanished) => Err(vanished.to_string()),
+        None => Ok((home, settings)),
+    }
+}
+
+/// Keeps whose policies a session is under: from now on it blocks where one of them is gone.
+pub(crate) fn remember(
+    environment: &Environment,
+    session: &str,
+    settings: &Settings,
+    hash: Option<&str>,
+) -> Result<(), String> {
+    let anchors = anchors(environment).ok_or("there is no home folder, so nothing can be remembered")?;
+    anchor::remember(&anchors, session, policies(settings), hash)
+        .map_err(|error| format!("the policy of this session cannot be remembered: {error}"))
+}
+
+fn policies(settings: &Settings) -> Policies<'_> {
+    Policies {
+        project: settings.project.as_ref().map(|project| project.root.as_path()),
+        user: settings.user.as_ref().map(|user| user.folder.as_path()),
+    }
+}
+
+/// Whether the database knows a session. One that cannot be opened is told by whoever needs it.
+fn was_judged(settings: &Settings, session: &str) -> bool {
+    let is_there = std::fs::symlink_metadata(&settings.state).is_ok_and(|data| data.len() > 0);
+    is_there
+        && Sqlite::open(&settings.state, Options::default())
+            .is_ok_and(|shelf| shelf.take(session, Reach::Look).is_ok_and(|taken| taken.session().is_some()))
 }
 
 fn anchors(environment: &Environment) -> Option<PathBuf> {
@@ -244,10 +303,18 @@ fn open_gate(
     folder: &Path,
     environment: &Environment,
     shelf: Arc<Sqlite>,
+    deadline: Instant,
 ) -> Result<Gate, String> {
     let policy = open_policy(settings, &shelf);
-    let policy = policy.map_err(|error| format!("the policy is not in force: {}", in_short(&error)))?;
+    let (policy, sources) =
+        policy.map_err(|error| format!("the policy is not in force: {}", in_short(&error)))?;
+    settings.check(&policy, &sources)?;
     let mut builder = Gate::builder(policy).mode(settings.mode).shelf(shelf);
+    if settings.exec {
+        // A program that takes longer than this process may is ended, and the condition does not hold.
+        let left = deadline.saturating_duration_since(Instant::now()).saturating_sub(LAST_WORD);
+        builder = builder.runner(LocalRunner::new().limit(left));
+    }
     if settings.protect {
         if let Some(path) = protection::nameless(settings, folder, environment) {
             return Err(format!(

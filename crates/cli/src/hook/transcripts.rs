@@ -13,8 +13,8 @@ use lockgate::{
 
 use crate::settings::Settings;
 
-/// Reads the policy. Nobody reads findings here, and looking for them may take longer than all the rest.
-pub(crate) fn open_policy(settings: &Settings, shelf: &Sqlite) -> Result<Policy, OpenError> {
+/// Reads the policy and its texts. Nobody reads findings here, and looking for them may take longer than all the rest.
+pub(crate) fn open_policy(settings: &Settings, shelf: &Sqlite) -> Result<(Policy, Vec<Source>), OpenError> {
     let memos = this_build().map(|build| shelf.memos(&build));
     let recall = |source: Source| match memos.as_ref().and_then(|memos| recalled(memos, &source)) {
         Some(transcript) => source.with_transcript(transcript),
@@ -27,7 +27,7 @@ pub(crate) fn open_policy(settings: &Settings, shelf: &Sqlite) -> Result<Policy,
         let new = sources.iter().filter(|source| source.is_yaml() && source.transcript().is_none());
         memos.keep(new.map(|source| (source.text(), source.make_transcript())));
     }
-    Ok(policy)
+    Ok((policy, sources))
 }
 
 fn recalled(memos: &Memos, source: &Source) -> Option<Vec<u8>> {

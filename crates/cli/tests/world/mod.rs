@@ -12,6 +12,7 @@ use std::{
 
 use lockgate_testkit::human::{self, Desk, Ran, Typed};
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 
 /// A folder with a project and a home in it.
 pub(crate) struct World(pub(crate) PathBuf);
@@ -26,12 +27,18 @@ impl World {
         Self(fs::canonicalize(top).unwrap())
     }
 
-    /// The same with a policy and settings.
+    /// The same with a policy and settings, which a human has trusted.
     pub(crate) fn with(name: &str, policy: &str, settings: &str) -> Self {
         let world = Self::new(name);
         world.write("project/.lockgate/policy.rules", policy);
         world.write("project/.lockgate/lockgate.toml", settings);
+        world.trust();
         world
+    }
+
+    /// Trusts the project as it is, as a human at a terminal would; one that cannot be trusted stays as it is.
+    pub(crate) fn trust(&self) {
+        trust(&self.path("project"), &self.path("home"));
     }
 
     pub(crate) fn path(&self, file: &str) -> PathBuf {
@@ -121,6 +128,23 @@ impl World {
         }
         panic!("nobody asked anything");
     }
+}
+
+/// Keeps the record that `lockgate trust` keeps when a human has agreed.
+pub(crate) fn trust(project: &Path, home: &Path) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lockgate"));
+    command.args(["trust", "--json"]).current_dir(project).env_clear().env("HOME", home);
+    let said = command.stdin(Stdio::null()).output().unwrap();
+    let Ok(told) = serde_json::from_slice::<Value>(&said.stdout) else { return };
+    let files = told["files"].as_array().unwrap().iter();
+    let files: serde_json::Map<String, Value> =
+        files.map(|file| (file["path"].as_str().unwrap().to_owned(), file["sha256"].clone())).collect();
+    let project = told["project"].as_str().unwrap();
+    let name: String = Sha256::digest(project).iter().map(|byte| format!("{byte:02x}")).collect();
+    let folder = home.join(".local/share/lockgate/trusted");
+    fs::create_dir_all(&folder).unwrap();
+    let record = serde_json::json!({ "project": project, "files": files });
+    fs::write(folder.join(format!("{name}.json")), record.to_string()).unwrap();
 }
 
 pub(crate) struct Said(pub(crate) Output);

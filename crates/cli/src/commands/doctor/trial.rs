@@ -13,13 +13,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use lockgate::{Mode, Source};
+use lockgate::Mode;
 use serde_json::Value;
 
 use crate::{
     hook::dialect::Reply,
-    install::InstalledCommand,
-    settings::{FILE, Origin, Settings},
+    install::{Agent, InstalledCommand},
+    settings::{FILE, Settings, starter_policy},
 };
 
 /// How long a hook on trial may take; it answers itself after half of that.
@@ -54,9 +54,15 @@ impl World {
         for folder in ["project", "home", "data", "config"] {
             make_folder(&world.path(folder))?;
         }
-        let files = world.policy_files(settings, fault)?;
-        world.guarded = files.first().cloned().unwrap_or_default();
-        world.write(&format!("project/{FILE}"), &settings_text(settings, &files)?)?;
+        make_folder(&world.path("config/lockgate"))?;
+        let (user, project) = world.policy_files(settings, fault)?;
+        world.guarded = user.iter().chain(&project).next().cloned().unwrap_or_default();
+        // The settings that count are those of the made-up user: what a project says would only count as far as it
+        // restricts.
+        world.write(&format!("config/lockgate/{FILE}"), &settings_text(settings, &user)?)?;
+        if !project.is_empty() {
+            world.write(&format!("project/{FILE}"), &policy_text(&project)?)?;
+        }
         match fault {
             Fault::None | Fault::BrokenPolicy => {}
             Fault::NoState => world.write("data/lockgate", "")?,
@@ -77,18 +83,21 @@ impl World {
         self.top.join(name)
     }
 
-    fn policy_files(&self, settings: &Settings, fault: Fault) -> io::Result<Vec<PathBuf>> {
+    /// The policies of the made-up user and of the made-up project.
+    fn policy_files(&self, settings: &Settings, fault: Fault) -> io::Result<(Vec<PathBuf>, Vec<PathBuf>)> {
         if fault == Fault::BrokenPolicy {
             self.write("project/broken.rules", "requir a befor b\n")?;
-            return Ok(Vec::from([self.path("project/broken.rules")]));
+            return Ok((Vec::from([self.path("project/broken.rules")]), Vec::new()));
         }
-        if settings.origin != Origin::BuiltIn {
-            return Ok(settings.files.clone());
+        let project = settings.project.as_ref().map(|project| project.files.clone()).unwrap_or_default();
+        match &settings.user {
+            Some(user) => Ok((user.files.clone(), project)),
+            None if !settings.has_built_in() => Ok((project, Vec::new())),
+            None => {
+                self.write("config/lockgate/built-in.rules", &starter_policy(Agent::ALL))?;
+                Ok((Vec::from([self.path("config/lockgate/built-in.rules")]), project))
+            }
         }
-        let sources = settings.sources().map_err(io::Error::other)?;
-        let text: String = sources.iter().map(Source::text).collect();
-        self.write("project/built-in.rules", &text)?;
-        Ok(Vec::from([self.path("project/built-in.rules")]))
     }
 
     fn write(&self, name: &str, text: &str) -> io::Result<()> {
@@ -144,22 +153,27 @@ fn make_folder(folder: &Path) -> io::Result<()> {
 
 /// The settings that count, but for where sessions rest and for humans, of whom nobody is there to be asked.
 fn settings_text(settings: &Settings, files: &[PathBuf]) -> io::Result<String> {
+    let mode = match settings.mode {
+        Mode::Enforce => "enforce",
+        Mode::Observe => "observe",
+    };
+    Ok(format!(
+        "{}mode = \"{mode}\"\nprotect = {}\nstate = \"user\"\n[hook]\nask = \"block\"\ndeadline = \"{}s\"\n",
+        policy_text(files)?,
+        settings.protect,
+        TRIAL_LIMIT.as_secs() / 2
+    ))
+}
+
+/// The line of settings that names policy files.
+fn policy_text(files: &[PathBuf]) -> io::Result<String> {
     let mut quoted = Vec::new();
     for file in files {
         let text = file.to_str().ok_or_else(|| io::Error::other("a policy's path is no Unicode"))?;
         // As TOML reads it, too.
         quoted.push(Value::from(text).to_string());
     }
-    let mode = match settings.mode {
-        Mode::Enforce => "enforce",
-        Mode::Observe => "observe",
-    };
-    Ok(format!(
-        "policy = [{}]\nmode = \"{mode}\"\nprotect = {}\nstate = \"user\"\n[hook]\nask = \"block\"\ndeadline = \"{}s\"\n",
-        quoted.join(", "),
-        settings.protect,
-        TRIAL_LIMIT.as_secs() / 2
-    ))
+    Ok(format!("policy = [{}]\n", quoted.join(", ")))
 }
 
 fn read(from: Option<impl Read + Send + 'static>) -> thread::JoinHandle<Vec<u8>> {

@@ -11,7 +11,7 @@ use std::{
 };
 
 use lockgate::{
-    Gate, Mode, Source,
+    Gate, LocalRunner, Mode, Source,
     gate::Shelf,
     read_sources,
     store::{Options, Sqlite},
@@ -30,10 +30,11 @@ use super::{
 use crate::{
     args::{DeadToolsArgument, McpServeArguments},
     console::{CommandError, Console, Ending},
-    hook::{anchored, protection},
+    hook::{protection, remember, under},
     human::seen,
     install::Agent,
     settings::{self, Ask, Environment, Settings},
+    trust,
 };
 
 /// How long a client may take to read what it was told last.
@@ -182,15 +183,30 @@ fn house(
     environment: &Environment,
 ) -> Result<House, CommandError> {
     let here = env::current_dir()?;
-    let folder = if arguments.host.is_some() {
-        anchored(environment, &session, here.to_str()).map_err(CommandError::Said)?
+    let (folder, settings) = if arguments.host.is_some() {
+        under(environment, &session, here.to_str()).map_err(CommandError::Said)?
     } else {
-        here.clone()
+        (here.clone(), settings::find(&here, environment).map_err(CommandError::said)?)
     };
-    let settings = settings::find(&folder, environment).map_err(CommandError::said)?;
     let sources = sources(arguments, &settings)?;
     let opened = lockgate::open_sources(&sources).map_err(super::super::told)?;
+    if arguments.policy.is_empty() {
+        settings.check(&opened.policy, &sources).map_err(CommandError::Said)?;
+    }
+    if arguments.host.is_some() {
+        let hash = opened.policy.hash().to_string();
+        remember(environment, &session, &settings, Some(&hash)).map_err(CommandError::Said)?;
+    }
+    // A policy of the command line is one that whoever wrote it has chosen.
+    let waiting = trust::told(&settings, &opened.policy).filter(|_| arguments.policy.is_empty());
+    waiting.iter().for_each(|waiting| say(waiting));
+    if !settings.exec {
+        trust::exec_not_run(&opened.policy, trust::EXEC_SETTING).iter().for_each(|line| say(line));
+    }
     let mut builder = Gate::builder(opened.policy).mode(arguments.mode.map_or(settings.mode, Mode::from));
+    if settings.exec {
+        builder = builder.runner(LocalRunner::new());
+    }
     let state = arguments.state.clone().unwrap_or_else(|| settings.state.clone());
     if !arguments.memory && arguments.listen.is_none() {
         // The client that starts a proxy is an agent's, and so is all else that it starts.
