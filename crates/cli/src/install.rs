@@ -9,6 +9,7 @@ mod codex;
 mod command;
 mod copilot;
 mod cursor;
+pub(crate) mod exclude;
 mod files;
 mod gemini_cli;
 mod json;

@@ -366,3 +366,27 @@ fn doctor_looks_for_the_programs_before_and_behind_the_proxy() {
     let shown = world.lockgate(&["doctor", "claude-code"]).out();
     assert!(shown.contains("`/gone/lockgate`, which is not there; run `lockgate init"), "{shown}");
 }
+
+#[test]
+fn the_files_of_init_are_kept_out_of_version_control_where_the_user_agrees() {
+    let world = World::new("exclude");
+    world.write("project/.git/config", "");
+    world.write("project/.git/info/exclude", "*.log\n");
+    let kept = world.lockgate(&["init", "codex", "--yes", "--no-exclude"]);
+    assert_eq!(kept.code(), Some(0), "{}", kept.err());
+    assert!(!kept.err().contains("git"), "{}", kept.err());
+    assert_eq!(world.human(&["uninstall", "--all"]).code(), Some(0));
+    let told = world.lockgate(&["init", "codex", "--yes"]);
+    assert!(told.err().contains("`lockgate init --exclude`"), "{}", told.err());
+    assert_eq!(world.read("project/.git/info/exclude").as_deref(), Some("*.log\n"));
+    assert_eq!(world.human(&["uninstall", "--all"]).code(), Some(0));
+    let done = world.lockgate(&["init", "codex", "--yes", "--exclude"]);
+    assert!(done.err().contains("`git clean -fdx`"), "{}", done.err());
+    let text = world.read("project/.git/info/exclude").unwrap();
+    assert!(text.starts_with("*.log\n") && text.contains("\n/.lockgate/\n"), "{text}");
+    assert!(text.contains("\n/.codex/hooks.json\n"), "{text}");
+    let again = world.lockgate(&["init", "codex", "--yes", "--exclude"]);
+    assert!(again.out().starts_with("nothing to change\n"), "{}", again.out());
+    assert_eq!(world.human(&["uninstall", "--all"]).code(), Some(0));
+    assert_eq!(world.read("project/.git/info/exclude").as_deref(), Some("*.log\n"));
+}

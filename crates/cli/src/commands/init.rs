@@ -4,14 +4,24 @@
 //! on demand: hooks see the calls of MCP tools too, and a client may ask anew whether to trust a server that was
 //! wrapped.
 
-use std::{env, path::Path};
+use std::{
+    env,
+    io::{self, IsTerminal},
+    path::Path,
+};
+
+use lockgate::call::visible;
 
 use super::changes::{Wanted, refused, scope, settle};
 use crate::{
     args::InitArguments,
-    console::{CommandError, Console, Ending},
-    install::{Agent, Change, Job, Plan, Scope, is_installed, plan, plan_servers, running_program},
-    settings::{Environment, starter_place, starter_policy},
+    console::{CommandError, Console, Ending, bold},
+    install::{
+        Agent, Change, Job, Plan, Scope,
+        exclude::{Repository, excluded},
+        is_installed, plan, plan_servers, running_program,
+    },
+    settings::{Environment, FOLDER, starter_place, starter_policy},
 };
 
 pub(crate) fn run(
@@ -20,7 +30,7 @@ pub(crate) fn run(
     console: &mut Console<'_>,
 ) -> Result<Ending, CommandError> {
     let (project, environment) = (env::current_dir()?, Environment::of_process());
-    let wanted = wanted(arguments, &project, &environment)?;
+    let wanted = wanted(arguments, &project, &environment, json, console)?;
     settle(&wanted, &arguments.change, json, console)
 }
 
@@ -28,6 +38,8 @@ fn wanted(
     arguments: &InitArguments,
     project: &Path,
     environment: &Environment,
+    json: bool,
+    console: &mut Console<'_>,
 ) -> Result<Wanted, CommandError> {
     let scope = scope(&arguments.change);
     let named = !arguments.change.agents.is_empty();
@@ -60,6 +72,9 @@ fn wanted(
         notes.push(AFTER_WRAPPING.to_owned());
     }
     put_starter(&mut plan, &mut notes, arguments, (scope, project, environment), &agents)?;
+    if scope == Scope::Project {
+        put_exclusions(&mut plan, &mut notes, arguments, (project, json), console)?;
+    }
     let next = |agent: &Agent| agent.next_steps(scope).iter().map(|text| (*agent, *text)).collect::<Vec<_>>();
     let next = agents.iter().flat_map(next).collect();
     Ok(Wanted { agents, plan, folders: Vec::new(), notes, next, for_humans: None })
@@ -67,6 +82,65 @@ fn wanted(
 
 const AFTER_WRAPPING: &str = "files of MCP servers name a path of this machine then, so keep the change out of the \
                               repository; start clients anew, some ask again whether to trust a server";
+
+/// Keeps the files that are made here out of version control, where the user agrees.
+fn put_exclusions(
+    plan: &mut Plan,
+    notes: &mut Vec<String>,
+    arguments: &InitArguments,
+    (project, json): (&Path, bool),
+    console: &mut Console<'_>,
+) -> Result<(), CommandError> {
+    let Some(repository) = Repository::of(project) else { return Ok(()) };
+    let policies = project.join(FOLDER);
+    let is_new = |change: &&Change| change.before.is_none();
+    let pattern = |change: &Change| match change.path.starts_with(&policies) {
+        // Whatever else comes to lie beside the policy, too.
+        true => repository.pattern(&policies).map(|pattern| format!("{pattern}/")),
+        false => repository.pattern(&change.path),
+    };
+    let mut patterns: Vec<String> = plan.changes().filter(is_new).filter_map(pattern).collect();
+    if arguments.exclude {
+        // Also where the policy was made before.
+        patterns.extend(repository.pattern(&policies).map(|pattern| format!("{pattern}/")));
+    }
+    patterns.sort();
+    patterns.dedup();
+    if patterns.is_empty() || arguments.no_exclude {
+        return Ok(());
+    }
+    let names: Vec<&str> = patterns.iter().map(|pattern| pattern.trim_start_matches('/')).collect();
+    let names = names.join(", ");
+    let can_ask = !json && !arguments.change.yes && !arguments.change.dry_run && io::stdin().is_terminal();
+    let is_wanted = match (arguments.exclude, can_ask) {
+        (true, _) => true,
+        (false, true) => {
+            let question = format!("Keep {names} out of version control (.git/info/exclude)?");
+            write!(console.err, "{} [y/N] ", bold(visible(&question)))?;
+            console.err.flush()?;
+            let mut line = String::new();
+            io::stdin().read_line(&mut line)?;
+            ["y", "yes"].contains(&line.trim().to_lowercase().as_str())
+        }
+        (false, false) => false,
+    };
+    if !is_wanted {
+        notes.push(format!(
+            "{names} stays visible to Git: `git stash -u` and `git clean -fd` take it away, and sessions that began \
+             under the policy block then; `lockgate init --exclude` keeps it out of version control"
+        ));
+        return Ok(());
+    }
+    let path = repository.exclude.clone();
+    let before = plan.read(&path).map_err(CommandError::said)?;
+    let after = Some(excluded(before.as_deref(), &patterns));
+    plan.put(Change { agent: None, path, before, after });
+    notes.push(format!(
+        "{names} is kept out of version control by .git/info/exclude; `git clean -fdx` and `git stash -a` still take it \
+         away"
+    ));
+    Ok(())
+}
 
 /// Both of a user's and a project's hooks run, so each call would be judged twice.
 fn twice(agent: Agent, scope: Scope, project: &Path, environment: &Environment) -> Option<String> {

@@ -11,7 +11,11 @@ use super::changes::{Wanted, refused, scope, settle};
 use crate::{
     args::UninstallArguments,
     console::{CommandError, Console, Ending},
-    install::{Agent, Job, Scope, plan, plan_servers},
+    install::{
+        Agent, Change, Job, Scope,
+        exclude::{Repository, included},
+        plan, plan_servers,
+    },
     settings::{self, Environment, FOLDER},
 };
 
@@ -33,6 +37,13 @@ pub(crate) fn run(
     let named = &arguments.change.agents;
     let servers = plan_servers(&mut plan, &Job::Remove, named, scope, &project, &environment);
     let notes = servers.map_err(|errors| refused(&errors))?;
+    if let (true, Scope::Project, Some(repository)) = (arguments.all, scope, Repository::of(&project)) {
+        let path = repository.exclude;
+        if let Some(text) = plan.read(&path).map_err(CommandError::said)? {
+            let after = Some(included(&text));
+            plan.put(Change { agent: None, path, before: Some(text), after });
+        }
+    }
     let folders = if arguments.all { own_folders(scope, &project, &environment) } else { Vec::new() };
     let wanted = Wanted {
         agents,
