@@ -437,14 +437,14 @@ You confirm at the terminal by typing a word that it shows.";
 
 const TRUST_EXAMPLES: &str = "\
 Examples:
-  lockgate trust                      the project of this folder, after a question
-  lockgate trust --list               the projects that are trusted
-  lockgate trust --revoke             not this one any more
-  lockgate trust --json               what it would trust, and what waits for it
+  lockgate trust                      this folder's project; asks first
+  lockgate trust --list               list the trusted projects
+  lockgate trust --revoke             stop trusting this project
+  lockgate trust --json               show what it would trust, and do not ask
 
-Until then a project's policy counts only as far as it restricts. Every file of
-it is trusted by its contents, so an edit ends the trust. Only a human at a
-terminal can agree; with --json nothing is asked and nothing trusted.
+Until you trust a project, its policy counts only as far as it restricts. Trust
+covers the contents of every policy and settings file, so an edit ends it. Only
+a human at a terminal can trust a project.
 Exit 0: trusted, 1: not trusted, or nothing was revoked, 2: could not.";
 
 const SEE_EXAMPLES: &str = "\
@@ -609,10 +609,10 @@ pub(crate) struct InitArguments {
     /// Put the proxy in front of MCP servers and write no hooks
     #[arg(long, conflicts_with_all = ["policy_only", "mcp"])]
     pub(crate) mcp_only: bool,
-    /// Keep the files it makes out of version control, by `.git/info/exclude`; otherwise you are asked
+    /// Keep the new files out of version control, in `.git/info/exclude` [default: ask]
     #[arg(long, conflicts_with_all = ["no_exclude", "user"])]
     pub(crate) exclude: bool,
-    /// Leave `.git/info/exclude` as it is, without a question
+    /// Leave `.git/info/exclude` as it is
     #[arg(long)]
     pub(crate) no_exclude: bool,
 }
@@ -937,13 +937,13 @@ pub(crate) struct ReplayArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct TrustArguments {
-    /// The folder of the project; otherwise the nearest from this one upwards
+    /// The folder of the project [default: the nearest one, from this folder upwards]
     #[arg(value_name = "PROJECT", conflicts_with = "list")]
     pub(crate) project: Option<PathBuf>,
-    /// List the projects that are trusted, and whether they have changed since
+    /// List the trusted projects and whether they have changed since
     #[arg(long, conflicts_with = "revoke")]
     pub(crate) list: bool,
-    /// Trust a project no more
+    /// Stop trusting a project
     #[arg(long)]
     pub(crate) revoke: bool,
 }
