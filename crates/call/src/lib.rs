@@ -19,6 +19,7 @@ mod launchers;
 mod links;
 mod mistake;
 mod outcome;
+mod outline;
 pub mod path;
 mod paths;
 mod reader;

@@ -12,6 +12,7 @@ use rable::{ListOperator, Node, NodeKind};
 
 use crate::confirm::confirm;
 use crate::environment;
+use crate::outline;
 use crate::scan::Place;
 use crate::script::{Command, Redirection, RedirectionKind, SCRIPT_BYTES_MAX, Script, TOO_LONG, Word};
 use crate::variables::Variables;
@@ -86,6 +87,10 @@ pub(crate) struct Reader {
     line: Option<usize>,
     /// Where the lines of the outermost script end, in characters, where it has several.
     line_ends: Vec<usize>,
+    /// The outlines of all scripts that were read, for comparison with the second reading.
+    outlines: Vec<String>,
+    /// Whether what is read now is part of a text that is read twice already.
+    is_compared: bool,
     /// How far the parser may go down, at most, where we stand.
     steps_max: usize,
     is_cramped: bool,
@@ -141,7 +146,10 @@ impl Reader {
                     let ends = text.chars().enumerate().filter(|(_, c)| *c == '\n');
                     self.line_ends = ends.map(|(at, _)| at).collect();
                 }
-                nodes.iter().for_each(|node| self.node(node, input));
+                self.compared(|| outline::of_script(text), |reader| {
+                    reader.outlines.push(outline::of_nodes(&nodes));
+                    nodes.iter().for_each(|node| reader.node(node, input));
+                });
                 if self.depth == 0 {
                     confirm(&mut self.found, &nodes);
                 }
@@ -161,6 +169,29 @@ impl Reader {
         if self.scripts == 1 && !self.line_ends.is_empty() && !node.span.is_empty() {
             self.line = Some(self.line_ends.partition_point(|end| *end < node.span.start) + 1);
         }
+    }
+
+    /// Reads a text, and doubts it unless the second reading finds no script in there that this one has not read.
+    fn compared(&mut self, again: impl FnOnce() -> Option<Vec<String>>, read: impl FnOnce(&mut Self)) {
+        if self.is_compared {
+            return read(self);
+        }
+        let before = self.outlines.len();
+        self.is_compared = true;
+        read(self);
+        self.is_compared = false;
+        let read = self.outlines.get(before..).unwrap_or_default();
+        if !again().is_some_and(|outlines| outlines.iter().all(|outline| read.contains(outline))) {
+            self.doubt("the script can be read in more than one way");
+        }
+        self.outlines.truncate(before);
+    }
+
+    /// Reads a text that does not stand in the script as it is written.
+    fn apart(&mut self, read: impl FnOnce(&mut Self)) {
+        let before = replace(&mut self.is_compared, false);
+        read(self);
+        self.is_compared = before;
     }
 
     /// Goes one level down, unless that is too deep.
@@ -284,7 +315,7 @@ impl Reader {
                 self.variables.forget();
                 if looks_like_a_command(raw_content) {
                     // Shells without arithmetic commands see two subshells.
-                    let read = |reader: &mut Self| reader.script(raw_content, &input);
+                    let read = |reader: &mut Self| reader.apart(|reader| reader.script(raw_content, &input));
                     self.perhaps(|reader| reader.subshell(|reader| reader.within("(…)", read)));
                 }
             }
@@ -483,7 +514,8 @@ impl Reader {
         match environment::meaning(name) {
             // Once more in a sum, a prompt or an `eval`: `x='a[$(rm y)]'; ((x))`.
             None | Some(environment::Meaning::Prompt | environment::Meaning::File) if runs_within => {
-                let read = |reader: &mut Self| reader.text(&value.text, Place::Quoted);
+                let read =
+                    |reader: &mut Self| reader.apart(|reader| reader.text(&value.text, Place::Quoted));
                 self.perhaps(|reader| reader.within(around(), read));
             }
             Some(environment::Meaning::Script) if value.is_certain() => {
@@ -530,7 +562,9 @@ impl Reader {
         }
         let mut inside = Vec::new();
         look_into(text, place, "$(…)", &mut inside);
-        self.inside(inside);
+        if text.contains(['$', '`']) {
+            self.compared(|| outline::of_quoted(text), |reader| reader.inside(inside));
+        }
     }
 
     fn inside(&mut self, inside: Vec<Inside<'_>>) {
@@ -549,7 +583,10 @@ impl Reader {
             self.scripts += 1;
             self.subshell(|reader| {
                 reader.within(around, |reader| match node {
-                    Some(node) => reader.node(node, &Input::Computed),
+                    Some(node) => {
+                        reader.outlines.push(outline::of_nodes(std::slice::from_ref(node)));
+                        reader.node(node, &Input::Computed);
+                    }
                     None => reader.script(&text, &Input::Computed),
                 });
             });

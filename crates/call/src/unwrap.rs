@@ -63,9 +63,7 @@ pub(crate) fn unwrap(program: &str, words: &[Field]) -> Option<Unwrapped> {
         }
         "alias" => return Some(Unwrapped { inner: alias(arguments), own: true, repeats: true, ..plain }),
         "trap" => return Some(Unwrapped { inner: trap(arguments), repeats: true, ..plain }),
-        "source" | "." => {
-            return Some(Unwrapped { inner: arguments.first().map(file).into_iter().collect(), ..plain });
-        }
+        "source" | "." => return Some(Unwrapped { inner: source(arguments), ..plain }),
         // With a user given as an option it takes a command as `sudo` does, else as `su` does.
         "runuser" if arguments.iter().any(|word| word.text.starts_with("-u")) => "sudo",
         "runuser" => "su",
@@ -381,6 +379,18 @@ fn file(word: &Field) -> Inner {
         text if text.contains("<(") => Inner::Unknown,
         _ => Inner::File(word.clone()),
     }
+}
+
+/// What `source` runs. A bare name is looked for where programs are, so it is one: `. rm x`.
+fn source(arguments: &[Field]) -> Vec<Inner> {
+    let arguments = match arguments {
+        [option, rest @ ..] if option.text == "--" => rest,
+        all => all,
+    };
+    let Some(first) = arguments.first() else { return Vec::new() };
+    let is_program = first.is_certain() && !first.text.contains(['/', '.']);
+    let program = is_program.then(|| Inner::Words(arguments.to_vec()));
+    std::iter::once(file(first)).chain(program).collect()
 }
 
 fn find(arguments: &[Field]) -> Vec<Inner> {

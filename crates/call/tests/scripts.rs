@@ -106,6 +106,92 @@ fn a_program_is_trusted_by_its_bare_name_or_in_a_system_folder() {
 }
 
 #[test]
+fn a_script_that_can_be_read_in_two_ways_is_opaque() {
+    let two_ways = [
+        "> o[[; rm -rf /",
+        "<<< a[[ rm x",
+        "> a[; rm x ]=1",
+        "> o { rm x; }",
+        "> o if rm x; then ls; fi",
+        "a=1 if rm x",
+        "echo \"$((echo #)\nrm x))\"",
+        "((echo #) rm x\nrm x))",
+        "$((echo a); rm x)",
+        "a=(;\nrm x",
+        "a=(;\nrm x\n)",
+        "a=(b&\nrm x\n)",
+        "a=(cat <<'E'\nrm x\nE\n)",
+        "echo a=(rm x)",
+        "time -p ! rm x",
+        "time -p coproc rm x",
+        "time -p -- rm x",
+        "coproc x=1 rm x",
+        "coproc a { rm x; }",
+        "[[ a ]] <<E\n$(rm x)\nE\n",
+        "((1)) <<E\n$(rm x)\nE\n",
+        "cat <<E\nE \nrm x\nE\n",
+        "cat <<E\r\na\nE\r\nrm x\nE\n",
+        "cat <<E\n$(rm x",
+        "cat <<E $(echo\n)\nrm x\nE\n)",
+        "cat <<E 'a\nb'\nrm x\nE\n",
+        "cat <<E\"F\"\n$(rm x)\nEF\n",
+        "cat <<$E\n$(rm x)\n$E\n",
+        "cat <\\\n<E\n$(rm x)\nE\n",
+        "echo a &\\\n& rm x",
+        "i\\\nf rm x; then ls; fi",
+        "echo $\\\n(rm x)",
+        "!(rm x)",
+        "! ! rm x",
+        "echo ${x:-<(rm x)}",
+        "echo \"${a#'}'; rm x; echo '}\"",
+        "for i in 1; { rm x; } > o",
+        "f() rm x; f",
+        "a ;; rm x",
+        "{ rm x }",
+    ];
+    for script in two_ways {
+        assert!(read_script(script).opaque, "{script:?}");
+    }
+    let one_way = [
+        "a=(b 'c d' \"$e\" [3]=f); declare -A m=([x]=1 [y]=2); a+=(g)",
+        "a=(\n  b # the first\n  c\n)",
+        "a[0]=1; a[$i+1]=b; m[\"$k\"]=c",
+        "time -p ls; time ls | wc; ! grep a b; ! time ls",
+        "[[ -n $a && ( $b == c* || ! -d d ) ]] && ls",
+        "[[ $a =~ ^[0-9]+(\\.[0-9]+)?$ ]] && [[ $a < $b ]]",
+        "if [[ -n \"$a\" ]]; then ls; elif ((i > 16#ff)); then pwd; else ls -l; fi 2> /dev/null",
+        "for ((i = 0; i < 3; i++)); do ls; done; for ((;;)) { ls; }",
+        "for i in a b; do ls; done > o 2>&1; for i; do ls; done; select i in a; do break; done",
+        "while read -r a; do echo \"$a\"; done < <(ls); until ls; do sleep 1; done",
+        "case $a in a|b) ls;; (c) pwd ;& *) : ;; esac; case $a in\n  -h | --help)\n    ls\n    ;;\nesac",
+        "f() { ls; }; function g { ls; }; function h() ( ls ); f-g.h () {\n ls\n} > o",
+        "cat <<E && ls\na $b ${c} \\$d `ls`\nE\npwd",
+        "cat <<-'E' | sort\n\t$(rm x)\n\tE\nls",
+        "cat <<A; cat << \"B C\"\na\nA\nb\nB C\n",
+        "cat > f <<'E'\nif (; [[ '\nE\n",
+        "git commit -m \"$(cat <<'EOF'\nit's (rm) no more; rm is \"gone\"\nEOF\n)\"",
+        "docker run \\\n  -v \"$PWD\":/w \\\n  alpine ls &&\\\n  pwd |\\\n  cat",
+        "echo \"${a:-b}\" ${a[@]} ${#a} ${a%%.*} ${a//b/c} \"${a//$'\\n'/ }\" ${!a} ${a:1:2} \"${a:-'b'}\"",
+        "echo $((a + $(ls | wc -l) * (2 - 1))) $[1+1] $(( a[1] ))",
+        "echo $(case $a in b) ls;; esac) \"$(echo \"$(ls)\")\" `ls`",
+        "echo a#b '#' \"#\" $# # all of it\nls # more",
+        "echo {a,b} {1..3} a{b,c}d ~ * ? [a-z] ! { } if then",
+        "ls &> o; ls 2>&1 >> o; exec 3<> o 4>&-; ls >| o; exec {fd}< o; cat <<< a",
+        "(cd a && ls) & { ls; pwd; } | sort |& cat; wait",
+        "ls -l -- *.@(c|h)",
+        "A=1 B=\"$c\" make -j4 CFLAGS='-O2 -g' && echo ok || { echo no; exit 1; }",
+        "find . \\( -name a -o -name b \\) -exec grep -l 'c' {} \\;",
+        "awk '{ print $1; }' f | sed -e 's/a/b/' | xargs -I{} echo {}",
+        "echo $'a\\'b' $\"c\" 'it'\\''s' \"\\\"\"",
+        "set -euo pipefail\n\n# what it does\nmain() {\n  local a=\"$1\"\n  echo \"$a\"\n}\nmain \"$@\"",
+    ];
+    for script in one_way {
+        let read = read_script(script);
+        assert!(!read.opaque, "{script}: {:?}", read.doubts);
+    }
+}
+
+#[test]
 fn what_runs_rm_is_seen_or_doubted() {
     let rows = [
         "rm -rf build/",
@@ -346,6 +432,8 @@ fn wrappers_are_taken_off() {
         ("bash $opts 'rm x'", "?bash $opts rm x"),
         ("bash --rcfile <(a) -i", "a ¦ ?bash --rcfile <(a) -i"),
         ("source ~/.bashrc", "source ~/.bashrc"),
+        ("source .env; . build.sh", "source .env ¦ . build.sh"),
+        (". rm x; source -- rm x", ". rm x ¦ rm x ¦ source -- rm x ¦ rm x"),
         ("bash /dev/stdin <<< 'rm x'", "rm x"),
         ("sudo nohup env bash -c 'eval \"rm x\"'", "rm x"),
     ]);

@@ -120,7 +120,7 @@ impl Reader {
                         self.sets(name);
                     }
                     if argument.is_certain() {
-                        self.text(&argument.text, Place::Quoted);
+                        self.apart(|reader| reader.text(&argument.text, Place::Quoted));
                     }
                 }
             }
@@ -262,7 +262,7 @@ impl Reader {
     pub(super) fn foreign_script(&mut self, script: &str, input: &Input) {
         self.subshell(|reader| {
             reader.variables.forget();
-            reader.script(script, input);
+            reader.apart(|reader| reader.script(script, input));
         });
     }
 }
