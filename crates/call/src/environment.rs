@@ -44,3 +44,12 @@ pub(crate) fn meaning(name: &str) -> Option<Meaning> {
         None
     }
 }
+
+/// Whether an assignment gives a name another meaning: bash and zsh keep their aliases, commands and functions in
+/// variables. Where the name is an ordinary word, it is one only if its index is a name: `commands[q]=rm`.
+pub(crate) fn is_table_of_commands(name: &str, index: Option<&str>) -> bool {
+    let is_number = |index: &str| index.trim_start_matches('[').starts_with(|c: char| c.is_ascii_digit());
+    let is_named = || index.is_some_and(|index| !is_number(index));
+    has("BASH_ALIASES BASH_CMDS", name)
+        || has("aliases galiases saliases commands functions builtins", name) && is_named()
+}

@@ -13,13 +13,21 @@ use std::mem::swap;
 
 use rable::Node;
 
-/// The outlines of a script and of all scripts in its substitutions, by our own scanner; none if it gave up.
-pub(crate) fn of_script(text: &str) -> Option<Vec<String>> {
+/// What our own scanner reads in a text.
+pub(crate) struct Reading {
+    /// The outlines of the script and of all scripts in its substitutions.
+    pub(crate) outlines: Vec<String>,
+    /// How deep its substitutions are nested.
+    pub(crate) levels: usize,
+}
+
+/// Reads a script by our own scanner; none if it gave up.
+pub(crate) fn of_script(text: &str) -> Option<Reading> {
     source::script(text)
 }
 
-/// The outlines of the scripts in a text that is expanded like one in double quotes; none if the scanner gave up.
-pub(crate) fn of_quoted(text: &str) -> Option<Vec<String>> {
+/// Reads the scripts in a text that is expanded like one in double quotes; none if the scanner gave up.
+pub(crate) fn of_quoted(text: &str) -> Option<Reading> {
     source::quoted(text)
 }
 

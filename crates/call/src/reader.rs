@@ -12,7 +12,7 @@ use rable::{ListOperator, Node, NodeKind};
 
 use crate::confirm::confirm;
 use crate::environment;
-use crate::outline;
+use crate::outline::{self, Reading};
 use crate::scan::Place;
 use crate::script::{Command, Redirection, RedirectionKind, SCRIPT_BYTES_MAX, Script, TOO_LONG, Word};
 use crate::variables::Variables;
@@ -28,8 +28,11 @@ const NESTING_MAX: usize = 64;
 /// The most commands that are listed.
 const COMMANDS_MAX: usize = 2_000;
 
-/// The most `$(`, `<(` and `>(` in one script: the parser's time grows with the cube of their nesting.
+/// The most `$(`, `<(`, `>(` and pairs of backticks in one script.
 const SUBSTITUTIONS_MAX: usize = 64;
+
+/// The most bytes of a script times the square of how deep its substitutions are nested: so the parser's time grows.
+const NESTED_BYTES_MAX: usize = 256 * 1024;
 
 /// How often the limits of one script may be used up again by scripts within it.
 const ROUNDS_MAX: usize = 4;
@@ -87,6 +90,8 @@ pub(crate) struct Reader {
     line: Option<usize>,
     /// Where the lines of the outermost script end, in characters, where it has several.
     line_ends: Vec<usize>,
+    /// Names that may stand for anything from their definition on.
+    aliases: Vec<String>,
     /// The outlines of all scripts that were read, for comparison with the second reading.
     outlines: Vec<String>,
     /// Whether what is read now is part of a text that is read twice already.
@@ -122,7 +127,8 @@ impl Reader {
     }
 
     fn read_script(&mut self, text: &str, input: &Input) {
-        let substitutions = ["$(", "<(", ">("].iter().map(|open| text.matches(open).count()).sum();
+        let brackets: usize = ["$(", "<(", ">("].iter().map(|open| text.matches(open).count()).sum();
+        let substitutions = brackets.saturating_add(text.matches('`').count() / 2);
         self.bytes = self.bytes.saturating_add(text.len());
         self.substitutions = self.substitutions.saturating_add(substitutions);
         if text.contains('\0') {
@@ -139,6 +145,12 @@ impl Reader {
             self.is_cramped = true;
             return;
         }
+        let again = if self.is_compared { None } else { outline::of_script(text) };
+        // Without the second reading each substitution may stand in the one before.
+        let levels = again.as_ref().map_or(substitutions, |again| again.levels);
+        if !self.is_compared && levels.saturating_mul(levels).saturating_mul(text.len()) > NESTED_BYTES_MAX {
+            return self.doubt("the script is nested too deeply to be read");
+        }
         set_in_sums(text).for_each(|name| self.sets(name));
         match catch_unwind(|| rable::parse(text, false)) {
             Ok(Ok(nodes)) => {
@@ -146,7 +158,7 @@ impl Reader {
                     let ends = text.chars().enumerate().filter(|(_, c)| *c == '\n');
                     self.line_ends = ends.map(|(at, _)| at).collect();
                 }
-                self.compared(|| outline::of_script(text), |reader| {
+                self.compared(again, |reader| {
                     reader.outlines.push(outline::of_nodes(&nodes));
                     nodes.iter().for_each(|node| reader.node(node, input));
                 });
@@ -172,7 +184,7 @@ impl Reader {
     }
 
     /// Reads a text, and doubts it unless the second reading finds no script in there that this one has not read.
-    fn compared(&mut self, again: impl FnOnce() -> Option<Vec<String>>, read: impl FnOnce(&mut Self)) {
+    fn compared(&mut self, again: Option<Reading>, read: impl FnOnce(&mut Self)) {
         if self.is_compared {
             return read(self);
         }
@@ -181,7 +193,7 @@ impl Reader {
         read(self);
         self.is_compared = false;
         let read = self.outlines.get(before..).unwrap_or_default();
-        if !again().is_some_and(|outlines| outlines.iter().all(|outline| read.contains(outline))) {
+        if !again.is_some_and(|again| again.outlines.iter().all(|outline| read.contains(outline))) {
             self.doubt("the script can be read in more than one way");
         }
         self.outlines.truncate(before);
@@ -450,6 +462,9 @@ impl Reader {
             // With a program it holds for that program alone.
             set.extend(self.assign(assignment, &value, fields.is_empty()));
         }
+        if !assignments.is_empty() && fields.first().is_some_and(may_keep_assignments) {
+            self.variables.forget();
+        }
         let (input_now, files) = self.redirected(redirects, input);
         if files.iter().any(|file| file.kind != RedirectionKind::Reads) {
             let output =
@@ -482,6 +497,10 @@ impl Reader {
             _ => Field::uncertain(""),
         };
         self.set(name, &value);
+        let index = source.get(name.len()..).filter(|rest| rest.starts_with('['));
+        if environment::is_table_of_commands(name, index) {
+            self.doubt_what_runs(name);
+        }
         if is_ours {
             let value = (is_plain && value.is_certain()).then(|| value.text.clone());
             self.variables.assign(name, value);
@@ -499,6 +518,7 @@ impl Reader {
 
     /// Takes in that a variable is set.
     fn sets(&mut self, name: &str) {
+        self.variables.sets(name);
         let is_known = self.found.sets.iter().any(|set| set == name);
         if !is_known && self.found.sets.len() >= SETS_MAX {
             return self.doubt("the script sets too many variables to list");
@@ -510,18 +530,25 @@ impl Reader {
 
     fn look_at_value(&mut self, name: &str, value: &Field) {
         let around = || format!("{}=", short(name));
+        if value.is_certain() && is_piece_of_index(&value.text) {
+            return self.doubt("the script puts an expression together when it runs");
+        }
         let runs_within = value.is_certain() && (value.text.contains("$(") || value.text.contains('`'));
         match environment::meaning(name) {
             // Once more in a sum, a prompt or an `eval`: `x='a[$(rm y)]'; ((x))`.
             None | Some(environment::Meaning::Prompt | environment::Meaning::File) if runs_within => {
-                let read =
-                    |reader: &mut Self| reader.apart(|reader| reader.text(&value.text, Place::Quoted));
+                let read = |reader: &mut Self| reader.apart(|reader| reader.text(&value.text, Place::Quoted));
                 self.perhaps(|reader| reader.within(around(), read));
             }
             Some(environment::Meaning::Script) if value.is_certain() => {
                 let script = value.text.trim_start_matches(['|', '-', '!']).to_owned();
                 let read = |reader: &mut Self| reader.foreign_script(&script, &Input::Given);
                 self.perhaps(|reader| reader.within(around(), read));
+            }
+            Some(environment::Meaning::File)
+                if value.text.contains("/dev/") || value.text.contains("/proc/") =>
+            {
+                self.doubt_what_runs(name);
             }
             Some(environment::Meaning::File) if value.is_certain() => {
                 match self.written.read(value, &self.found.commands, &self.open) {
@@ -563,7 +590,8 @@ impl Reader {
         let mut inside = Vec::new();
         look_into(text, place, "$(…)", &mut inside);
         if text.contains(['$', '`']) {
-            self.compared(|| outline::of_quoted(text), |reader| reader.inside(inside));
+            let again = if self.is_compared { None } else { outline::of_quoted(text) };
+            self.compared(again, |reader| reader.inside(inside));
         }
     }
 
@@ -656,9 +684,24 @@ fn has_lines(text: &str) -> bool {
     text.trim_end().contains('\n')
 }
 
+/// Whether variables set for this program alone may stay set: some shells, and bash in one of its modes, keep those of
+/// special builtins.
+fn may_keep_assignments(program: &Field) -> bool {
+    const SPECIAL: [&str; 15] = [
+        ":", ".", "break", "continue", "eval", "exec", "exit", "export", "readonly", "return", "set",
+        "shift", "times", "trap", "unset",
+    ];
+    !program.is_certain() || SPECIAL.contains(&program.text.as_str())
+}
+
 /// A name as it is shown: no longer than needed to find it again.
 fn short(name: &str) -> String {
     name.chars().take(NAME_CHARS_MAX).collect()
+}
+
+/// Whether a value is the beginning of an index that runs something once it is whole: `a[$` before `(rm x)]`.
+fn is_piece_of_index(value: &str) -> bool {
+    value.ends_with('$') && value.matches('[').count() > value.matches(']').count()
 }
 
 /// Whether a sum could be meant as a command: `rm -rf /x` is both.

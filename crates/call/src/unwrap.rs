@@ -18,6 +18,8 @@ pub(crate) enum Inner {
     Script(Field),
     /// A file, as a script.
     File(Field),
+    /// A program and its arguments, unless the script wrote a file of that name.
+    ProgramUnlessFile(Vec<Field>),
     /// Whatever comes on standard input, as a script.
     Input,
     /// Whatever is typed into it once it runs; what another command writes there does nothing more.
@@ -63,6 +65,10 @@ pub(crate) fn unwrap(program: &str, words: &[Field]) -> Option<Unwrapped> {
         }
         "alias" => return Some(Unwrapped { inner: alias(arguments), own: true, repeats: true, ..plain }),
         "trap" => return Some(Unwrapped { inner: trap(arguments), repeats: true, ..plain }),
+        // It runs a line of the history, except where it lists them.
+        "fc" if !arguments.iter().any(|word| word.text.starts_with("-l")) => {
+            return Some(Unwrapped { inner: vec![Inner::Unknown], own: true, ..plain });
+        }
         "source" | "." => return Some(Unwrapped { inner: source(arguments), ..plain }),
         // With a user given as an option it takes a command as `sudo` does, else as `su` does.
         "runuser" if arguments.iter().any(|word| word.text.starts_with("-u")) => "sudo",
@@ -388,8 +394,8 @@ fn source(arguments: &[Field]) -> Vec<Inner> {
         all => all,
     };
     let Some(first) = arguments.first() else { return Vec::new() };
-    let is_program = first.is_certain() && !first.text.contains(['/', '.']);
-    let program = is_program.then(|| Inner::Words(arguments.to_vec()));
+    let is_program = first.is_certain() && !first.text.contains(['/', '.']) && first.text != "-";
+    let program = is_program.then(|| Inner::ProgramUnlessFile(arguments.to_vec()));
     std::iter::once(file(first)).chain(program).collect()
 }
 

@@ -57,12 +57,16 @@ impl Variables {
         (self.expanded_bytes <= EXPANDED_BYTES_MAX).then(|| value.clone())
     }
 
-    /// Takes in `name=value`; no value when it is not certain.
-    pub(crate) fn assign(&mut self, name: &str, value: Option<String>) {
+    /// Takes in that a variable is set, however that is done.
+    pub(crate) fn sets(&mut self, name: &str) {
         if name == "IFS" {
             // Words are now cut elsewhere than we would.
             self.freeze();
         }
+    }
+
+    /// Takes in `name=value`; no value when it is not certain.
+    pub(crate) fn assign(&mut self, name: &str, value: Option<String>) {
         let is_plain = name.chars().any(|c| c.is_ascii_lowercase())
             && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         let fits = |value: &String| value.len() <= VALUE_BYTES_MAX && self.known.len() < VARIABLES_MAX;

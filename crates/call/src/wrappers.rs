@@ -267,6 +267,15 @@ const WRAPPERS: &[Wrapper] = &[
         ..PLAIN
     },
     Wrapper { names: "eval", rest: Rest::Script, ..PLAIN },
+    Wrapper { names: "mapfile readarray", valued: "-d -n -O -s -u -c", scripts: "-C", repeats: true, ..HOST },
+    Wrapper {
+        names: "compgen complete",
+        valued: "-A -F -G -P -S -W -X -o",
+        scripts: "-C",
+        repeats: true,
+        ..HOST
+    },
+    Wrapper { names: "repeat", operands: 1, repeats: true, ..PLAIN },
     Wrapper { names: "at batch", queries: "-l -c -r -d -f", rest: Rest::Input, own: true, ..PLAIN },
     Wrapper { names: "crontab", queries: "-l -r -e", rest: Rest::Input, own: true, ..PLAIN },
     Wrapper {
@@ -452,7 +461,7 @@ const SHELLS: [&str; 16] = [
 ];
 
 /// Programs with rules of their own, in [`crate::unwrap`].
-const OTHERS: [&str; 6] = ["find", "alias", "trap", "source", ".", "runuser"];
+const OTHERS: [&str; 7] = ["find", "alias", "trap", "fc", "source", ".", "runuser"];
 
 /// The rows by name: every command of every script asks.
 static ROWS: LazyLock<HashMap<&str, Vec<&Wrapper>>> = LazyLock::new(|| {

@@ -4,6 +4,7 @@
 //! was written where, as far as the text says it. Files are told apart by their last name alone: folders change
 //! under a script, and two files of one name are better taken for one than one for two.
 
+use crate::confirm::is_trusted;
 use crate::script::Command;
 use crate::words::Field;
 use crate::wrappers::has;
@@ -76,9 +77,23 @@ impl Written {
         }
     }
 
-    /// Takes in that files are copied; what the script wrote may now stand elsewhere.
+    /// Takes in that files are copied; what the script wrote, or a program, may now stand elsewhere.
     pub(crate) fn copy(&mut self, program: &str, arguments: &[Field]) {
-        if self.files.is_empty() || !has(COPIERS, program) {
+        if !has(COPIERS, program) {
+            return;
+        }
+        let is_found = |text: &str| text.contains("which ") || text.contains("command -v");
+        let is_program = |word: &Field| match word.is_certain() {
+            true => word.text.contains('/') && is_trusted(&word.text),
+            false => is_found(&word.text),
+        };
+        if let Some((target, sources)) = arguments.split_last()
+            && target.is_certain()
+            && sources.iter().any(is_program)
+        {
+            self.write(target, None, false);
+        }
+        if self.files.is_empty() {
             return;
         }
         let is_written = |word: &Field| self.holds(last_name(&word.text)) || !word.is_certain();

@@ -138,6 +138,9 @@ fn a_script_that_can_be_read_in_two_ways_is_opaque() {
         "cat <<$E\n$(rm x)\n$E\n",
         "cat <\\\n<E\n$(rm x)\nE\n",
         "echo a &\\\n& rm x",
+        "{fd}\\\n<&0 > o rm x",
+        "2\\\n> o rm x",
+        "echo ${a['`rm x`']}",
         "i\\\nf rm x; then ls; fi",
         "echo $\\\n(rm x)",
         "!(rm x)",
@@ -188,6 +191,59 @@ fn a_script_that_can_be_read_in_two_ways_is_opaque() {
     for script in one_way {
         let read = read_script(script);
         assert!(!read.opaque, "{script}: {:?}", read.doubts);
+    }
+}
+
+#[test]
+fn what_a_shell_keeps_in_mind_cannot_hide_a_command() {
+    let rows = [
+        "BASH_CMDS[q]=/bin/rm; q x",
+        "shopt -s expand_aliases\nBASH_ALIASES[q]=rm\nq x",
+        "aliases[q]='rm x'; q",
+        "commands[q]=/bin/rm; q x",
+        "hash -p /bin/rm q; q x",
+        "hash q=/bin/rm; q x",
+        "enable -f ./x.so q; q x",
+        "shopt -s expand_aliases\nalias q=env\nq rm x",
+        "alias q=\nq rm x",
+        "alias q='command '\nalias w=rm\nq w x",
+        "alias -g q='| rm x'",
+        "POSIXLY_CORRECT=1; y=ls; y=rm :; $y x",
+        "sh -c 'y=ls; y=rm :; $y x'",
+        ": $((IFS=1)); y=rm1x; $y",
+        "exec {IFS}> o; y=rm10x; $y",
+        "POSIXLY_CORRECT=1; IFS=_ :; y=rm_x; $y",
+        "a='q[$'; b='(rm x)]'; [[ $a$b -eq 0 ]]",
+        "declare 'q[$(rm x)]=1'",
+        "typeset 'q[$(rm x)]=1'",
+        "mapfile -C 'rm x' -c 1 a <<< y",
+        "readarray -c1 -C'rm x #' a <<< y",
+        "compgen -C 'rm x' y",
+        "compgen -W '$(rm x)' y",
+        "compgen -W '<(rm x)' y",
+        "history -s 'rm x'; fc -s",
+        "echo 'rm x' | BASH_ENV=/dev/stdin bash -c :",
+        "BASH_ENV=/dev/fd/3 bash -c : 3<<< 'rm x'",
+        "repeat 1 rm x",
+        "cp /bin/rm q; ./q x",
+        "ln -s /bin/rm q; ./q x",
+        "cp $(which rm) q; ./q x",
+    ];
+    for row in rows {
+        let script = read_script(row);
+        assert!(script.opaque || script.commands.iter().any(|command| command.may_run("rm")), "{row}");
+    }
+    let plain = [
+        "alias ll='ls -l'",
+        "alias; alias -p; fc -l; hash -r; enable -n echo",
+        "while IFS= read -r line; do echo \"$line\"; done < f",
+        "commands[0]=ls; functions=3",
+        "mapfile -t lines < f; compgen -A function; re='^[a-z]+$'",
+        "cp /etc/hosts h; cp a b; ./build",
+        "A=1 B=2 make; export C=3",
+    ];
+    for row in plain {
+        assert!(!read_script(row).opaque, "{row}: {:?}", read_script(row).doubts);
     }
 }
 
@@ -1128,10 +1184,11 @@ fn past_a_limit_a_script_is_opaque() {
     let expansion = |n| format!("a={};{}", "x".repeat(1_024), "$a;".repeat(n));
     let files = |n| (0..n).map(|i| format!("echo ls > s{i};")).collect::<String>() + "sh z";
     let searches = |n| (0..n).map(|i| format!("sh s{i};")).collect::<String>();
+    let nested_bytes = |n: usize| format!("b $(b $(b $({})))", "x".repeat(n - 15));
     let calls = |n| format!("python3 -c '{}'", "os.system(\"ls\");".repeat(n));
     let arguments = |n: usize| format!("python3 -c 'os.execv(\"ls\"{})'", ", \"a\"".repeat(n - 1));
     let call_bytes = |n: usize| format!("python3 -c 'os.system(\"ls {}\")'", "a".repeat(n - 6));
-    let rows: [(&str, String, String); 14] = [
+    let rows: [(&str, String, String); 16] = [
         ("files", files(32), files(33)),
         ("searches", searches(32), searches(33)),
         ("calls", calls(64), calls(65)),
@@ -1140,6 +1197,8 @@ fn past_a_limit_a_script_is_opaque() {
         ("length", format!("echo {}", "x".repeat(65_531)), format!("echo {}", "x".repeat(65_532))),
         ("commands", "a;".repeat(2_000), "a;".repeat(2_001)),
         ("substitutions", "b $(a);".repeat(64), "b $(a);".repeat(65)),
+        ("nested bytes", nested_bytes(29_127), nested_bytes(29_128)),
+        ("backticks", "b `a`;".repeat(64), "b `a`;".repeat(65)),
         (
             "nesting",
             format!("{}a{}", "{ ".repeat(64), "; }".repeat(64)),
@@ -1185,6 +1244,13 @@ fn hostile_scripts_end_soon() {
         "<<a ".repeat(10_000),
         "case a in ".repeat(5_000),
         "`".repeat(60),
+        "`".repeat(65_536),
+        "\\`".repeat(32_000),
+        "`\\".repeat(64),
+        // Each level doubles the backslashes, so seven are all that fit.
+        (0..7).fold("a".to_owned(), |inner, _| {
+            format!("`{}`", inner.replace('\\', "\\\\").replace('`', "\\`"))
+        }),
         "sudo ".repeat(12_000) + "rm x",
         // As deep as can be read where we stand, and one deeper.
         nested("( ", ")", 250),

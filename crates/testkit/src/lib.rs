@@ -6,8 +6,10 @@
 //! on the policies and histories of [`generate`], and a [`WorkflowModel`] for workflows. [`conformance`] compares with
 //! what other gates were recorded to answer, [`yardsticks`] are nets whose state spaces are known, and a [`survey`]
 //! counts those of others in the slowest way. What every shelf promises is the [`contract`]. A [`StubModel`] is what
-//! real coding agents talk to when `./test hosts` runs them behind the gate; a [`human`] sits at a terminal of their own. Nothing in here is shipped.
+//! real coding agents talk to when `./test hosts` runs them behind the gate; a [`human`] sits at a terminal of their own,
+//! and a real [`bash`] says what scripts run. Nothing in here is shipped.
 
+pub mod bash;
 pub mod conformance;
 pub mod contract;
 mod doors;

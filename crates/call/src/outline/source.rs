@@ -7,7 +7,7 @@
 
 use std::mem::{replace, take};
 
-use super::Outline;
+use super::{Outline, Reading};
 
 /// How deep brackets, quotes and commands may be nested: deeper than is listed, so that the reader says so first.
 const DEPTH_MAX: usize = 128;
@@ -24,18 +24,18 @@ const CLOSERS: [&str; 9] = ["then", "else", "elif", "fi", "do", "done", "esac", 
 /// Builtins whose arguments may be arrays.
 const DECLARERS: [&str; 5] = ["declare", "typeset", "local", "export", "readonly"];
 
-/// The outlines of a script and of those in its substitutions; none where it cannot be told how a shell reads it.
-pub(super) fn script(text: &str) -> Option<Vec<String>> {
-    let mut scanner = Scanner::new(text, 0);
+/// Reads a script; none where it cannot be told how a shell reads it.
+pub(super) fn script(text: &str) -> Option<Reading> {
+    let mut scanner = Scanner::new(text, 0, 0);
     scanner.script()?;
-    Some(scanner.found)
+    Some(Reading { outlines: scanner.found, levels: scanner.deepest })
 }
 
-/// The outlines of the scripts in a text that is expanded, but in which quotes mean nothing.
-pub(super) fn quoted(text: &str) -> Option<Vec<String>> {
-    let mut scanner = Scanner::new(text, 0);
+/// Reads a text that is expanded, but in which quotes mean nothing.
+pub(super) fn quoted(text: &str) -> Option<Reading> {
+    let mut scanner = Scanner::new(text, 0, 0);
     scanner.body()?;
-    Some(scanner.found)
+    Some(Reading { outlines: scanner.found, levels: scanner.deepest })
 }
 
 /// What stands around an expansion.
@@ -59,6 +59,9 @@ struct Scanner<'t> {
     text: &'t str,
     at: usize,
     depth: usize,
+    /// How many substitutions stand around, and how many at most.
+    level: usize,
+    deepest: usize,
     outline: Outline,
     found: Vec<String>,
     /// Heredocs whose bodies start behind the line.
@@ -67,8 +70,15 @@ struct Scanner<'t> {
 
 /// Every method gives nothing where the scanner gives up.
 impl<'t> Scanner<'t> {
-    fn new(text: &'t str, depth: usize) -> Self {
-        Self { text, at: 0, depth, outline: Outline::default(), found: Vec::new(), pending: Vec::new() }
+    fn new(text: &'t str, depth: usize, level: usize) -> Self {
+        let (outline, found, pending) = (Outline::default(), Vec::new(), Vec::new());
+        Self { text, at: 0, depth, level, deepest: level, outline, found, pending }
+    }
+
+    /// Takes over what a scanner of a part has found.
+    fn take_over(&mut self, mut part: Scanner<'_>) {
+        self.found.append(&mut part.found);
+        self.deepest = self.deepest.max(part.deepest);
     }
 
     fn script(&mut self) -> Option<()> {
@@ -304,10 +314,7 @@ impl<'t> Scanner<'t> {
 
     fn starts_compound(&self) -> bool {
         self.byte() == b'('
-            || matches!(
-                self.keyword(),
-                "if" | "while" | "until" | "for" | "select" | "case" | "{" | "[["
-            )
+            || matches!(self.keyword(), "if" | "while" | "until" | "for" | "select" | "case" | "{" | "[[")
     }
 
     /// Reads a compound command and its files.
@@ -698,7 +705,8 @@ impl<'t> Scanner<'t> {
             let quote = quote.filter(|quote| *quote == self.byte())?;
             self.at += usize::from(quote != 0);
         }
-        let is_end = matches!(self.byte(), 0 | b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b')' | b'<' | b'>');
+        let is_end =
+            matches!(self.byte(), 0 | b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b')' | b'<' | b'>');
         if delimiter.is_empty() || !is_end || has_name {
             return None;
         }
@@ -732,9 +740,9 @@ impl<'t> Scanner<'t> {
         }
         self.outline.write_body(&body);
         if heredoc.expands {
-            let mut inner = Scanner::new(&body, self.depth + 1);
+            let mut inner = Scanner::new(&body, self.depth + 1, self.level);
             inner.body()?;
-            self.found.append(&mut inner.found);
+            self.take_over(inner);
         }
         Some(())
     }
@@ -805,6 +813,10 @@ impl<'t> Scanner<'t> {
             return None;
         }
         let rest = self.since(written);
+        // What is broken by a line continuation may be one token with the bracket behind it: `2\` before `> x`.
+        if matches!(self.byte(), b'<' | b'>' | b'(') && self.since(start).contains("\\\n") {
+            return None;
+        }
         // A body that is still to come would start at the first end of a line.
         if !self.pending.is_empty() && self.since(start).contains('\n') {
             return None;
@@ -889,7 +901,10 @@ impl<'t> Scanner<'t> {
         let start = self.at;
         let outer = take(&mut self.outline);
         let pending = take(&mut self.pending);
+        self.level += 1;
+        self.deepest = self.deepest.max(self.level);
         self.deeper(|scanner| scanner.list().map(drop))?;
+        self.level -= 1;
         let is_line = pending.is_empty() || !self.since(start).contains('\n');
         (is_line && self.pending.is_empty()).then_some(())?;
         self.expect(")")?;
@@ -928,9 +943,9 @@ impl<'t> Scanner<'t> {
         if self.depth >= DEPTH_MAX || !self.pending.is_empty() && script.contains('\n') {
             return None;
         }
-        let mut inner = Scanner::new(&script, self.depth + 1);
+        let mut inner = Scanner::new(&script, self.depth + 1, self.level + 1);
         inner.script()?;
-        self.found.append(&mut inner.found);
+        self.take_over(inner);
         Some(())
     }
 
@@ -949,8 +964,9 @@ impl<'t> Scanner<'t> {
             match (self.byte(), around) {
                 (b'}', _) => break,
                 (b'\'', Around::Quotes) if has_word => self.at += 1,
-                (b'\'', Around::Quotes) => self.tame_quotes()?,
                 (b'\'' | b'"', Around::Heredoc) => return None,
+                // In an index or a sum it hides nothing, whatever stands around.
+                (b'\'', _) => self.tame_quotes(around)?,
                 (b'$', _) => self.dollar(around)?,
                 (b'`', _) => self.backticks(around)?,
                 (b'<' | b'>', Around::Nothing) if self.byte_after(1) == b'(' => return None,
@@ -963,13 +979,14 @@ impl<'t> Scanner<'t> {
         Some(())
     }
 
-    /// Reads single quotes around text that means the same with and without them.
-    fn tame_quotes(&mut self) -> Option<()> {
+    /// Reads single quotes around text that runs nothing with or without them.
+    fn tame_quotes(&mut self, around: Around) -> Option<()> {
         self.at += 1;
         let start = self.at;
         self.skip_past(b'\'')?;
         let text = self.since(start).strip_suffix('\'')?;
-        (!text.contains(['}', '$', '`', '"']) && !text.ends_with('\\')).then_some(())
+        let may_end_it = around == Around::Quotes && text.contains('}');
+        (!text.contains(['$', '`', '"']) && !text.ends_with('\\') && !may_end_it).then_some(())
     }
 
     /// Reads a sum up to the two brackets that end it. Only what cannot be commands is one for certain.

@@ -33,14 +33,12 @@ impl Outline {
                 self.write(name.as_deref().unwrap_or_default());
                 self.node(command);
             }
-            NodeKind::If { condition, then_body, else_body, redirects } => {
-                match else_body {
-                    Some(other) => {
-                        self.block('I', &[(condition, 't'), (then_body, 'e'), (other, 'f')], redirects);
-                    }
-                    None => self.block('I', &[(condition, 't'), (then_body, 'f')], redirects),
+            NodeKind::If { condition, then_body, else_body, redirects } => match else_body {
+                Some(other) => {
+                    self.block('I', &[(condition, 't'), (then_body, 'e'), (other, 'f')], redirects);
                 }
-            }
+                None => self.block('I', &[(condition, 't'), (then_body, 'f')], redirects),
+            },
             NodeKind::While { condition, body, redirects } => {
                 self.block('W', &[(condition, 'd'), (body, 'D')], redirects);
             }
@@ -48,7 +46,9 @@ impl Outline {
                 self.block('U', &[(condition, 'd'), (body, 'D')], redirects);
             }
             NodeKind::For { var, words, body, redirects } => self.loop_over('F', var, words, body, redirects),
-            NodeKind::Select { var, words, body, redirects } => self.loop_over('S', var, words, body, redirects),
+            NodeKind::Select { var, words, body, redirects } => {
+                self.loop_over('S', var, words, body, redirects)
+            }
             NodeKind::ForArith { init, cond, incr, body, redirects } => {
                 for part in [init, cond, incr] {
                     self.write(part);

@@ -49,6 +49,10 @@ impl Reader {
             return self.run_unknown(&program, words);
         }
         self.take_in(&program, &words, input);
+        if self.aliases.contains(&first.text) {
+            // What stands behind it may be its argument, or a command of its own.
+            self.doubt_what_runs(&program);
+        }
         if let Some(interpreter) = interpreter(&program) {
             return self.interpret(interpreter, program, words, input);
         }
@@ -101,6 +105,18 @@ impl Reader {
                 self.written.write(file, text.cloned(), appends);
             }
         }
+        match program {
+            "alias" => self.take_in_aliases(arguments),
+            // The words it completes are expanded.
+            "compgen" | "complete"
+                if arguments.iter().any(|word| word.text.contains(['$', '`', '<', '>'])) =>
+            {
+                self.doubt_what_runs(program);
+            }
+            // They give a name another program: `hash -p /bin/rm ls`, `hash ls=/bin/rm`, `enable -f x.so ls`.
+            "hash" | "enable" if arguments.iter().any(gives_a_name) => self.doubt_what_runs(program),
+            _ => {}
+        }
         let takes_names = match program {
             "printf" => arguments.first().is_some_and(|word| word.text.starts_with("-v")),
             "test" | "[" => arguments.iter().any(|word| is(word, "-v") || is(word, "-R")),
@@ -112,6 +128,9 @@ impl Reader {
         for argument in arguments {
             match argument.text.split_once('=') {
                 Some((name, value)) if program != "let" => {
+                    if argument.is_certain() && name.contains('[') {
+                        self.apart(|reader| reader.text(name, Place::Quoted));
+                    }
                     self.set(name, &Field { text: value.to_owned(), ..*argument });
                 }
                 _ => {
@@ -123,6 +142,22 @@ impl Reader {
                         self.apart(|reader| reader.text(&argument.text, Place::Quoted));
                     }
                 }
+            }
+        }
+    }
+
+    /// Remembers what stands for something else from now on. One that ends with a blank makes the next word one too.
+    fn take_in_aliases(&mut self, arguments: &[Field]) {
+        for argument in arguments {
+            match argument.text.split_once('=') {
+                Some((name, value))
+                    if argument.is_certain() && !value.ends_with([' ', '\t']) && !value.is_empty() =>
+                {
+                    self.aliases.push(name.to_owned());
+                }
+                None if argument.is_certain()
+                    && (argument.text == "-p" || !argument.text.starts_with('-')) => {}
+                _ => self.doubt_what_runs("alias"),
             }
         }
     }
@@ -205,6 +240,10 @@ impl Reader {
         for inner in inner {
             match (inner, input) {
                 (Inner::Words(inner), _) => next.push(Next::Words(inner)),
+                (Inner::ProgramUnlessFile(inner), _) => {
+                    let is_file = inner.first().is_some_and(|first| self.written.holds(&first.text));
+                    next.extend((!is_file).then_some(Next::Words(inner)));
+                }
                 (Inner::Script(script), _) if script.is_certain() => {
                     next.push(Next::Script(script.text, input))
                 }
@@ -265,6 +304,14 @@ impl Reader {
             reader.apart(|reader| reader.script(script, input));
         });
     }
+}
+
+/// Whether a word of `hash` or `enable` makes a name mean another program.
+fn gives_a_name(word: &Field) -> bool {
+    let letters = word.text.strip_prefix('-');
+    !word.is_certain()
+        || word.text.contains('=')
+        || letters.is_some_and(|letters| letters.contains(['p', 'f']))
 }
 
 /// What a program finds that reads its standard input.

@@ -1,0 +1,50 @@
+//! A real bash says what scripts run, and none of it goes unseen.
+//!
+//! The target runs as an ordinary test, like those in `fuzz.rs`, for as long as `BOLERO_RANDOM_TEST_TIME_MS` says.
+//! Where there is no bash it says so on standard error, whether or not the output of tests is shown.
+
+use std::io::{Write, stderr};
+
+use bolero::check;
+use lockgate::call::read_script;
+use lockgate_testkit::bash::{Bash, script};
+
+/// How many bytes decide about a script: more than any needs.
+const BYTES_MAX: usize = 64;
+
+#[test]
+fn any_script_in_which_bash_runs_rm_is_one_that_may() {
+    let Some(bash) = bash() else { return };
+    check!().with_max_len(BYTES_MAX).for_each(|bytes: &[u8]| {
+        let text = script(bytes);
+        // Nothing with a slash: only the stand-in can be reached.
+        if text.contains(['/', '\0']) || may_run_rm(&text) {
+            return;
+        }
+        let options: &[&str] = if bytes.len() % 4 == 0 { &["-O", "extglob"] } else { &[] };
+        assert!(!bash.runs_rm(&text, options).unwrap(), "bash runs what was not seen: {text:?} {options:?}");
+    });
+}
+
+#[test]
+fn bash_is_able_to_tell() {
+    let Some(bash) = bash() else { return };
+    let runs = |text: &str| bash.runs_rm(text, &[]).unwrap();
+    assert!(runs("rm x") && runs("echo $(rm x)") && runs("> o[[; rm x") && runs("bash -c 'rm x'"));
+    assert!(!runs("echo rm") && !runs("# rm x") && !runs("exit; rm x") && !runs(". rm"));
+    assert!(!runs("while :; do :; done; rm x"));
+}
+
+fn may_run_rm(text: &str) -> bool {
+    let script = read_script(text);
+    script.opaque || script.commands.iter().any(|command| command.may_run("rm"))
+}
+
+fn bash() -> Option<Bash> {
+    let bash = Bash::find().unwrap();
+    if bash.is_none() {
+        // Past what the test runner keeps back.
+        writeln!(stderr(), "NOT RUN: there is no bash here to say what scripts run").unwrap();
+    }
+    bash
+}
