@@ -14,7 +14,7 @@ use crate::confirm::confirm;
 use crate::environment;
 use crate::outline::{self, Reading};
 use crate::scan::Place;
-use crate::script::{Command, Redirection, RedirectionKind, SCRIPT_BYTES_MAX, Script, TOO_LONG, Word};
+use crate::script::{Command, Known, Redirection, RedirectionKind, SCRIPT_BYTES_MAX, Script, TOO_LONG, Word};
 use crate::variables::Variables;
 use crate::words::{Field, IN_PARAMETER, Inside, look_into, resolve};
 use crate::written::{Content, Written};
@@ -498,6 +498,10 @@ impl Reader {
         };
         self.set(name, &value);
         let index = source.get(name.len()..).filter(|rest| rest.starts_with('['));
+        // With an index it looks like a glob, so its value is not certain although it is quoted.
+        if index.is_some() && source.contains('\'') && value.text.contains(['$', '`']) {
+            self.perhaps(|reader| reader.apart(|reader| reader.text(&value.text, Place::Quoted)));
+        }
         if environment::is_table_of_commands(name, index) {
             self.doubt_what_runs(name);
         }
@@ -530,10 +534,12 @@ impl Reader {
 
     fn look_at_value(&mut self, name: &str, value: &Field) {
         let around = || format!("{}=", short(name));
-        if value.is_certain() && is_piece_of_index(&value.text) {
+        if value.known != Known::Unknown && is_piece_of_index(&value.text) {
             return self.doubt("the script puts an expression together when it runs");
         }
-        let runs_within = value.is_certain() && (value.text.contains("$(") || value.text.contains('`'));
+        // What looks like a glob is none in an assignment.
+        let is_text = value.known != Known::Unknown;
+        let runs_within = is_text && (value.text.contains("$(") || value.text.contains('`'));
         match environment::meaning(name) {
             // Once more in a sum, a prompt or an `eval`: `x='a[$(rm y)]'; ((x))`.
             None | Some(environment::Meaning::Prompt | environment::Meaning::File) if runs_within => {

@@ -215,6 +215,7 @@ fn what_a_shell_keeps_in_mind_cannot_hide_a_command() {
         "POSIXLY_CORRECT=1; IFS=_ :; y=rm_x; $y",
         "a='q[$'; b='(rm x)]'; [[ $a$b -eq 0 ]]",
         "declare 'q[$(rm x)]=1'",
+        "a[0]='q[$(rm x)]'; [[ a -eq 0 ]]",
         "typeset 'q[$(rm x)]=1'",
         "mapfile -C 'rm x' -c 1 a <<< y",
         "readarray -c1 -C'rm x #' a <<< y",
@@ -234,7 +235,7 @@ fn what_a_shell_keeps_in_mind_cannot_hide_a_command() {
         assert!(script.opaque || script.commands.iter().any(|command| command.may_run("rm")), "{row}");
     }
     let plain = [
-        "alias ll='ls -l'",
+        "alias ll='ls -l' ls='ls --color'; alias no=ls -f",
         "alias; alias -p; fc -l; hash -r; enable -n echo",
         "while IFS= read -r line; do echo \"$line\"; done < f",
         "commands[0]=ls; functions=3",

@@ -107,7 +107,7 @@ pub fn script(choices: &[u8]) -> String {
     }
     let call = CALLS.get(next(CALLS.len())).copied().unwrap_or_default();
     text = text.replace("{P}", call);
-    for _ in 0..[0, 1, 1, 2, 3][next(5)] {
+    for _ in 0..[0, 1, 1, 2, 3].get(next(5)).copied().unwrap_or_default() {
         let start = text.floor_char_boundary(next(text.len() + 1));
         match next(10) {
             0..6 => text.insert_str(start, SCRAPS.get(next(SCRAPS.len())).copied().unwrap_or_default()),

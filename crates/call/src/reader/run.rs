@@ -49,8 +49,9 @@ impl Reader {
             return self.run_unknown(&program, words);
         }
         self.take_in(&program, &words, input);
-        if self.aliases.contains(&first.text) {
-            // What stands behind it may be its argument, or a command of its own.
+        if self.aliases.contains(&first.text) && !self.around.iter().any(|around| around == "alias") {
+            // What stands behind it may be its argument, or a command of its own. In an alias of that name it is not
+            // replaced again.
             self.doubt_what_runs(&program);
         }
         if let Some(interpreter) = interpreter(&program) {
@@ -148,15 +149,20 @@ impl Reader {
 
     /// Remembers what stands for something else from now on. One that ends with a blank makes the next word one too.
     fn take_in_aliases(&mut self, arguments: &[Field]) {
+        // With these options of zsh an alias counts anywhere in a line.
+        let is_wide = |word: &Field| word.text.starts_with('-') && word.text.contains(['g', 's']);
+        if arguments.first().is_some_and(is_wide) {
+            self.doubt_what_runs("alias");
+        }
         for argument in arguments {
             match argument.text.split_once('=') {
-                Some((name, value))
-                    if argument.is_certain() && !value.ends_with([' ', '\t']) && !value.is_empty() =>
-                {
+                Some((name, value)) if argument.is_certain() => {
                     self.aliases.push(name.to_owned());
+                    if value.is_empty() || value.ends_with([' ', '\t']) {
+                        self.doubt_what_runs("alias");
+                    }
                 }
-                None if argument.is_certain()
-                    && (argument.text == "-p" || !argument.text.starts_with('-')) => {}
+                None if argument.is_certain() => {}
                 _ => self.doubt_what_runs("alias"),
             }
         }
