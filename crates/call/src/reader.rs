@@ -194,7 +194,11 @@ impl Reader {
         self.is_compared = false;
         let read = self.outlines.get(before..).unwrap_or_default();
         if !again.is_some_and(|again| again.outlines.iter().all(|outline| read.contains(outline))) {
+            // It is not about one line, unless about a value in there.
+            let line = self.line.take();
+            self.line = line.filter(|_| self.scripts > 1);
             self.doubt("the script can be read in more than one way");
+            self.line = line;
         }
         self.outlines.truncate(before);
     }
