@@ -80,8 +80,12 @@ impl<'a> Staged<'a> {
             _ if observes => progress.after(&considered.steps).active_stage,
             _ => Arc::default(),
         };
-        let earned =
-            if stage.is_empty() { Earned::default() } else { workflow.earned(&progress, &stage, sight) };
+        let earned = match stage.is_empty() {
+            true => Earned::default(),
+            // Whether the stage has begun is seen after the steps that begin it.
+            false if considered.steps.is_empty() => workflow.earned(&progress, &stage, sight),
+            false => workflow.earned(&progress.after(&considered.steps), &stage, sight),
+        };
         let is_blocked = matches!(considered.outcome, Says::Blocked { .. });
         Self {
             workflow,

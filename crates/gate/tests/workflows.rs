@@ -168,7 +168,10 @@ struct Counting {
 
 impl Runner for Counting {
     fn run(&self, exec: &Exec, _: Option<&str>) -> Result<i32, String> {
-        assert_eq!(exec.words, ["make", "check"]);
+        assert!(
+            [["make", "check"], ["pnpm", "test"]].contains(&[&exec.words[0], &exec.words[1]]),
+            "{exec:?}"
+        );
         self.runs.fetch_add(1, Ordering::SeqCst);
         Ok(self.code)
     }
@@ -331,6 +334,83 @@ stages:
         (Decision::Allow, 2),
         "it ran for each judgement"
     );
+}
+
+/// The sample of Edictum's page about rule types, to the letter.
+const SAMPLE: &str = r#"
+apiVersion: edictum/v1
+kind: Workflow
+metadata:
+  name: feature-delivery
+
+stages:
+  - id: implement
+    entry:
+      - condition: file_read("specs/feature.md")
+    checks:
+      - command_matches: "git diff"
+    exit:
+      - condition: exec("pnpm test", exit_code=0)
+"#;
+
+#[test]
+fn the_documented_sample_stays_open_and_runs_its_tests_when_work_ends_and_no_sooner() {
+    const COMPLETE: &str = "workflow complete";
+    const DIFF: &str = "stage `implement` takes only commands that match `git diff`";
+    // Calls, what comes of each with red and with green tests, and how often the tests have run by then.
+    let edit = |id| Call::new(id, "Edit").with("file_path", "a");
+    let rows: [(Call, &str, usize, &str, usize); 13] = [
+        (edit("0"), "stage `implement` waits for file_read", 0, "stage `implement` waits for file_read", 0),
+        (read("1", "specs/feature.md"), "", 0, "", 0),
+        (bash("2", "ls"), DIFF, 0, DIFF, 0),
+        (edit("3"), "", 0, "", 0),
+        (bash("4", "git diff"), "", 0, "", 0),
+        (read("5", "b"), "", 0, "", 0),
+        (edit("6"), "", 0, "", 0),
+        (bash("7", "ls"), DIFF, 1, COMPLETE, 1),
+        (bash("8", "ls"), DIFF, 1, COMPLETE, 1),
+        (bash("9", "git diff"), "", 1, COMPLETE, 1),
+        (edit("10"), "", 1, COMPLETE, 1),
+        (bash("11", "ls"), DIFF, 2, COMPLETE, 1),
+        (bash("12", "ls"), DIFF, 2, COMPLETE, 1),
+    ];
+    for code in [0, 1] {
+        let runs = Arc::new(AtomicUsize::new(0));
+        let runner = Counting { runs: runs.clone(), code };
+        let gate = Gate::builder(policy(&[SAMPLE])).runner(runner).build().unwrap();
+        for (call, red, red_runs, green, green_runs) in &rows {
+            let (reason, count) = if code == 0 { (green, green_runs) } else { (red, red_runs) };
+            let verdict = gate.call(call);
+            assert_eq!(verdict.lets_pass(), reason.is_empty(), "{code} {}: {}", call.id, verdict.reason);
+            assert!(verdict.reason.starts_with(reason), "{code} {}: {}", call.id, verdict.reason);
+            if verdict.lets_pass() {
+                gate.result(&Outcome::success(call)).unwrap();
+            }
+            assert_eq!(runs.load(Ordering::SeqCst), *count, "{code} {}", call.id);
+        }
+    }
+}
+
+#[test]
+fn the_programs_of_a_first_entry_run_until_it_holds_and_never_again() {
+    let text = r#"
+apiVersion: edictum/v1
+kind: Workflow
+metadata: {name: entered}
+stages:
+  - id: work
+    entry: [{condition: 'exec("make check")', message: Not yet}]
+    tools: [Edit]
+"#;
+    for (code, passes, ran) in [(0, Decision::Allow, 1), (1, Decision::Block, 3)] {
+        let runs = Arc::new(AtomicUsize::new(0));
+        let runner = Counting { runs: runs.clone(), code };
+        let gate = Gate::builder(policy(&[text])).runner(runner).build().unwrap();
+        for id in ["1", "2", "3"] {
+            assert_eq!(run(&gate, &Call::new(id, "Edit")), passes);
+        }
+        assert_eq!(runs.load(Ordering::SeqCst), ran);
+    }
 }
 
 #[test]

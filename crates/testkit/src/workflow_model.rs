@@ -6,8 +6,8 @@
 //! of the first stage, missing approvals that are asked for, results and answers from before a move) or we depart from
 //! it on purpose (tools that run nothing satisfy every check of commands, what may have acted counts before its
 //! result), it follows the gate, and there its agreement proves little. It takes every call for a [`Deed`]: a tool,
-//! perhaps one plain command, perhaps one path. There are no scripts, no programs that conditions run, no links and
-//! no clock in here.
+//! perhaps one plain command, perhaps one path. Programs of conditions stand in the exit of the last stage only, and all
+//! end alike. There are no scripts, no links and no clock in here.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -43,6 +43,14 @@ pub struct WorkflowModel {
     pub passed: BTreeSet<(String, String)>,
     /// The fields of results, each with its tool and its value as text.
     pub results: BTreeSet<(String, String, String)>,
+    /// Whether the programs of conditions end as they should.
+    pub programs_succeed: bool,
+    /// How often they were run.
+    pub programs_run: usize,
+    /// How they ended, as far as they were run for this decision.
+    ended_well: Option<bool>,
+    /// Whether a call has succeeded in the last stage since programs were last asked about its end.
+    has_worked: bool,
     /// How often an operator has moved the session.
     moves: usize,
     /// Whether an operator put it where it is, so that no entry is asked for.
@@ -78,6 +86,8 @@ struct InFlight {
     deed: Deed,
     /// The stage it was let pass in; empty where it crossed the last line.
     stage: String,
+    /// Whether that stage had not begun: the call was let pass to give what its entry asks for.
+    is_entry: bool,
     moves: usize,
 }
 
@@ -117,6 +127,7 @@ enum Condition {
     CommandMatches(Regex),
     CommandNotMatches(Regex),
     ResultMatches(String, String, String),
+    Program,
 }
 
 #[derive(Clone, Debug)]
@@ -142,7 +153,7 @@ impl WorkflowModel {
     /// A fresh session under the workflow in this YAML text.
     ///
     /// # Panics
-    /// If the text is no workflow, or has a condition that runs a program.
+    /// If the text is no workflow.
     #[expect(clippy::expect_used, reason = "a workflow of a test is the test's own mistake")]
     pub fn new(text: &str) -> Self {
         Self::of(&read_yaml(text).expect("a workflow is YAML"))
@@ -151,7 +162,7 @@ impl WorkflowModel {
     /// A fresh session under a workflow that was read already.
     ///
     /// # Panics
-    /// If it is no workflow, or has a condition that runs a program.
+    /// If it is no workflow.
     pub fn of(workflow: &Value) -> Self {
         let stages: Vec<Stage> = list(workflow.get("stages")).iter().map(Stage::of).collect();
         let first = stages.first().map(|stage| stage.id.clone()).unwrap_or_default();
@@ -164,6 +175,10 @@ impl WorkflowModel {
             succeeded: BTreeSet::new(),
             passed: BTreeSet::new(),
             results: BTreeSet::new(),
+            programs_succeed: false,
+            programs_run: 0,
+            ended_well: None,
+            has_worked: false,
             moves: 0,
             is_placed: false,
             in_flight: BTreeMap::new(),
@@ -199,11 +214,12 @@ impl WorkflowModel {
 
     /// Takes in a result; says whether there was a call it belongs to.
     pub fn result(&mut self, id: &str, ok: bool, output: &Value) -> bool {
-        let Some(InFlight { deed, stage, moves }) = self.in_flight.remove(id) else { return false };
+        let Some(InFlight { deed, stage, is_entry, moves }) = self.in_flight.remove(id) else { return false };
         // What belongs to no stage shows nothing, and what was done before a move nothing after it.
         if !ok || stage.is_empty() || moves != self.moves {
             return true;
         }
+        self.has_worked |= stage == self.active && !is_entry;
         self.reads.extend(deed.path.filter(|_| deed.tool == "Read"));
         self.succeeded.extend(deed.command.map(|command| (stage, command)));
         for (field, value) in output.as_object().into_iter().flatten() {
@@ -246,14 +262,19 @@ impl WorkflowModel {
         self.active = stage.to_owned();
         self.completed = self.stage_names().into_iter().take_while(|id| id != stage).collect();
         self.moves += 1;
+        self.has_worked = false;
         self.is_placed = true;
     }
 
     fn decide(&mut self, id: &str, deed: Deed) -> Said {
-        match self.consider(&deed) {
-            Ok(stage) => {
+        self.ended_well = None;
+        let considered = self.consider(&deed);
+        // What a program came to counts for this decision alone.
+        self.ended_well = None;
+        match considered {
+            Ok(Place { stage, is_entry }) => {
                 self.passed.extend(deed.command.clone().map(|command| (stage.clone(), command)));
-                self.in_flight.insert(id.to_owned(), InFlight { deed, stage, moves: self.moves });
+                self.in_flight.insert(id.to_owned(), InFlight { deed, stage, is_entry, moves: self.moves });
                 Said::Allow
             }
             Err(Hindrance::Refuses(reason)) => Said::Block(reason),
@@ -265,14 +286,14 @@ impl WorkflowModel {
     }
 
     /// Moves on as far as this call leads, and says in which stage it may run.
-    fn consider(&mut self, deed: &Deed) -> Result<String, Hindrance> {
+    fn consider(&mut self, deed: &Deed) -> Result<Place, Hindrance> {
         loop {
             let Some(at) = self.stages.iter().position(|stage| stage.id == self.active) else {
                 return Err(Hindrance::Refuses(COMPLETE.into()));
             };
             let (stage, next) = (self.stages.get(at).cloned(), self.stages.get(at + 1).cloned());
             let Some(stage) = stage else { return Err(Hindrance::Refuses(COMPLETE.into())) };
-            if stage.is_terminal && self.unmet(&stage.exit).is_none() {
+            if stage.is_terminal && !stage.asks_programs() && self.unmet(&stage.exit).is_none() {
                 return Err(Hindrance::Refuses(COMPLETE.into()));
             }
             // The first stage is entered like every other; what its entry asks for must be possible before.
@@ -282,12 +303,17 @@ impl WorkflowModel {
             {
                 let is_wanted = |gate: &&Gate| !self.holds(gate) && gate.is_given_by(deed, &stage);
                 return match stage.entry.iter().find(is_wanted) {
-                    Some(_) => Ok(stage.id),
+                    Some(_) => Ok(Place { stage: stage.id, is_entry: true }),
                     None => Err(gate.hindrance()),
                 };
             }
-            let Some(why) = stage.refuses(deed) else { return Ok(stage.id) };
+            let Some(why) = stage.refuses(deed) else {
+                return Ok(Place { stage: stage.id, is_entry: false });
+            };
             let Some(next) = next else {
+                if stage.asks_programs() && why != Why::Boundary {
+                    return Err(self.ask_about_the_end(&stage, &why));
+                }
                 if why != Why::Boundary {
                     // Only a human's answer can end a last stage in which all else is there.
                     if let (Why::Tool, Some(message), None) = (&why, &stage.approval, self.unmet(&stage.exit))
@@ -302,9 +328,10 @@ impl WorkflowModel {
                     }
                     return Err(why.hindrance());
                 }
+                self.run_programs(&stage);
                 self.may_end(&stage)?;
                 self.end(&stage, "");
-                return Ok(String::new());
+                return Ok(Place { stage: String::new(), is_entry: false });
             };
             let mut ahead = self.clone();
             ahead.end(&stage, &next.id);
@@ -343,6 +370,35 @@ impl WorkflowModel {
         }
     }
 
+    /// A call that the last stage does not take, where programs decide about its end: they are asked after work, and
+    /// after more work again.
+    fn ask_about_the_end(&mut self, stage: &Stage, why: &Why) -> Hindrance {
+        if !self.has_worked || matches!(why, Why::Prohibited(_)) {
+            return why.hindrance();
+        }
+        self.run_programs(stage);
+        if self.unmet(&stage.exit).is_some() {
+            self.has_worked &= self.ended_well.is_none();
+            return why.hindrance();
+        }
+        match self.may_end(stage) {
+            Err(asks) if !stage.is_terminal => asks,
+            _ => {
+                self.end(stage, "");
+                Hindrance::Refuses(COMPLETE.into())
+            }
+        }
+    }
+
+    /// Runs the programs at the end of a stage, if all that is asked before them is there.
+    fn run_programs(&mut self, stage: &Stage) {
+        let mut before = stage.exit.iter().take_while(|gate| !gate.is_program());
+        if stage.asks_programs() && before.all(|gate| self.holds(gate)) {
+            self.programs_run += 1;
+            self.ended_well = Some(self.programs_succeed);
+        }
+    }
+
     /// Whether nothing is missing at the end of a stage.
     fn may_end(&self, stage: &Stage) -> Result<(), Hindrance> {
         if let Some(gate) = self.unmet(&stage.exit) {
@@ -360,6 +416,7 @@ impl WorkflowModel {
         if !self.completed.contains(&stage.id) {
             self.completed.push(stage.id.clone());
         }
+        self.has_worked = false;
         self.active = next.to_owned();
     }
 
@@ -400,8 +457,15 @@ impl WorkflowModel {
             Condition::ResultMatches(tool, field, value) => {
                 self.results.contains(&(tool.clone(), field.clone(), value.clone()))
             }
+            Condition::Program => self.ended_well == Some(true),
         }
     }
+}
+
+/// Where a call may run.
+struct Place {
+    stage: String,
+    is_entry: bool,
 }
 
 /// What is in the way of a call.
@@ -445,7 +509,17 @@ impl Gate {
     }
 }
 
+impl Gate {
+    fn is_program(&self) -> bool {
+        matches!(self.condition, Condition::Program)
+    }
+}
+
 impl Stage {
+    fn asks_programs(&self) -> bool {
+        self.exit.iter().any(Gate::is_program)
+    }
+
     fn has_end(&self) -> bool {
         self.approval.is_some() || !self.exit.is_empty()
     }
@@ -529,6 +603,7 @@ impl Gate {
             ("approval", [stage]) => Condition::Approval((*stage).into()),
             ("command_matches", [regex]) => Condition::CommandMatches(pattern(regex)),
             ("command_not_matches", [regex]) => Condition::CommandNotMatches(pattern(regex)),
+            ("exec", [_]) => Condition::Program,
             ("mcp_result_matches", [tool, field, value]) => {
                 Condition::ResultMatches((*tool).into(), (*field).into(), (*value).into())
             }

@@ -2,7 +2,13 @@
 
 #![expect(clippy::expect_used, clippy::panic, reason = "helpers of tests may stop a test")]
 
-use std::collections::HashMap;
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+};
 
 use lockgate::{
     Call, Decision, Gate, MemoryStore, Outcome, Policy, Session, Source, Time, Verdict,
@@ -22,6 +28,41 @@ proptest! {
     #[test]
     fn the_naive_model_agrees((workflow, history) in workflows::worlds()) {
         agree(&workflow, &history, |_, _| {})?;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1_000))]
+
+    #[test]
+    fn the_naive_model_agrees_about_programs_and_how_often_they_run((workflow, history) in workflows::worlds_with_programs()) {
+        let mut model = WorkflowModel::new(&workflow);
+        let programs = Programs::default();
+        let mut live = Live::with(Gate::builder(read(&workflow)).runner(programs.clone()).build().expect("a gate"));
+        for (number, happening) in history.iter().enumerate() {
+            // Now the tests are red, now they are green.
+            model.programs_succeed = number % 5 > 2;
+            programs.succeed.store(model.programs_succeed, Ordering::SeqCst);
+            let (expected, got) = (happen(&mut model, happening), live.happen(happening, Time(number as u64)));
+            let place = format!("step {number}, {happening:?}, under\n{workflow}");
+            prop_assert_eq!(got.decision(), expected.decision(), "{}: {:?}, not {:?}", &place, &got, &expected);
+            prop_assert_eq!(live.stands(), stands(&model), "{}", &place);
+            prop_assert_eq!(programs.runs.load(Ordering::SeqCst), model.programs_run, "{}", &place);
+        }
+    }
+}
+
+/// Programs that end as they are told to.
+#[derive(Clone, Default)]
+struct Programs {
+    succeed: Arc<AtomicBool>,
+    runs: Arc<AtomicUsize>,
+}
+
+impl Runner for Programs {
+    fn run(&self, _: &Exec, _: Option<&str>) -> Result<i32, String> {
+        self.runs.fetch_add(1, Ordering::SeqCst);
+        Ok(i32::from(!self.succeed.load(Ordering::SeqCst)))
     }
 }
 
@@ -136,7 +177,11 @@ struct Live {
 
 impl Live {
     fn new(workflow: &str) -> Self {
-        Self { gate: Gate::new(read(workflow)), questions: HashMap::new() }
+        Self::with(Gate::new(read(workflow)))
+    }
+
+    fn with(gate: Gate) -> Self {
+        Self { gate, questions: HashMap::new() }
     }
 
     /// Keeps the session as text and goes on with what was read from it.
@@ -297,23 +342,22 @@ fn an_operator_moves_a_session_into_the_first_stage_like_into_any_other() {
     ));
 }
 
-/// Says of every program that it ended well.
-struct Content;
-
-impl Runner for Content {
-    fn run(&self, _: &Exec, _: Option<&str>) -> Result<i32, String> {
-        Ok(0)
-    }
-}
-
 #[test]
-fn a_last_stage_ends_by_a_program_as_well() {
+fn a_last_stage_ends_by_a_program_and_a_call_that_it_does_not_accept() {
     let workflow = format!(
         "{HEAD}stages:\n  - {{id: push, tools: [Bash], exit: [{{condition: exec(\"git diff --quiet\"), message: m}}]}}\n"
     );
-    let gate = Gate::builder(read(&workflow)).runner(Content).build().expect("a gate");
-    let call = Call::new("1", "Bash").with("command", "git push");
-    assert!(gate.call(&call).lets_pass());
-    gate.result(&Outcome::success(&call)).expect("a store");
-    assert!(!gate.call(&Call::new("2", "Bash").with("command", "git push")).lets_pass());
+    let programs = Programs::default();
+    programs.succeed.store(true, Ordering::SeqCst);
+    let gate = Gate::builder(read(&workflow)).runner(programs.clone()).build().expect("a gate");
+    for id in ["1", "2"] {
+        let call = Call::new(id, "Bash").with("command", "git push");
+        assert!(gate.call(&call).lets_pass());
+        gate.result(&Outcome::success(&call)).expect("a store");
+    }
+    assert_eq!(programs.runs.load(Ordering::SeqCst), 0, "no call that is accepted asks for the end");
+    let verdict = gate.call(&Call::new("3", "Edit"));
+    assert!(verdict.reason.starts_with("workflow complete"), "{}", verdict.reason);
+    assert!(!gate.call(&Call::new("4", "Bash").with("command", "git push")).lets_pass());
+    assert_eq!(programs.runs.load(Ordering::SeqCst), 1);
 }

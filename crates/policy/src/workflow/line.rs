@@ -11,8 +11,12 @@ pub struct Line {
     pub name: String,
     /// Its stages, in order.
     pub stages: Vec<StageStand>,
-    /// The tools that are open in the active stage; none means every tool.
+    /// What must be there before the first stage begins: until then only calls that give it pass.
+    pub begins_with: Vec<String>,
+    /// The tools that are open in the active stage once it has begun; none means every tool.
     pub open_tools: Option<Vec<String>>,
+    /// Whether the active stage looks at the commands of a call as well.
+    pub has_checks: bool,
     /// What is missing before the active stage ends, in words; empty once all is there.
     pub missing: Vec<String>,
 }
@@ -61,7 +65,9 @@ impl Workflow {
                 .iter()
                 .map(|stage| StageStand { id: stage.id.clone(), is: whereabouts(stage) })
                 .collect(),
+            begins_with: active.map(|(at, stage)| entry_missing(at, stage, progress)).unwrap_or_default(),
             open_tools,
+            has_checks: active.is_some_and(|(_, stage)| !stage.checks.is_empty()),
             missing,
         }
     }
@@ -73,16 +79,22 @@ impl Workflow {
             Condition::StageComplete(id) => !ended(id),
             _ => !requirement.is_met(progress, Ran::nothing()),
         };
-        let entry = if at == 0 { stage.entry.as_slice() } else { &[] };
         let next = self.stages.get(at + 1).map(|next| next.entry.as_slice()).unwrap_or_default();
         let words = |requirement: &Requirement| requirement.text.to_string();
         let approval = stage.approval.is_some() && !progress.approvals.contains_key(&stage.id);
-        let mut missing: Vec<String> =
-            entry.iter().chain(&stage.exit).filter(is_missing).map(words).collect();
+        let mut missing = entry_missing(at, stage, progress);
+        missing.extend(stage.exit.iter().filter(is_missing).map(words));
         missing.extend(approval.then(|| format!("a human's approval of `{}`", stage.id)));
         missing.extend(next.iter().filter(is_missing).map(words));
         missing
     }
+}
+
+/// What is missing before the first stage begins. The others begin with the call that ends the one before.
+fn entry_missing(at: usize, stage: &Stage, progress: &Progress) -> Vec<String> {
+    let entry = if at == 0 && !progress.is_placed { stage.entry.as_slice() } else { &[] };
+    let is_missing = |requirement: &&Requirement| !requirement.is_met(progress, Ran::nothing());
+    entry.iter().filter(is_missing).map(|requirement| requirement.text.to_string()).collect()
 }
 
 impl Stage {
@@ -118,7 +130,15 @@ impl Line {
         let Some(here) = self.stages.iter().find(|stage| stage.is == Whereabouts::Here) else {
             return "it is finished: no further calls are accepted".to_owned();
         };
+        if !self.begins_with.is_empty() {
+            return format!(
+                "stage `{}` has not begun: it waits for {}, and only calls that give this are open",
+                here.id,
+                self.begins_with.join(", ")
+            );
+        }
         let open = match &self.open_tools {
+            None if self.has_checks => "every tool is open, for commands that pass its checks".to_owned(),
             None => "every tool is open".to_owned(),
             Some(tools) if tools.is_empty() => "no tool is open".to_owned(),
             Some(tools) => {

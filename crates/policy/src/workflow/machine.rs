@@ -152,36 +152,28 @@ impl Workflow {
                 let reason = format!("workflow `{}` has no stage `{}`", self.name, standing.active);
                 return Ok(blocked(&standing.active, &reason));
             };
-            if stage.is_terminal && all_hold(&stage.exit, &standing, ran)?.is_ok() {
+            if stage.is_terminal && !stage.asks_programs() && all_hold(&stage.exit, &standing, ran)?.is_ok() {
                 return Ok(blocked(&stage.id, COMPLETE));
             }
-            if at == 0
-                && !standing.progress.is_placed
-                && let Err(missing) = all_hold(&stage.entry, &standing, ran)?
-            {
-                return Ok(before_the_first(stage, missing, standing.progress, sight, ran));
-            }
-            let next = self.stages.get(at + 1);
-            let why = stage.refusal(sight);
-            let is_last = next.is_none() && !stage.is_boundary() && !stage.is_terminal;
-            // What a program or a human says about the last stage is heard when the next call comes.
-            let moves_on = stage.approval.is_some() && matches!(why, Some(Refusal::Tool));
-            let may_be_over = standing.progress.has_worked || moves_on;
-            if is_last && may_be_over && stage.has_end() && all_hold(&stage.exit, &standing, ran)?.is_ok() {
-                match &stage.approval {
-                    Some(message) if !standing.progress.approvals.contains_key(&stage.id) => {
-                        // While nobody has agreed, its own tools stay open.
-                        if why.is_some() {
-                            return Ok(Outcome::Asks { stage: stage.id.clone(), message: message.clone() });
-                        }
-                    }
-                    _ => {
-                        steps.push(Step::Completed { stage: stage.id.clone() });
-                        return Ok(blocked(&Arc::default(), COMPLETE));
-                    }
+            if at == 0 && !standing.progress.is_placed {
+                if let Err(missing) = all_hold(&stage.entry, &standing, ran)? {
+                    return Ok(before_the_first(stage, missing, standing.progress, sight, ran));
+                }
+                // Like every other stage it is entered once: its programs are not run again for each call.
+                if stage.entry.iter().any(Requirement::is_exec) {
+                    steps.push(Step::Begun);
                 }
             }
-            let Some(why) = why else { return Ok(Outcome::Accepted { stage: stage.id.clone() }) };
+            let next = self.stages.get(at + 1);
+            let Some(why) = stage.refusal(sight) else {
+                return Ok(Outcome::Accepted { stage: stage.id.clone() });
+            };
+            if next.is_none()
+                && stage.has_end()
+                && let Some(outcome) = at_the_end(stage, &why, &standing, ran, steps)?
+            {
+                return Ok(outcome);
+            }
             if next.is_none() && !matches!(why, Refusal::Boundary) {
                 return Ok(why.says(stage));
             }
@@ -306,6 +298,7 @@ impl Workflow {
     pub fn earned(&self, progress: &Progress, stage: &str, sight: &Sight<'_>) -> Earned {
         let root = progress.root.as_deref();
         let mut shown = Shown {
+            is_entry: self.is_before(progress, stage),
             tool: Arc::from(sight.tool()),
             summary: sight.summary(),
             stage: Arc::from(stage),
@@ -332,6 +325,13 @@ impl Workflow {
         Earned { shown, spoiled }
     }
 
+    /// Whether a stage is the first one and has not begun: then its calls only give what its entry asks for.
+    fn is_before(&self, progress: &Progress, stage: &str) -> bool {
+        let first = self.stages.first().filter(|first| *first.id == *stage && !progress.is_placed);
+        let is_missing = |requirement: &Requirement| !requirement.is_met(progress, Ran::nothing());
+        first.is_some_and(|first| first.entry.iter().any(is_missing))
+    }
+
     /// Whether some condition asks about the results of a tool.
     pub fn asks_about_results_of(&self, tool: &str) -> bool {
         let asks = |requirement: &Requirement| matches!(&requirement.condition, Condition::ResultMatches { tool: asked, .. } if asked == tool);
@@ -340,6 +340,7 @@ impl Workflow {
 
     /// What follows from the success of a call that would have shown something.
     pub fn succeed(&self, progress: &Progress, shown: &Shown, output: Option<&Value>, at: Time) -> Vec<Step> {
+        let is_work = !shown.is_entry && shown.stage == progress.active_stage;
         let mut shown = shown.clone();
         if self.asks_about_results_of(&shown.tool) {
             shown.result = output.and_then(result_object);
@@ -354,10 +355,10 @@ impl Workflow {
         let is_last = self.stages.last().is_some_and(|last| last.id == progress.active_stage);
         if is_last {
             let ended = self.ends_by(&progress.after(&steps));
-            // What a program decides can only be asked before the next call.
-            let runs = |requirement: &Requirement| matches!(requirement.condition, Condition::Exec(_));
-            let waits = || self.stages.last().is_some_and(|last| last.exit.iter().any(runs));
-            let worked = (ended.is_none() && !progress.has_worked && waits()).then_some(Step::Worked);
+            // What a program says can only be asked before another call.
+            let waits = || self.stages.last().is_some_and(Stage::asks_programs);
+            let is_news = is_work && !progress.has_worked;
+            let worked = (ended.is_none() && is_news && waits()).then_some(Step::Worked);
             steps.extend(ended.or(worked));
         }
         steps
@@ -594,6 +595,41 @@ fn before_the_first(
     missing.unmet(&stage.id, ran)
 }
 
+/// What becomes of the last stage by a call that it does not accept; none if it goes on.
+///
+/// Programs are run only after work in the stage, and then once: while nothing new has been shown they would say
+/// the same. Nor are they run for a call that a check forbids.
+fn at_the_end(
+    stage: &Stage,
+    why: &Refusal<'_>,
+    standing: &Standing<'_>,
+    ran: &Ran,
+    steps: &mut Vec<Step>,
+) -> Result<Option<Outcome>, Needs> {
+    let asks = stage.asks_programs();
+    let may_be_over = match why {
+        Refusal::Boundary | Refusal::Check(Check { forbids: true, .. }) => false,
+        _ if asks => standing.progress.has_worked,
+        Refusal::Tool => stage.approval.is_some() && !stage.is_terminal,
+        Refusal::Check(_) => false,
+    };
+    if !may_be_over {
+        return Ok(None);
+    }
+    if all_hold(&stage.exit, standing, ran)?.is_err() {
+        steps.extend((asks && !ran.is_empty()).then_some(Step::Unready));
+        return Ok(None);
+    }
+    if let Some(message) = &stage.approval
+        && !stage.is_terminal
+        && !standing.progress.approvals.contains_key(&stage.id)
+    {
+        return Ok(Some(Outcome::Asks { stage: stage.id.clone(), message: message.clone() }));
+    }
+    steps.push(Step::Completed { stage: stage.id.clone() });
+    Ok(Some(blocked(&Arc::default(), COMPLETE)))
+}
+
 fn all_hold<'a>(requirements: &'a [Requirement], standing: &Standing<'_>, ran: &Ran) -> Met<'a> {
     for requirement in requirements {
         if !requirement.holds(standing, ran)? {
@@ -608,6 +644,11 @@ fn blocked(stage: &Arc<str>, reason: &str) -> Outcome {
 }
 
 impl Stage {
+    /// Whether a program decides about its end.
+    pub(super) fn asks_programs(&self) -> bool {
+        self.exit.iter().any(Requirement::is_exec)
+    }
+
     /// Why it does not accept a call; none if it does.
     fn refusal(&self, sight: &Sight<'_>) -> Option<Refusal<'_>> {
         if self.is_boundary() {
@@ -664,6 +705,11 @@ impl Check {
 }
 
 impl Requirement {
+    /// Whether a program has to be run to know it.
+    pub(super) fn is_exec(&self) -> bool {
+        matches!(self.condition, Condition::Exec(_))
+    }
+
     /// Whether it holds, as far as that is known.
     pub(super) fn is_met(&self, progress: &Progress, ran: &Ran) -> bool {
         matches!(self.holds(&Standing::of(progress), ran), Ok(true))

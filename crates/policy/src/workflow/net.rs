@@ -437,7 +437,9 @@ impl Sketch {
                     }
                     (format!("advance {} → {}", stage.id, next.id), active(&next.id))
                 }
-                (Err(NoWay::IsTheEnd), None) if stage.has_end() && !stage.is_terminal => {
+                (Err(NoWay::IsTheEnd), None)
+                    if stage.has_end() && (!stage.is_terminal || stage.asks_programs()) =>
+                {
                     (format!("finish {}", stage.id), FINISHED.to_owned())
                 }
                 _ => continue,

@@ -45,10 +45,11 @@ pub struct Progress {
     pub root: Option<Arc<str>>,
     /// How often an operator has moved it: a question from before is no longer about this.
     pub round: u64,
-    /// Whether an operator put it into its first stage: then its entry is not asked for.
+    /// Whether the entry of its first stage is no longer asked for: an operator put the session there, or the stage
+    /// has begun and its programs need not be run again.
     #[serde(skip_serializing_if = "is_false")]
     pub is_placed: bool,
-    /// Whether a call has succeeded in the last stage, so that its end may be asked for.
+    /// Whether a call has succeeded in the last stage since its programs were last asked, so that they may be again.
     #[serde(skip_serializing_if = "is_false")]
     pub has_worked: bool,
 }
@@ -173,8 +174,12 @@ pub enum Step {
         /// The stage.
         stage: Arc<str>,
     },
+    /// The first stage has begun, and what its entry asks of programs is settled.
+    Begun,
     /// A call has succeeded in the last stage, whose end a program decides.
     Worked,
+    /// The programs at the end of the last stage were asked, and it is not over.
+    Unready,
     /// A call was let pass that some conditions forbid.
     Spoiled {
         /// Their keys.
@@ -230,6 +235,9 @@ pub struct Shown {
     pub result: Option<Map<String, Value>>,
     /// The keys of conditions it meets.
     pub met: Vec<Arc<str>>,
+    /// Whether it was let pass before the first stage began, to give what its entry asks for.
+    #[serde(skip_serializing_if = "is_false")]
+    pub is_entry: bool,
 }
 
 impl Shown {
@@ -300,7 +308,9 @@ impl Progress {
                 self.blocked_reason = None;
                 self.pending_approval = PendingApproval::default();
             }
+            Step::Begun => self.is_placed = true,
             Step::Worked => self.has_worked = true,
+            Step::Unready => self.has_worked = false,
             Step::Spoiled { keys } => self.evidence.spoiled.extend(keys.iter().cloned()),
             Step::Recorded { shown, at } => self.record(shown, *at),
             Step::Replaced { progress, .. } => *self = (**progress).clone(),

@@ -55,6 +55,11 @@ pub fn worlds() -> impl Strategy<Value = (String, Vec<Happening>)> {
     (workflows(), histories())
 }
 
+/// The same, where a program decides about the end of the last stage too.
+pub fn worlds_with_programs() -> impl Strategy<Value = (String, Vec<Happening>)> {
+    (workflows_of(stages_before_a_program()), histories())
+}
+
 /// What the model sees of a call.
 pub fn deed(tool: &str, input: &Value) -> Deed {
     let text = |key: &str| input.get(key).and_then(Value::as_str).map(str::to_owned);
@@ -84,14 +89,28 @@ const PATHS: [&str; 2] = ["/desk/a.md", "/desk/b.md"];
 
 /// Workflows as YAML text.
 pub fn workflows() -> impl Strategy<Value = String> {
-    (1..=STAGES.len(), vec(stages(), STAGES.len()), any::<bool>()).prop_map(
-        |(count, stages, has_terminal)| {
-            let head = "apiVersion: edictum/v1\nkind: Workflow\nmetadata: {name: work}\nstages:\n";
-            let stages = stages.iter().take(count).enumerate();
-            let written = stages.map(|(at, stage)| stage.written(at, has_terminal && at + 1 == count));
-            head.to_owned() + &written.collect::<String>()
-        },
-    )
+    workflows_of((1..=STAGES.len()).prop_flat_map(|count| vec(stages(), count)))
+}
+
+/// Some stages, the last of which ends by a program as well.
+fn stages_before_a_program() -> impl Strategy<Value = Vec<Stage>> {
+    (vec(stages(), 1..=3), prop::bool::weighted(0.2)).prop_map(|(mut stages, is_first)| {
+        if let Some(last) = stages.last_mut() {
+            let at = if is_first { 0 } else { last.exit.len() };
+            last.exit.insert(at, Condition::Fixed("exec(\"make check\")".into()));
+        }
+        stages
+    })
+}
+
+fn workflows_of(stages: impl Strategy<Value = Vec<Stage>>) -> impl Strategy<Value = String> {
+    (stages, any::<bool>()).prop_map(|(stages, has_terminal)| {
+        let head = "apiVersion: edictum/v1\nkind: Workflow\nmetadata: {name: work}\nstages:\n";
+        let count = stages.len();
+        let written = stages.iter().enumerate();
+        let written = written.map(|(at, stage)| stage.written(at, has_terminal && at + 1 == count));
+        head.to_owned() + &written.collect::<String>()
+    })
 }
 
 /// A stage that does not know yet where it stands.
