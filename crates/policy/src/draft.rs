@@ -249,6 +249,12 @@ impl Draft {
     }
 }
 
+impl From<DraftNet> for Draft {
+    fn from(net: DraftNet) -> Self {
+        Self::of_net(net)
+    }
+}
+
 impl DraftNet {
     /// A net without places yet.
     pub fn new(name: impl Into<String>) -> Self {

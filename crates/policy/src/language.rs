@@ -52,13 +52,25 @@ pub(crate) fn parse(source: &Source, custom: &CustomNames) -> (Draft, Vec<Diagno
             source: source.clone(),
             span: Span::new(0, source.text().find('\n').unwrap_or(source.text().len())),
             label: "has no `kind` we know and no `rules:` at the top".to_owned(),
-            remedy: Some(
-                "add `kind: Net` to a hand-written net, `rules:` to when/then rules, or give one-line rules the \
-                 ending `.rules`"
-                    .to_owned(),
-            ),
+            remedy: Some(remedy(source).to_owned()),
         };
         return (Draft::of(source), vec![unknown]);
     }
     rules::parse(source)
+}
+
+/// What to add to a file whose language cannot be told. A list that was pasted without its head is told by its words.
+fn remedy(source: &Source) -> &'static str {
+    let has_rule_type = source.text().lines().any(|line| {
+        let line = line.trim_start_matches([' ', '-', '{']);
+        line.strip_prefix("type:").is_some_and(|rest| {
+            ["pre", "post", "session", "sandbox"].contains(&rest.trim().trim_matches(['"', '\'']))
+        })
+    });
+    if has_rule_type {
+        return "this looks like rules of a ruleset: put them under `rules:` in a file that says \
+                `apiVersion: edictum/v1`, `kind: Ruleset`, `metadata: {name: NAME}` and `defaults: {mode: enforce}`";
+    }
+    "add `rules:` above when/then rules, `kind: Ruleset` to a ruleset, `kind: Workflow` to a workflow, `kind: Net` to a \
+     hand-written net, or give one-line rules the ending `.rules`"
 }

@@ -152,8 +152,23 @@ impl Policy {
         Self::read_and(false, sources, &CustomNames::default())
     }
 
+    /// Reads policy files of any language and joins them with drafts that come from code.
+    pub fn read_and_join(sources: &[Source], drafts: Vec<Draft>) -> (Option<Self>, Vec<Diagnostic>) {
+        Self::read_all(true, sources, &CustomNames::default(), drafts)
+    }
+
     fn read_and(lints: bool, sources: &[Source], custom: &CustomNames) -> (Option<Self>, Vec<Diagnostic>) {
-        let mut drafts = Vec::with_capacity(sources.len());
+        Self::read_all(lints, sources, custom, Vec::new())
+    }
+
+    /// The drafts given come last, like files behind the others.
+    fn read_all(
+        lints: bool,
+        sources: &[Source],
+        custom: &CustomNames,
+        given: Vec<Draft>,
+    ) -> (Option<Self>, Vec<Diagnostic>) {
+        let mut drafts = Vec::with_capacity(sources.len() + given.len());
         let mut diagnostics = Vec::new();
         for source in sources {
             let (draft, mistakes) = crate::language::parse(source, custom);
@@ -163,6 +178,7 @@ impl Policy {
             drafts.push(draft);
             diagnostics.extend(mistakes);
         }
+        drafts.extend(given);
         diagnostics.extend(crate::includes::unread_includes(&drafts));
         let waiting = compose(&mut drafts, &mut diagnostics);
         if lints && is_sound(&diagnostics) {

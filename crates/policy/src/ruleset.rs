@@ -14,6 +14,7 @@ use crate::{
     diagnostic::Diagnostic,
     draft::{Draft, LIMIT_MAX, Mode},
     hash::HashMap,
+    old_words::renew_ruleset,
     rules::read_listed,
     source::{Source, Span},
     yaml::{self, Dialect, Fields, MISTAKES_MAX, Node, Reader, Value},
@@ -46,7 +47,7 @@ use keys::{Bond, OLD_WORDS, Table};
 /// The largest ruleset, in bytes.
 pub const RULESET_BYTES_MAX: usize = 1 << 20;
 
-/// The kinds of files that are read as rulesets; the second is the format's old name, which is refused in words.
+/// The kinds of files that are read as rulesets; the second is the format's old name.
 const KINDS: [&str; 2] = ["Ruleset", "ContractBundle"];
 
 /// Names that a host adds to the language.
@@ -83,7 +84,10 @@ pub fn parse_with(source: &Source, custom: &CustomNames) -> (Draft, Vec<Diagnost
         let mistake = Diagnostic::error("file-too-large", source, Span::new(0, 0), message);
         return (draft, vec![mistake.remedy("split it into several files")]);
     }
-    let (root, diagnostics) = yaml::parse(source, Dialect { anchors: true });
+    let (mut root, diagnostics) = yaml::parse(source, Dialect { anchors: true });
+    if let Some(root) = root.as_mut().filter(|root| is_old(root)) {
+        renew_ruleset(root, &mut |_, _| {});
+    }
     let mut file = File {
         reader: Reader { source, diagnostics },
         custom,
@@ -99,6 +103,14 @@ pub fn parse_with(source: &Source, custom: &CustomNames) -> (Draft, Vec<Diagnost
     // The keys are asked for in our order, the author reads the file in theirs.
     diagnostics.sort_by_key(|diagnostic| diagnostic.span.start);
     (draft, diagnostics)
+}
+
+/// Whether a file says that it is of the old format, whose words are then read. In a file of the present format they are
+/// mistakes.
+fn is_old(root: &Node) -> bool {
+    let Value::Map(entries) = &root.value else { return false };
+    let kind = entries.iter().find(|entry| entry.key == "kind").map(|entry| &entry.value.value);
+    matches!(kind, Some(Value::Scalar { text, .. }) if text == "ContractBundle")
 }
 
 /// A file being read.

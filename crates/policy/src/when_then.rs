@@ -13,6 +13,7 @@ use crate::{
     decision::Decision,
     diagnostic::{Diagnostic, closest},
     draft::{Draft, Mode},
+    old_words::renew_when_then,
     rules::read_listed,
     source::{Source, Span},
     yaml::{self, Dialect, Fields, Node, Reader, Value},
@@ -108,7 +109,10 @@ pub fn includes(source: &Source) -> Vec<(String, Span)> {
 /// Reads a file of when/then rules.
 pub(crate) fn parse(source: &Source) -> (Draft, Vec<Diagnostic>) {
     let mut draft = Draft::of(source);
-    let (root, diagnostics) = yaml::parse(source, DIALECT);
+    let (mut root, diagnostics) = yaml::parse(source, DIALECT);
+    if let Some(root) = &mut root {
+        renew_when_then(root);
+    }
     let mut file = File { reader: Reader { source, diagnostics } };
     if let Some(root) = &root
         && let Some(fields) = file.file_fields(root)
@@ -218,15 +222,11 @@ impl File<'_> {
     fn standing(&mut self, node: &Node) -> Option<Standing> {
         let standings = [
             ("once", Standing::Once),
+            ("per_call", Standing::Once),
             ("per_session", Standing::PerSession),
             ("per_rule", Standing::PerRule),
             ("per_tool", Standing::PerTool),
         ];
-        if is_word(node, "per_call") {
-            let message = "`approval_strategy` cannot be `per_call`";
-            self.reader.error("unknown-value", node.span, message, "write `once`: each call is asked about");
-            return None;
-        }
         self.choice(node, "`approval_strategy`", &standings)
     }
 

@@ -336,7 +336,6 @@ fn the_head_of_a_file_is_checked_key_by_key() {
         ("apiVersion", "apiVersion: edictum/v2", "apiVersion"),
         ("kind", "", "kind"),
         ("kind", "kind: ruleset", "kind"),
-        ("kind", "kind: ContractBundle", "`rules`"),
         ("metadata", "", "metadata"),
         ("metadata", "metadata: text", "metadata"),
         ("metadata", "metadata: {description: a}", "name"),
@@ -478,14 +477,23 @@ rules:
 }
 
 #[test]
-fn old_files_are_told_what_the_words_are_now() {
-    let text = "apiVersion: edictum/v1\nkind: ContractBundle\nmetadata: {name: a}\ndefaults: {mode: enforce}\ncontracts: []\n";
-    assert!(is_ruleset(&Source::new("a.yaml", text)));
-    insta::assert_snapshot!(mistakes(text), @"
+fn old_files_are_read_and_old_words_in_present_files_are_told_what_they_are_now() {
+    let rule =
+        "  - {id: a, type: pre, tool: x, when: {args.y: {exists: true}}, then: {effect: deny, message: m}}\n";
+    let head = |kind: &str, rules: &str| {
+        format!(
+            "apiVersion: edictum/v1\nkind: {kind}\nmetadata: {{name: a}}\ndefaults: {{mode: enforce}}\n{rules}:\n{rule}"
+        )
+    };
+    let text = head("ContractBundle", "contracts");
+    assert!(is_ruleset(&Source::new("a.yaml", text.as_str())));
+    assert_eq!(mistakes(&text), "");
+    insta::assert_snapshot!(mistakes(&head("Ruleset", "contracts")), @"
     1:1 missing-key the ruleset has none of `rules`, `extends` | add one of them
-    2:7 unknown-value `kind` cannot be `ContractBundle` | this is the old format: write `kind: Ruleset`, and rename `contracts` to `rules`
     5:1 unknown-key the ruleset has no key `contracts` | this is the old format: rename `contracts` to `rules`
     ");
+    let both = format!("{}contracts: []\n", head("ContractBundle", "rules"));
+    insta::assert_snapshot!(mistakes(&both), @"7:1 unknown-key the ruleset has no key `contracts` | this is the old format: rename `contracts` to `rules`");
 }
 
 #[test]
