@@ -115,6 +115,47 @@ pub fn net(draft: Draft) -> Result<Policy, OpenError> {
     }
 }
 
+/// Joins one-line rules from a text with nets that come from code; all must agree.
+///
+/// ```
+/// use lockgate::{Call, DraftNet, DraftTransition, Gate};
+///
+/// let guard = DraftNet::new("write-path-guard")
+///     .place("ready", 1)
+///     .transition(DraftTransition::new("write", &["ready"], &["ready"]).tools(&["write"]));
+/// let policy = lockgate::rules_and_nets("require backup before delete", [guard])?;
+/// let gate = Gate::builder(policy)
+///     .validate("write-path-guard", |attempt, _| match attempt.call.input["path"].as_str() {
+///         Some(path) if path.starts_with("/workspace/") => Ok(()),
+///         _ => Err("write outside of /workspace".into()),
+///     })
+///     .build()?;
+/// assert!(!gate.call(&Call::new("1", "write").with("path", "/etc/passwd")).lets_pass());
+/// assert!(gate.call(&Call::new("2", "write").with("path", "/workspace/a")).lets_pass());
+/// assert!(!gate.call(&Call::new("3", "delete")).lets_pass());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// When anything in the text or a net is wrong: all mistakes are in the error.
+pub fn rules_and_nets<N: Into<Draft>>(
+    text: &str,
+    nets: impl IntoIterator<Item = N>,
+) -> Result<Policy, OpenError> {
+    sources_and_nets(&[Source::new("policy.rules", text)], nets).map(|opened| opened.policy)
+}
+
+/// The same for files of any language that were read before.
+///
+/// # Errors
+/// As [`rules_and_nets`].
+pub fn sources_and_nets<N: Into<Draft>>(
+    sources: &[Source],
+    nets: impl IntoIterator<Item = N>,
+) -> Result<Opened, OpenError> {
+    opened(Policy::read_and_join(sources, nets.into_iter().map(Into::into).collect()))
+}
+
 /// Reads policy files, and what they include, without looking further at what they say.
 ///
 /// # Errors
