@@ -9,11 +9,11 @@ use clap::{
     Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum, builder::PossibleValuesParser,
 };
 use lockgate::{
-    Mode, Time,
+    GateBuilder, Mode, Time,
     store::{Anchor, from_hex},
 };
 
-use crate::{console::wrapped, hook::dialect, install::Agent, serve::Clock, when};
+use crate::{console::wrapped, hook::dialect, install::Agent, protocol::PromptForm, serve::Clock, when};
 
 /// A gate between AI agents and their tools
 #[derive(Debug, Parser)]
@@ -56,6 +56,8 @@ impl Arguments {
             | Command::Check(_)
             | Command::Explain(_)
             | Command::Status(_)
+            | Command::Prompt(_)
+            | Command::Migrate(_)
             | Command::See(_)
             | Command::Replay(_)
             | Command::Pending(_)
@@ -73,9 +75,9 @@ impl Arguments {
 /// The commands as `lockgate --help` groups them.
 const GROUPS: &[(&str, &[&str])] = &[
     ("First steps", &["demo", "init", "trust", "try", "doctor", "uninstall"]),
-    ("Write policies", &["verify", "check", "explain", "diff", "graph", "see"]),
+    ("Write policies", &["verify", "migrate", "check", "explain", "diff", "graph", "see"]),
     ("Watch and answer", &["pending", "approve", "refuse", "halt", "resume", "status"]),
-    ("Connect agents", &["hook", "mcp", "gate"]),
+    ("Connect agents", &["hook", "mcp", "gate", "prompt"]),
     ("Audit", &["audit", "replay"]),
     ("Terminal", &["completions", "man", "help"]),
 ];
@@ -153,6 +155,9 @@ pub(crate) enum Command {
     /// Check a policy for mistakes and prove its claims
     #[command(after_help = VERIFY_EXAMPLES, visible_aliases = ["validate", "lint", "test"])]
     Verify(VerifyArguments),
+    /// Rewrite the old words of a policy file
+    #[command(after_help = MIGRATE_EXAMPLES)]
+    Migrate(MigrateArguments),
     /// Judge one call
     #[command(after_help = CHECK_EXAMPLES)]
     Check(CheckArguments),
@@ -162,6 +167,9 @@ pub(crate) enum Command {
     /// Compare two policies and show the sessions that they judge differently
     #[command(after_help = DIFF_EXAMPLES, override_usage = DIFF_USAGE)]
     Diff(DiffArguments),
+    /// Print what the model should know about a session
+    #[command(after_help = PROMPT_EXAMPLES)]
+    Prompt(PromptArguments),
     /// Draw the nets of a policy
     #[command(after_help = GRAPH_EXAMPLES)]
     Graph(GraphArguments),
@@ -302,6 +310,15 @@ Exit 0: no errors and every claim holds, 1: an error or a broken claim,
 
 const DIFF_USAGE: &str = "lockgate diff [OPTIONS] [OLD] <NEW>";
 
+const MIGRATE_EXAMPLES: &str = "\
+Examples:
+  lockgate migrate bundle.yaml > ruleset.yaml
+  lockgate migrate bundle.yaml --write          in place
+  lockgate migrate *.yaml --json | jq '.changes[]'
+
+Comments and layout stay. Exit 0: done or nothing was old, 1: the file has other
+mistakes or would mean something else, 2: a file could not be read.";
+
 const DIFF_EXAMPLES: &str = "\
 Examples:
   lockgate diff old.rules new.rules
@@ -341,6 +358,13 @@ Examples:
   lockgate status --session claude-code/3f2a…         one session, in words
   lockgate status delivery.yaml       a policy before the first call
   lockgate status delivery.yaml --session day.json    one saved by `check`";
+
+const PROMPT_EXAMPLES: &str = "\
+Examples:
+  lockgate prompt ops.rules                       at the beginning of a session
+  lockgate prompt ops.rules --session day.json    a session that `check` saved
+  lockgate prompt --session claude-code/3f2a…     a session of hooks
+  lockgate prompt ops.rules --form nets           PetriFlow's formatSystemPrompt";
 
 const AUDIT_EXAMPLES: &str = "\
 Examples:
@@ -656,6 +680,9 @@ pub(crate) struct VerifyArguments {
     /// one name per line
     #[arg(long, value_name = "FILE")]
     pub(crate) tools: Option<PathBuf>,
+    /// Rewrite old words in the files first, as `lockgate migrate --write`
+    #[arg(long, conflicts_with = "watch")]
+    pub(crate) fix: bool,
 }
 
 /// Whether conditions of workflows may run programs.
@@ -711,6 +738,27 @@ pub(crate) struct ExplainArguments {
     /// Also show the rules that have no say
     #[arg(long)]
     pub(crate) all: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct MigrateArguments {
+    /// Policy files
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Rewrite the files in place instead of printing them
+    #[arg(long)]
+    pub(crate) write: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PromptArguments {
+    #[command(flatten)]
+    pub(crate) of: StatusArguments,
+    /// In words, or net by net
+    #[arg(long, value_enum, default_value = "words")]
+    pub(crate) form: PromptForm,
+    #[command(flatten)]
+    pub(crate) registry: RegistryArguments,
 }
 
 #[derive(Debug, Args)]
@@ -1025,6 +1073,42 @@ pub(crate) struct GateArguments {
     pub(crate) mode: ModeArgument,
     #[command(flatten)]
     pub(crate) exec: ExecArguments,
+    #[command(flatten)]
+    pub(crate) registry: RegistryArguments,
+}
+
+/// What can be switched on and off, and what is on when a session begins.
+#[derive(Debug, Default, Args)]
+pub(crate) struct RegistryArguments {
+    /// A name of your own for nets and whole files, to switch them together: safety=safety.rules,block-rm
+    #[arg(long = "name", value_name = "NAME=MEMBER,…", value_parser = named)]
+    pub(crate) names: Vec<(String, Vec<String>)>,
+    /// What is active when a session begins: names, nets or files; all if this is left out
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    pub(crate) active: Option<Vec<String>>,
+}
+
+impl RegistryArguments {
+    /// A gate with these names.
+    pub(crate) fn lend(&self, mut builder: GateBuilder) -> GateBuilder {
+        for (name, members) in &self.names {
+            builder = builder.name(name, members);
+        }
+        match &self.active {
+            // An empty list is a list: `--active ''` begins with nothing that can be switched.
+            Some(active) => builder.active(active.iter().filter(|name| !name.is_empty())),
+            None => builder,
+        }
+    }
+}
+
+fn named(text: &str) -> Result<(String, Vec<String>), String> {
+    let (name, members) = text.split_once('=').ok_or("write NAME=MEMBER, such as safety=safety.rules")?;
+    let members: Vec<String> = members.split(',').map(str::trim).map(str::to_owned).collect();
+    if name.is_empty() || members.iter().any(String::is_empty) {
+        return Err("a name and its members must not be empty".to_owned());
+    }
+    Ok((name.to_owned(), members))
 }
 
 const GATE_EXAMPLES: &str = "\
@@ -1035,7 +1119,8 @@ Example:
   {\"result\": {\"id\": \"1\", \"ok\": true}}
   {\"id\":\"1\",\"session\":\"default\",\"settled\":true,\"verdict\":\"allow\"}
 
-Lines: call, result, answer, session, stage, net, halt, resume, untaint, status.
+Lines: call, result, answer, session, stage, net, halt, resume, untaint, status,
+prompt.
 Exit 0, or 2 if a line could not be read.";
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

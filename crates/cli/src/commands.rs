@@ -15,7 +15,9 @@ mod in_force;
 mod init;
 mod man;
 pub(crate) mod mcp;
+mod migrate;
 mod pending;
+mod prompt;
 mod questions;
 mod replay;
 mod see;
@@ -55,6 +57,8 @@ pub(crate) fn run(arguments: &Arguments, console: &mut Console<'_>) -> u8 {
         Command::Explain(arguments) => explain::run(arguments, json, console),
         Command::See(arguments) => see::run(arguments, json, console),
         Command::Status(arguments) => status::run(arguments, json, console),
+        Command::Migrate(arguments) => migrate::run(arguments, json, console),
+        Command::Prompt(arguments) => prompt::run(arguments, json, console),
         Command::Audit(arguments) => audit::run(arguments, json, console),
         Command::Replay(arguments) => replay::run(arguments, json, console),
         Command::Pending(arguments) => pending::run(arguments, json, console),
@@ -121,9 +125,50 @@ fn told(error: OpenError) -> CommandError {
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
+    use clap::{CommandFactory, Parser};
 
     use super::{Arguments, Command, runner_from};
+
+    /// Every row of a table with the column `shown by` names a command that exists, or a page; and every command on
+    /// these pages exists.
+    #[test]
+    fn what_the_pages_for_newcomers_say_is_there_is_there() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/from");
+        let (mut rows, mut commands) = (0, 0);
+        for page in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            let text = std::fs::read_to_string(&page).unwrap();
+            let mut is_shown = false;
+            for line in text.lines() {
+                let spans: Vec<&str> = line.split('`').skip(1).step_by(2).collect();
+                for words in spans.iter().filter_map(|span| span.strip_prefix("lockgate ")) {
+                    commands += 1;
+                    if !words.contains(' ') {
+                        let is_there = Arguments::command().find_subcommand(words).is_some();
+                        assert!(is_there, "{}: `{words}`", page.display());
+                        continue;
+                    }
+                    let words = std::iter::once("lockgate").chain(words.split(' '));
+                    let parsed = Arguments::try_parse_from(words);
+                    assert!(parsed.is_ok(), "{}: {line}\n{}", page.display(), parsed.unwrap_err());
+                }
+                let cells: Vec<&str> = line.split(" | ").collect();
+                let Some(last) = cells.last().filter(|_| line.starts_with('|')) else {
+                    is_shown = false;
+                    continue;
+                };
+                if last.trim_end_matches(" |") == "shown by" {
+                    is_shown = true;
+                } else if is_shown && !line.starts_with("|--") {
+                    assert!(last.contains("](") || last.contains("`lockgate "), "{}: {line}", page.display());
+                    rows += 1;
+                }
+            }
+        }
+        assert!(
+            rows > 100 && commands > 60,
+            "the pages have lost their tables: {rows} rows, {commands} commands"
+        );
+    }
 
     #[test]
     fn programs_are_run_only_where_the_command_line_says_so() {

@@ -62,6 +62,8 @@ pub enum Message {
     Untaint(SessionOnly),
     /// Where the session stands.
     Status(SessionOnly),
+    /// The same for the model: a text for a system prompt.
+    Prompt(PromptMessage),
 }
 
 /// Reads one line.
@@ -86,6 +88,7 @@ pub fn decode(line: &str) -> Result<Request, ProtocolError> {
         "resume" => Message::Resume(read_body(&kind, body)?),
         "untaint" => Message::Untaint(read_body(&kind, body)?),
         "status" => Message::Status(read_body(&kind, body)?),
+        "prompt" => Message::Prompt(read_body(&kind, body)?),
         _ => {
             return Err(ProtocolError(format!("`{kind}` is not known here: a line says one of {KINDS}")));
         }
@@ -150,8 +153,7 @@ pub fn encode<T: Serialize>(answer: &T) -> String {
         .unwrap_or_else(|error| format!(r#"{{"error":"the answer cannot be written: {error}"}}"#))
 }
 
-const KINDS: &str =
-    "`call`, `result`, `answer`, `session`, `stage`, `net`, `halt`, `resume`, `untaint` or `status`";
+const KINDS: &str = "`call`, `result`, `answer`, `session`, `stage`, `net`, `halt`, `resume`, `untaint`, `status` or `prompt`";
 
 pub(crate) fn read_object(text: &str) -> Result<Map<String, Value>, ProtocolError> {
     if text.len() > LINE_BYTES_MAX {
@@ -256,6 +258,8 @@ pub struct SessionMessage {
     /// What was counted before this gate was there.
     #[serde(default, deserialize_with = "counters")]
     pub counters: Option<Counters>,
+    /// What is active from now on, of all that can be switched.
+    pub active: Option<Vec<String>>,
 }
 
 /// What was counted in a session before this gate was there.
@@ -311,6 +315,38 @@ pub struct SessionOnly {
     pub session: Option<String>,
 }
 
+/// `prompt`: what the model should know.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PromptMessage {
+    /// The session; the server's own where the line has none.
+    pub session: Option<String>,
+    /// In words, or net by net.
+    #[serde(default)]
+    pub form: PromptForm,
+}
+
+/// How the model is told where a session stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum PromptForm {
+    /// What is open, what is closed and what would open it
+    #[default]
+    Words,
+    /// Every active net with its tools and its marking, as PetriFlow's formatSystemPrompt
+    Nets,
+}
+
+impl PromptForm {
+    /// The text.
+    pub fn text(self, status: &Status) -> String {
+        match self {
+            Self::Words => status.prompt(),
+            Self::Nets => status.prompt_with_markings(),
+        }
+    }
+}
+
 impl Message {
     /// What the shape alone does not say.
     fn check(&self) -> Result<(), ProtocolError> {
@@ -334,6 +370,7 @@ impl Message {
             Self::Resume(only) | Self::Untaint(only) | Self::Status(only) => {
                 filled("session", only.session.as_ref())
             }
+            Self::Prompt(prompt) => filled("session", prompt.session.as_ref()),
         }
     }
 }
@@ -622,9 +659,20 @@ pub struct StatusAnswer<'a> {
     halted: Option<&'a str>,
 }
 
+/// To a prompt.
+#[derive(Clone, Debug, Serialize)]
+pub struct PromptAnswer<'a> {
+    /// The session.
+    pub session: &'a str,
+    /// The text for the model.
+    pub prompt: String,
+}
+
 #[derive(Clone, Debug, Serialize)]
 struct NetAnswer<'a> {
     name: &'a str,
+    #[serde(rename = "as", skip_serializing_if = "Option::is_none")]
+    own_name: Option<&'a str>,
     active: bool,
     marking: Map<String, Value>,
 }
@@ -691,6 +739,7 @@ impl<'a> StatusAnswer<'a> {
     pub fn new(status: &'a Status) -> Self {
         let nets = status.nets.iter().map(|net| NetAnswer {
             name: &net.name,
+            own_name: net.own_name.as_deref(),
             active: net.active,
             marking: net
                 .marking

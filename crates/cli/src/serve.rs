@@ -13,9 +13,9 @@ use lockgate::{Call, Gate, Time, Verdict, gate::ApprovalId, policy::workflow::Mo
 
 use crate::protocol::{
     AnswerMessage, Ask, CallMessage, Counters, ErrorAnswer, HaltAnswer, HaltMessage, LINE_BYTES_MAX, Message,
-    NetMessage, ProtocolError, Request, ResultMessage, SessionAnswer, SessionMessage, SessionOnly,
-    SettledAnswer, StageAnswer, StageMessage, StatusAnswer, SwitchAnswer, UntaintAnswer, VerdictAnswer,
-    call_here, decode, encode,
+    NetMessage, PromptAnswer, PromptMessage, ProtocolError, Request, ResultMessage, SessionAnswer,
+    SessionMessage, SessionOnly, SettledAnswer, StageAnswer, StageMessage, StatusAnswer, SwitchAnswer,
+    UntaintAnswer, VerdictAnswer, call_here, decode, encode,
 };
 
 /// How a [`Server`] reads its lines.
@@ -151,6 +151,7 @@ impl<'a> Server<'a> {
             Message::Resume(resume) => self.resume(&resume, at),
             Message::Untaint(untaint) => self.untaint(&untaint),
             Message::Status(status) => self.status(&status, at),
+            Message::Prompt(prompt) => self.prompt(&prompt, at),
         }
     }
 
@@ -213,6 +214,9 @@ impl<'a> Server<'a> {
                 ));
             }
         }
+        if let Some(active) = message.active {
+            self.gate.registry(session).set_active(&active).map_err(|error| error.to_string())?;
+        }
         if let Some(attributes) = message.attributes {
             self.gate.describe(session, attributes).map_err(|error| error.to_string())?;
         }
@@ -269,6 +273,12 @@ impl<'a> Server<'a> {
         let session = self.session(message.session.as_ref());
         let status = self.gate.status(session, at).map_err(|error| error.to_string())?;
         Ok(encode(&StatusAnswer::new(&status)))
+    }
+
+    fn prompt(&self, message: &PromptMessage, at: Time) -> Result<String, String> {
+        let session = self.session(message.session.as_ref());
+        let status = self.gate.status(session, at).map_err(|error| error.to_string())?;
+        Ok(encode(&PromptAnswer { session, prompt: message.form.text(&status) }))
     }
 
     fn session<'s>(&'s self, named: Option<&'s String>) -> &'s str {
@@ -400,6 +410,104 @@ mod tests {
             (r#"{"resume":{}}"#, r#"{"halted":false}"#),
             (r#"{"call":{"id":"4","tool":"read"}}"#, r#"{"verdict":"allow"}"#),
         ]);
+    }
+
+    #[test]
+    fn nets_and_files_are_switched_by_names_of_ones_own_and_some_are_off_at_first() {
+        let sources = [
+            lockgate::Source::new("rules/safety.rules", "block rm\nlimit push to 1 per session"),
+            lockgate::Source::new("rules/deploy.rules", "require human-approval before deploy"),
+            lockgate::Source::new("always.rules", "block format"),
+        ];
+        let policy = || lockgate::Policy::read(&sources).0.unwrap();
+        let builder =
+            Gate::builder(policy()).name("safety", ["safety.rules"]).name("ops", ["approve-before-deploy"]);
+        let gate = builder.active(["safety"]).build().unwrap();
+        let mut server = Server::new(&gate, ServeOptions::default());
+        for (line, expected) in [
+            (
+                r#"{"status":{}}"#,
+                r#""text":"safety/block-rm (active): ready:1\nsafety/limit-push-1 (active): ready:1, budget:1\nops (inactive): ready:1\nblock-format (active): ready:1""#,
+            ),
+            (r#"{"call":{"id":"1","tool":"deploy"}}"#, r#""verdict":"allow""#),
+            (r#"{"call":{"id":"2","tool":"rm"}}"#, r#""verdict":"block""#),
+            (r#"{"net":{"activate":"ops"}}"#, "Activated 'ops'"),
+            (r#"{"call":{"id":"3","tool":"deploy"}}"#, r#""verdict":"ask""#),
+            (r#"{"net":{"deactivate":"safety"}}"#, "Deactivated 'safety' (state preserved)"),
+            (r#"{"net":{"deactivate":"safety"}}"#, "'safety' is not active. Active: ops, block-format"),
+            (r#"{"call":{"id":"4","tool":"rm"}}"#, r#""verdict":"allow""#),
+            (r#"{"call":{"id":"5","tool":"format"}}"#, r#""verdict":"block""#),
+            (r#"{"net":{"activate":"rules/safety.rules"}}"#, "Activated 'rules/safety.rules'"),
+            (
+                r#"{"net":{"activate":"nothing"}}"#,
+                "Unknown net 'nothing'. Available: safety, ops, block-format",
+            ),
+            (r#"{"session":{"id":"s","active":["ops"]}}"#, r#""session":"s""#),
+            (r#"{"call":{"id":"6","tool":"rm","session":"s"}}"#, r#""verdict":"allow""#),
+            (r#"{"call":{"id":"7","tool":"deploy","session":"s"}}"#, r#""verdict":"ask""#),
+            (r#"{"session":{"id":"s","active":["none"]}}"#, "Unknown net 'none'"),
+            (r#"{"call":{"id":"8","tool":"deploy","session":"t"}}"#, r#""verdict":"allow""#),
+        ] {
+            let answer = server.answer(line);
+            assert!(answer.contains(expected), "{line}\n  {answer}");
+        }
+        let wrong = [(vec!["sfety.rules"], vec![]), (vec!["safety"], vec!["x"])];
+        for (members, active) in wrong {
+            let named = Gate::builder(policy()).name("own", members).active(active).build();
+            let told = named.unwrap_err().to_string();
+            assert!(told.starts_with("nothing is called `"), "{told}");
+        }
+    }
+
+    #[test]
+    fn the_model_is_told_where_the_session_stands_and_what_needs_a_human_is_never_open() {
+        let net = "kind: Net\nname: tool-approval\nplaces: {ready: 1, working: 0}\nfree_tools: [read]\ntransitions:\n  - {name: ok, type: manual, tools: [bash, write], inputs: [ready], outputs: [ready]}\n  - {name: look, tools: [list], inputs: [ready], outputs: [ready]}\n";
+        let rules = "limit deploy to 3 per session\nrequire human-approval before deploy\nlimit send to 2 per session";
+        let sources = [lockgate::Source::new("a.rules", rules), lockgate::Source::new("n.yaml", net)];
+        let (policy, mistakes) = lockgate::Policy::read(&sources);
+        let gate = Gate::new(policy.unwrap_or_else(|| panic!("{mistakes:?}")));
+        let mut server = Server::new(&gate, ServeOptions::default());
+        let mut prompt = |line: &str| {
+            let answer: Value = serde_json::from_str(&server.answer(line)).unwrap();
+            answer["prompt"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned()
+        };
+        let words = "## Tool rules
+
+Every tool call is checked before it runs. Tools not named here are open.
+
+### Open now
+
+- `list` (net tool-approval)
+- `send` 2 times more this session
+
+### A human decides
+
+- `bash`, `write` (net tool-approval): needs approval each time
+- `deploy` 3 times more this session; needs approval
+- `deploy`, each time
+";
+        assert_eq!(prompt(r#"{"prompt":{}}"#), words);
+        let nets = "## Active Petri Nets (composed)
+### limit-deploy-3
+Available gated tools: deploy (needs approval)
+Free tools: 
+State: ready:1, budget:3
+
+### approve-before-deploy
+Available gated tools: deploy (needs approval)
+Free tools: 
+State: ready:1
+
+### limit-send-2
+Available gated tools: send
+Free tools: 
+State: ready:1, budget:2
+
+### tool-approval
+Available gated tools: bash (needs approval), write (needs approval), list
+Free tools: read
+State: ready:1";
+        assert_eq!(prompt(r#"{"prompt":{"form":"nets"}}"#), nets);
     }
 
     #[test]

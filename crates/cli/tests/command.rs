@@ -491,6 +491,8 @@ fn help_shows_each_command_with_an_example() {
         ("doctor", "Check that the installed hooks run and that they block"),
         ("uninstall", "Remove the hooks from your coding agents"),
         ("verify", "Check a policy for mistakes and prove its claims"),
+        ("migrate", "Rewrite the old words of a policy file"),
+        ("prompt", "Print what the model should know about a session"),
         ("check", "Judge one call"),
         ("explain", "Explain verdicts rule by rule, or explain a finding"),
         ("diff", "Compare two policies"),
@@ -530,6 +532,7 @@ fn help_shows_each_command_with_an_example() {
     Write policies:
       verify       Check a policy for mistakes and prove its claims (also: validate,
                    lint, test)
+      migrate      Rewrite the old words of a policy file
       check        Judge one call
       explain      Explain verdicts rule by rule, or explain a finding
       diff         Compare two policies and show the sessions that they judge
@@ -550,6 +553,7 @@ fn help_shows_each_command_with_an_example() {
                    this
       mcp          Run a proxy in front of MCP servers and judge every tool call
       gate         Judge calls from stdin, one JSON object per line
+      prompt       Print what the model should know about a session
 
     Audit:
       audit        List, follow, export, verify or prune the audit log
@@ -597,6 +601,11 @@ fn help_shows_each_command_with_an_example() {
                                   the rights of this command
           --exec-limit <SECONDS>  With --exec: how long each program may run, in
                                   seconds, 1 to 3600 [default: 60]
+          --name <NAME=MEMBER,…>  A name of your own for nets and whole files, to
+                                  switch them together:
+                                  safety=safety.rules,block-rm
+          --active <NAME,…>       What is active when a session begins: names, nets
+                                  or files; all if this is left out
           --json                  Print JSON
       -h, --help                  Print help
 
@@ -607,7 +616,8 @@ fn help_shows_each_command_with_an_example() {
       {"result": {"id": "1", "ok": true}}
       {"id":"1","session":"default","settled":true,"verdict":"allow"}
 
-    Lines: call, result, answer, session, stage, net, halt, resume, untaint, status.
+    Lines: call, result, answer, session, stage, net, halt, resume, untaint, status,
+    prompt.
     Exit 0, or 2 if a line could not be read.
     "#);
 }

@@ -201,6 +201,7 @@ impl Trail<'_> {
             }
             Event::Stray { .. }
             | Event::Sighted { .. }
+            | Event::Began { .. }
             | Event::Activated { .. }
             | Event::Deactivated { .. }
             | Event::Described { .. }

@@ -143,6 +143,11 @@ pub enum Event {
         /// The sensitive data that was seen in it.
         remembered: Option<Box<Remembered>>,
     },
+    /// The session begins where some rules are off at first.
+    Began {
+        /// Those rules.
+        inactive: Vec<RuleId>,
+    },
     /// A rule takes part again.
     Activated {
         /// The rule.

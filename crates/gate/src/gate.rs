@@ -27,7 +27,7 @@ use crate::{
     judge::{Events, Human, Judgement, evaluate, judge, judge_answer, lapsed},
     output::{OutputDecision, suppressed},
     protection::Protection,
-    registry::Registry,
+    registry::{Names, Registry, UnknownName},
     rulebook::{Attempt, Hooks, Rulebook, Success, Terms},
     runner::Runner,
     session::{ApprovalId, Asked, Counts, Notes, Session},
@@ -68,14 +68,24 @@ pub struct GateBuilder {
     hooks: Hooks,
     around: Surroundings,
     unknown: Option<UnknownNet>,
+    named: Vec<(String, Vec<String>)>,
+    active: Option<Vec<String>>,
 }
 
-/// A hook was set on a net that the policy does not have.
+/// Something was said about a net that the policy does not have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no net is called `{name}`; the policy has: {known}")]
-pub struct UnknownNet {
-    name: String,
-    known: String,
+pub enum UnknownNet {
+    /// A hook was set on it.
+    #[error("no net is called `{name}`; the policy has: {known}")]
+    Hooked {
+        /// The name given.
+        name: String,
+        /// The nets there are.
+        known: String,
+    },
+    /// It was named, or is to be active at first.
+    #[error(transparent)]
+    Named(#[from] UnknownName),
 }
 
 /// An answer came for a question that nobody asks (any more).
@@ -124,7 +134,7 @@ impl Gate {
     pub fn builder(policy: Policy) -> GateBuilder {
         let mut gate = Self::new(policy);
         let around = Arc::try_unwrap(std::mem::take(&mut gate.rulebook.around)).unwrap_or_default();
-        GateBuilder { gate, hooks: Hooks::default(), around, unknown: None }
+        GateBuilder { gate, hooks: Hooks::default(), around, unknown: None, named: Vec::new(), active: None }
     }
 
     /// Decides about a call. Where a human is wanted the answer is `ask`, and [`Gate::answer`] goes on.
@@ -271,6 +281,7 @@ impl Gate {
             terms: Terms { mode: Mode::Observe, ..self.rulebook.terms },
             around: self.rulebook.around.clone(),
             protection: self.rulebook.protection.clone(),
+            names: self.rulebook.names.clone(),
         };
         let mut verdicts = Vec::with_capacity(history.len());
         for (number, past) in history.iter().enumerate() {
@@ -343,7 +354,20 @@ impl Gate {
     /// # Errors
     /// When the store fails.
     pub fn session(&self, session: &str) -> Result<Session, StoreError> {
-        self.store.open(session, Reach::Look).map(|opened| opened.session().clone())
+        self.store.open(session, Reach::Look).map(|opened| {
+            let session = opened.session();
+            session.after(&self.begins(session)).into_owned()
+        })
+    }
+
+    /// What a session takes in before anything else: which rules are off at first. One that has begun otherwise
+    /// keeps what it has.
+    fn begins(&self, session: &Session) -> Events {
+        let off = self.rulebook.names.off_at_first();
+        if off.is_empty() || session.has_begun || *session != Session::default() {
+            return Events::new();
+        }
+        vec![Event::Began { inactive: off.iter().copied().collect() }]
     }
 
     /// Takes in what the trusted caller knows about a session; null makes an attribute unknown again. Rules
@@ -576,9 +600,18 @@ impl Gate {
         let reach = if self.rulebook.policy.shares() { Reach::Commons } else { Reach::Session };
         for _ in 0..ATTEMPTS_MAX {
             let opened = self.store.open(session, reach)?;
-            let Some(Commit { events, shared, told, at, parent, answer }) = decide(stand_of(&*opened)) else {
+            let begins = self.begins(opened.session());
+            let decided = {
+                let begun = opened.session().after(&begins);
+                decide(Stand { session: &begun, ..stand_of(&*opened) })
+            };
+            let Some(Commit { mut events, shared, mut told, at, parent, answer }) = decided else {
                 return Ok(None);
             };
+            if !begins.is_empty() {
+                told.splice(..0, self.operated(&begins));
+                events.splice(..0, begins);
+            }
             let policy = &self.rulebook.policy;
             let tell = |_| records(policy, session, parent.as_deref(), opened.session(), &events);
             let records = self.recorder.as_ref().map(tell).unwrap_or_default();
@@ -627,6 +660,8 @@ impl Gate {
     fn read<T>(&self, session: &str, at: Time, look: impl FnOnce(Stand<'_>) -> T) -> Result<T, StoreError> {
         let opened = self.store.open(session, Reach::Look)?;
         let Stand { session, commons, ran } = stand_of(&*opened);
+        let begins = self.begins(session);
+        let session = &*session.after(&begins);
         let lapsed = lapsed(&self.rulebook, session, at);
         Ok(look(Stand { session: &session.after(&lapsed), commons, ran }))
     }
@@ -772,6 +807,23 @@ impl GateBuilder {
         self
     }
 
+    /// Gives nets and whole files a name of one's own, under which [`Gate::registry`] switches them together. A member
+    /// is a net, a file (its path, its name, or its name without the ending), or a name given before.
+    #[must_use]
+    pub fn name<M: Into<String>>(mut self, name: &str, members: impl IntoIterator<Item = M>) -> Self {
+        self.named.push((name.to_owned(), members.into_iter().map(Into::into).collect()));
+        self
+    }
+
+    /// Which names are active when a session begins. All others that [`GateBuilder::name`] gave are off at first, or,
+    /// where it gave none, all other nets; what no name covers is always active. Sessions that began before keep what
+    /// they have.
+    #[must_use]
+    pub fn active<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
+        self.active = Some(names.into_iter().map(Into::into).collect());
+        self
+    }
+
     /// Asks a closure about every call that a net would let pass.
     #[must_use]
     pub fn validate(
@@ -801,11 +853,17 @@ impl GateBuilder {
     /// The gate.
     ///
     /// # Errors
-    /// When a hook names a net that the policy does not have: a hook that never runs must not look like one.
+    /// When a hook, a name or what is active names a net that the policy does not have: a hook that never runs must not
+    /// look like one.
     pub fn build(mut self) -> Result<Gate, UnknownNet> {
+        if let Some(unknown) = self.unknown {
+            return Err(unknown);
+        }
+        let policy = &self.gate.rulebook.policy;
+        self.gate.rulebook.names = Arc::new(Names::new(policy, &self.named, self.active.as_deref())?);
         self.gate.rulebook.hooks = Arc::new(self.hooks);
         self.gate.rulebook.around = Arc::new(self.around);
-        self.unknown.map_or(Ok(self.gate), Err)
+        Ok(self.gate)
     }
 
     fn find(&mut self, net: &str) -> Option<lockgate_policy::RuleId> {
@@ -813,7 +871,7 @@ impl GateBuilder {
         let found = policy.net_named(net).map(|rule| rule.id);
         if found.is_none() {
             let names: Vec<&str> = policy.nets().iter().map(|rule| rule.name.as_str()).collect();
-            self.unknown.get_or_insert(UnknownNet { name: net.to_owned(), known: names.join(", ") });
+            self.unknown.get_or_insert(UnknownNet::Hooked { name: net.to_owned(), known: names.join(", ") });
         }
         found
     }

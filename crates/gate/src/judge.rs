@@ -22,7 +22,7 @@ use crate::{
     commons::{Answered, Shared, Stand, Subject},
     event::{Closing, Event, Remembered, Steps},
     next::next_steps,
-    rulebook::{Attempt, Rulebook},
+    rulebook::{Attempt, PendingCall, Rulebook},
     scratch::Scratch,
     session::{ApprovalId, Asked, Boundary, Flight, Session, Waiting},
     sighting::{Sighted, identified, seen_before},
@@ -80,7 +80,7 @@ pub fn judge<'a>(rulebook: &Rulebook, stand: impl Into<Stand<'a>>, call: &Call, 
 
 /// Decides about a call by itself: there is no session, so no workflow is asked where it stands, and nothing is stored.
 pub(crate) fn evaluate(rulebook: &Rulebook, call: &Call) -> Verdict {
-    let session = Session::default();
+    let session = Session { inactive: rulebook.names.off_at_first().clone(), ..Session::default() };
     let stand = Stand::from(&session);
     let (groups, mut hearing) = heard(rulebook, stand, call, Consent::Absent);
     hearing.wants = None;
@@ -515,8 +515,15 @@ impl Hearing<'_> {
             }
         }
         if let Some(validate) = self.rulebook.hooks.validator(rule.id) {
-            let transition = rule.net.net().transition_name(transition);
-            let attempt = Attempt { call: self.call, deed: name, transition };
+            let net = rule.net.net();
+            let marking = self.scratch.marking(rule);
+            let attempt = Attempt {
+                call: self.call,
+                deed: name,
+                transition: net.transition_name(transition),
+                marking: net.places().map(|place| (net.place_name(place), marking.tokens(place))).collect(),
+                pending: pending(self.stand.session, rule),
+            };
             if let Err(refusal) = self.scratch.with_notes(rule.id, |notes| validate(&attempt, notes)) {
                 self.object(rule, name, Decision::Block, refusal);
             }
@@ -757,6 +764,20 @@ fn rejected(rulebook: &Rulebook, asked: &Asked, timed_out: bool) -> Verdict {
         verdict = Verdict::refused_by_gate(name, sentence(&asked.call.tool));
     }
     Verdict { timed_out, ..verdict }
+}
+
+/// The calls in flight whose success a net waits for, sorted, so that judging again sees the same.
+fn pending<'a>(session: &'a Session, rule: &'a NetRule) -> Vec<PendingCall<'a>> {
+    let calls = session.flights().flat_map(|(id, flight)| {
+        flight.waiting.iter().filter(|waiting| waiting.rule == rule.id).map(|waiting| PendingCall {
+            id,
+            deed: &waiting.deed,
+            transition: rule.net.net().transition_name(waiting.transition),
+        })
+    });
+    let mut calls: Vec<PendingCall<'a>> = calls.collect();
+    calls.sort_by_key(|call| call.id);
+    calls
 }
 
 fn is_hand_written(rule: &NetRule) -> bool {

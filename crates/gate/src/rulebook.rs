@@ -6,7 +6,7 @@ use jiff::tz::TimeZone;
 use lockgate_call::Call;
 use lockgate_policy::{Mode, Policy, RuleId, Surroundings};
 
-use crate::{protection::Protection, session::Notes};
+use crate::{protection::Protection, registry::Names, session::Notes};
 
 /// A policy, the author's own hooks on its nets, and the terms it is applied under.
 #[derive(Debug)]
@@ -21,6 +21,8 @@ pub struct Rulebook {
     pub around: Arc<Surroundings>,
     /// What of Lockgate itself an agent must leave alone, whatever the rules say.
     pub protection: Option<Arc<Protection>>,
+    /// What can be switched on and off under which name.
+    pub names: Arc<Names>,
 }
 
 impl Rulebook {
@@ -37,6 +39,7 @@ impl Rulebook {
             terms: Terms::default(),
             around,
             protection: None,
+            names: Arc::default(),
         }
     }
 }
@@ -98,6 +101,28 @@ pub struct Attempt<'a> {
     /// The deed of the call that the net knows.
     pub deed: &'a str,
     /// The transition that would fire.
+    pub transition: &'a str,
+    /// Where the net stands before it: tokens by place, empty places too, in the order of declaration.
+    pub marking: Vec<(&'a str, u64)>,
+    /// The calls in flight whose success the net waits for, by id.
+    pub pending: Vec<PendingCall<'a>>,
+}
+
+impl Attempt<'_> {
+    /// The tokens in a place; 0 where the net has no such place.
+    pub fn tokens(&self, place: &str) -> u64 {
+        self.marking.iter().find(|(name, _)| *name == place).map_or(0, |(_, tokens)| *tokens)
+    }
+}
+
+/// A call in flight whose success a net waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PendingCall<'a> {
+    /// The call's id.
+    pub id: &'a str,
+    /// The deed of the call that the net knows.
+    pub deed: &'a str,
+    /// The transition that fires when the call succeeds.
     pub transition: &'a str,
 }
 

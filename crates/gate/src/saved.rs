@@ -86,6 +86,8 @@ struct SavedSession {
     flights: BTreeMap<String, SavedFlight>,
     asked: BTreeMap<u64, SavedAsked>,
     halted: Option<String>,
+    #[serde(default, skip_serializing_if = "is_false")]
+    has_begun: bool,
     approvals_made: u64,
     attempts: u64,
     tool_calls: u64,
@@ -272,6 +274,7 @@ impl Session {
             flights: flights.collect(),
             asked: asked.collect(),
             halted: self.halted.clone(),
+            has_begun: self.has_begun,
             approvals_made: self.approvals_made,
             attempts: self.counts.attempts,
             tool_calls: self.counts.tool_calls,
@@ -300,6 +303,7 @@ impl Session {
         let saved: SavedSession = of_this_version(bytes)?;
         let mut session = Self {
             halted: saved.halted,
+            has_begun: saved.has_begun,
             approvals_made: saved.approvals_made,
             counts: Counts { attempts: saved.attempts, tool_calls: saved.tool_calls },
             per_tool: saved.per_tool.into_iter().map(|(tool, calls)| (Arc::from(tool), calls)).collect(),

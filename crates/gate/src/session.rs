@@ -35,6 +35,8 @@ pub struct Session {
     pub(crate) markings: Table<RuleId, Marking>,
     pub(crate) notes: BTreeMap<RuleId, Notes>,
     pub(crate) inactive: BTreeSet<RuleId>,
+    /// Whether it was told which rules are off at first.
+    pub(crate) has_begun: bool,
     /// Calls that run, by id. Ids come from outside; crafted ones could slow this table down, but only as far
     /// as the bound on calls in flight lets them.
     pub(crate) flights: Table<Arc<str>, Flight>,
@@ -229,6 +231,10 @@ impl Session {
             Event::Stray { at, remembered, .. } => {
                 self.see(*at);
                 self.remember(*at, remembered.as_deref());
+            }
+            Event::Began { inactive } => {
+                self.has_begun = true;
+                self.inactive.extend(inactive);
             }
             Event::Activated { rule } => {
                 self.inactive.remove(rule);

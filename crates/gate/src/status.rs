@@ -4,7 +4,10 @@
 //! changes only when the session does, so that it can stand in a system prompt. What is *going to* be decided
 //! is never promised: only a judgement decides.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use lockgate_policy::{
     Clause, Decision, Mode, NetRule, Policy, Scope, Statement, Workflow,
@@ -44,8 +47,10 @@ pub struct Status {
     pub is_tainted: bool,
     /// Why it is halted, if it is.
     pub halted: Option<String>,
-    /// What rules that look at calls say about tools whatever the call, in words.
+    /// What rules that look at calls say about tools whatever the call.
     pub standing_words: Vec<Words>,
+    /// The tools that a human is asked about each time, by name.
+    pub asking: Vec<Arc<str>>,
     /// What is decided where no rule has a say; none where no rule looks at calls.
     pub otherwise: Option<Decision>,
 }
@@ -55,6 +60,8 @@ pub struct Status {
 pub struct NetStatus {
     /// Its name.
     pub name: String,
+    /// What the operator calls it, where they named it.
+    pub own_name: Option<String>,
     /// Whether it takes part.
     pub active: bool,
     /// Tokens by place, empty places left out, in the order of declaration.
@@ -65,8 +72,10 @@ pub struct NetStatus {
     pub open_tools: Vec<Arc<str>>,
     /// Tools it always lets pass.
     pub free_tools: Vec<Arc<str>>,
+    /// Tokens by place, empty places too, in the order of declaration.
+    pub places: Vec<(String, u64)>,
     /// Where it stands, in words.
-    pub words: Option<Words>,
+    pub words: Vec<Words>,
 }
 
 /// Where a session stands in one workflow.
@@ -84,15 +93,96 @@ pub struct WorkflowStatus {
     pub line: Line,
 }
 
-/// Where a net stands, in words.
+/// What a rule says about some tools as the session stands, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Words {
-    /// Something is open.
-    Open(String),
-    /// Something is closed, and what would open it.
-    Closed(String),
-    /// Something waits for a human each time.
-    Human(String),
+pub struct Words {
+    /// What they are.
+    pub openness: Openness,
+    /// The tools.
+    pub tools: Vec<Arc<str>>,
+    /// What is said behind their names.
+    tail: String,
+}
+
+/// Whether tools are open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Openness {
+    /// They are.
+    Open,
+    /// They are not, and the words say what would open them.
+    Closed,
+    /// A human is asked each time.
+    Human,
+}
+
+impl Words {
+    fn of(openness: Openness, tool: &str, tail: impl Into<String>) -> Self {
+        Self { openness, tools: vec![Arc::from(tool)], tail: tail.into() }
+    }
+
+    /// The sentence.
+    pub fn text(&self) -> String {
+        let tools: Vec<String> = self.tools.iter().map(|tool| format!("`{tool}`")).collect();
+        tools.join(", ") + &self.tail
+    }
+}
+
+/// Which tools are not plainly open, whatever single rules say of them.
+#[derive(Default)]
+struct Restraints {
+    closed: BTreeSet<Arc<str>>,
+    human: BTreeSet<Arc<str>>,
+    /// Those that some rule asks or objects about, depending on the call.
+    doubtful: BTreeSet<Arc<str>>,
+}
+
+impl Restraints {
+    fn of<'w>(words: impl Iterator<Item = &'w Words>, policy: &Policy, session: &Session) -> Self {
+        let mut restraints = Self::default();
+        for words in words {
+            let tools = words.tools.iter().cloned();
+            match words.openness {
+                Openness::Open => {}
+                Openness::Closed => restraints.closed.extend(tools),
+                Openness::Human => restraints.human.extend(tools),
+            }
+        }
+        let may_object = |clause: &&Clause| {
+            clause.mode == Mode::Enforce && clause.wants >= Decision::Ask && session.is_active(clause.id)
+        };
+        for clause in policy.clauses().iter().filter(may_object) {
+            restraints.doubtful.extend(clause.tools.iter().map(|tool| Arc::from(tool.as_str())));
+        }
+        restraints
+    }
+
+    /// What is left of one rule's words: a tool is open only if no rule closes it and none asks a human.
+    fn join(&self, words: Vec<Words>) -> Vec<Words> {
+        let mut joined = Vec::with_capacity(words.len());
+        for Words { openness, tools, tail } in words {
+            if openness != Openness::Open {
+                joined.push(Words { openness, tools, tail });
+                continue;
+            }
+            let is_open = |tool: &Arc<str>| !self.closed.contains(tool);
+            let (human, open): (Vec<_>, Vec<_>) =
+                tools.into_iter().filter(is_open).partition(|tool| self.human.contains(tool));
+            let (doubtful, open): (Vec<_>, Vec<_>) =
+                open.into_iter().partition(|tool| self.doubtful.contains(tool));
+            let parts = [
+                (Openness::Open, open, tail.clone()),
+                (
+                    Openness::Open,
+                    doubtful,
+                    format!("{tail}, unless a rule asks a human about the call or refuses it"),
+                ),
+                (Openness::Human, human, format!("{tail}; needs approval")),
+            ];
+            let parts = parts.into_iter().filter(|(_, tools, _)| !tools.is_empty());
+            joined.extend(parts.map(|(openness, tools, tail)| Words { openness, tools, tail }));
+        }
+        joined
+    }
 }
 
 /// A question that waits for a human.
@@ -127,9 +217,17 @@ impl Status {
             input: asked.shown.as_deref().unwrap_or(&asked.call.input).clone(),
             rules: asked.rules.iter().filter_map(name_of).collect(),
         });
+        let mut nets: Vec<NetStatus> =
+            policy.nets().iter().map(|rule| NetStatus::of(rule, rulebook, session)).collect();
+        let standing_words = standing_words(policy, session);
+        let of_nets = nets.iter().filter(|net| net.active).flat_map(|net| &net.words);
+        let restraints = Restraints::of(of_nets.chain(&standing_words), policy, session);
+        for net in &mut nets {
+            net.words = restraints.join(std::mem::take(&mut net.words));
+        }
         Self {
             session: id.to_owned(),
-            nets: policy.nets().iter().map(|rule| NetStatus::of(rule, session)).collect(),
+            nets,
             workflows: policy.workflows().iter().map(|it| WorkflowStatus::of(it, session)).collect(),
             pending,
             approvals: approvals.collect(),
@@ -139,36 +237,35 @@ impl Status {
             taints: session.taints.clone(),
             is_tainted: session.is_tainted,
             halted: commons.halted().or(session.halted()).map(str::to_owned),
-            standing_words: standing_words(policy, session),
+            standing_words: restraints.join(standing_words),
+            asking: restraints.human.into_iter().collect(),
             otherwise: (!policy.clauses().is_empty())
                 .then(|| policy.default_clause().map_or(Decision::Allow, |clause| clause.wants)),
         }
     }
 
-    /// The documented status text: `name: marking`, one line a net. Once a net was deactivated, each line says
-    /// which are active.
+    /// The documented status text: `name: marking`, one line a net. Where nets were named, or one was deactivated, each
+    /// line says whether it is active.
     pub fn text(&self) -> String {
-        let all_active = self.nets.iter().all(|net| net.active);
-        let line = |net: &NetStatus| match (all_active, net.active) {
-            (true, _) => format!("{}: {}", net.name, net.text),
-            (false, true) => format!("{} (active): {}", net.name, net.text),
-            (false, false) => format!("{} (inactive): {}", net.name, net.text),
+        let is_plain = self.nets.iter().all(|net| net.active && net.own_name.is_none());
+        let line = |net: &NetStatus| {
+            let name = net.own_name.as_ref().unwrap_or(&net.name);
+            match (is_plain, net.active) {
+                (true, _) => format!("{name}: {}", net.text),
+                (false, true) => format!("{name} (active): {}", net.text),
+                (false, false) => format!("{name} (inactive): {}", net.text),
+            }
         };
         self.nets.iter().map(line).collect::<Vec<_>>().join("\n")
     }
 
-    /// What the model should know, in Markdown: what is open, what is closed and what would open it.
+    /// What the model should know, in Markdown: what is open, what is closed and what would open it. What needs a
+    /// human is never told as open.
     pub fn prompt(&self) -> String {
-        let mut open: BTreeMap<&str, ()> = BTreeMap::new();
-        let mut closed: BTreeMap<&str, ()> = BTreeMap::new();
-        let mut human: BTreeMap<&str, ()> = BTreeMap::new();
-        let of_nets = self.nets.iter().filter(|net| net.active).filter_map(|net| net.words.as_ref());
+        let mut lines: BTreeMap<Openness, BTreeSet<String>> = BTreeMap::new();
+        let of_nets = self.nets.iter().filter(|net| net.active).flat_map(|net| &net.words);
         for words in of_nets.chain(&self.standing_words) {
-            match words {
-                Words::Open(text) => open.insert(text, ()),
-                Words::Closed(text) => closed.insert(text, ()),
-                Words::Human(text) => human.insert(text, ()),
-            };
+            lines.entry(words.openness).or_default().insert(words.text());
         }
         let others = match self.otherwise {
             None => "Tools not named here are open.",
@@ -186,22 +283,33 @@ impl Status {
         if let Some(reason) = &self.halted {
             text.push_str(&format!("\nEverything is halted: {reason}\n"));
         }
-        for (title, lines) in [("Open now", open), ("Closed now", closed), ("A human decides", human)] {
-            if !lines.is_empty() {
-                text.push_str(&format!("\n### {title}\n\n"));
-                lines.keys().for_each(|line| text.push_str(&format!("- {line}\n")));
-            }
+        for (openness, lines) in lines {
+            let title = match openness {
+                Openness::Open => "Open now",
+                Openness::Closed => "Closed now",
+                Openness::Human => "A human decides",
+            };
+            text.push_str(&format!("\n### {title}\n\n"));
+            lines.iter().for_each(|line| text.push_str(&format!("- {line}\n")));
         }
         for workflow in self.workflows.iter().filter(|workflow| workflow.active) {
-            text.push_str(&format!("\n### Workflow\n\n{}\n\n- {}\n", workflow.line, workflow.line.words()));
+            let mut words = workflow.line.words();
+            for tool in &self.asking {
+                words = words.replace(&format!("`{tool}`"), &format!("`{tool}` (needs approval)"));
+            }
+            text.push_str(&format!("\n### Workflow\n\n{}\n\n- {words}\n", workflow.line));
         }
         text
     }
 
-    /// The documented system prompt: every active net with its tools and its marking.
+    /// The documented system prompt: every active net with its tools and its marking. What needs a human says so.
     pub fn prompt_with_markings(&self) -> String {
+        let tool = |tool: &Arc<str>| {
+            if self.asking.contains(tool) { format!("{tool} (needs approval)") } else { tool.to_string() }
+        };
         let section = |net: &NetStatus| {
-            let open = if net.open_tools.is_empty() { "none".to_owned() } else { net.open_tools.join(", ") };
+            let open: Vec<String> = net.open_tools.iter().map(tool).collect();
+            let open = if open.is_empty() { "none".to_owned() } else { open.join(", ") };
             let free = net.free_tools.join(", ");
             format!(
                 "### {}\nAvailable gated tools: {open}\nFree tools: {free}\nState: {}",
@@ -227,20 +335,31 @@ impl WorkflowStatus {
 }
 
 impl NetStatus {
-    fn of(rule: &NetRule, session: &Session) -> Self {
+    fn of(rule: &NetRule, rulebook: &Rulebook, session: &Session) -> Self {
         let net = rule.net.net();
         let marking = session.markings.get(&rule.id).unwrap_or_else(|| rule.net.start());
         let held = net.places().filter(|place| marking.tokens(*place) > 0);
         let enabled = net.enabled(marking);
         Self {
             name: rule.name.clone(),
+            own_name: rulebook.names.name_of(rule),
             active: session.is_active(rule.id),
             marking: held.map(|place| (net.place_name(place).to_owned(), marking.tokens(place))).collect(),
             text: rule.net.marking_text(marking),
             open_tools: enabled.flat_map(|transition| rule.net.guard(transition).tools.clone()).collect(),
             free_tools: rule.net.free_tools().to_vec(),
+            places: net
+                .places()
+                .map(|place| (net.place_name(place).to_owned(), marking.tokens(place)))
+                .collect(),
             words: words(rule, marking),
         }
+    }
+
+    /// The marking with its empty places, as documented: `ready:1, working:0`.
+    pub fn format_marking(&self) -> String {
+        let place = |(name, tokens): &(String, u64)| format!("{name}:{tokens}");
+        self.places.iter().map(place).collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -260,64 +379,82 @@ fn standing_words(policy: &Policy, session: &Session) -> Vec<Words> {
     }
     let words = |(tool, clause): (&str, &Clause)| match (clause.wants, clause.standing) {
         // Where everything is open, saying so of some tools would be no news.
-        (Decision::Allow, _) => clause.is_credit.then(|| Words::Open(format!("`{tool}`"))),
-        (Decision::Redact, _) => Some(Words::Open(format!("`{tool}`, with its sensitive data masked"))),
-        (Decision::Ask, Standing::Once) => Some(Words::Human(format!("`{tool}`, each time"))),
-        (Decision::Ask, _) => Some(Words::Human(format!("`{tool}`; the answer stands for a while"))),
-        (Decision::Block, _) if clause.facts.is_empty() => Some(Words::Closed(format!("`{tool}`: for good"))),
-        (Decision::Block, _) => Some(Words::Closed(format!(
-            "`{tool}`: this session has seen sensitive data; a human can open it"
-        ))),
+        (Decision::Allow, _) => clause.is_credit.then(|| Words::of(Openness::Open, tool, "")),
+        (Decision::Redact, _) => Some(Words::of(Openness::Open, tool, ", with its sensitive data masked")),
+        (Decision::Ask, Standing::Once) => Some(Words::of(Openness::Human, tool, ", each time")),
+        (Decision::Ask, _) => Some(Words::of(Openness::Human, tool, "; the answer stands for a while")),
+        (Decision::Block, _) if clause.facts.is_empty() => {
+            Some(Words::of(Openness::Closed, tool, ": for good"))
+        }
+        (Decision::Block, _) => Some(Words::of(
+            Openness::Closed,
+            tool,
+            ": this session has seen sensitive data; a human can open it",
+        )),
     };
     named.into_iter().filter_map(words).collect()
 }
 
 /// Where a rule stands, in words the model can act on.
-fn words(rule: &NetRule, marking: &lockgate_petri::Marking) -> Option<Words> {
+fn words(rule: &NetRule, marking: &lockgate_petri::Marking) -> Vec<Words> {
     let tokens = |place: &str| rule.net.net().place(place).map_or(0, |place| marking.tokens(place));
     let times = |count: u64| if count == 1 { "once".to_owned() } else { format!("{count} times") };
-    Some(match &rule.statement {
+    let words = match &rule.statement {
         Statement::Sequence { prerequisite, dependent } if tokens("gate") > 0 => {
-            Words::Open(format!("`{dependent}` once; it then needs another successful `{prerequisite}`"))
+            let tail = format!(" once; it then needs another successful `{prerequisite}`");
+            Words::of(Openness::Open, dependent, tail)
         }
         Statement::Sequence { prerequisite, dependent } => {
-            Words::Closed(format!("`{dependent}`: a successful `{prerequisite}` opens it"))
+            Words::of(Openness::Closed, dependent, format!(": a successful `{prerequisite}` opens it"))
         }
-        Statement::Approval { tool } => Words::Human(format!("`{tool}`, each time")),
-        Statement::Block { tool } => Words::Closed(format!("`{tool}`: for good")),
+        Statement::Approval { tool } => Words::of(Openness::Human, tool, ", each time"),
+        Statement::Block { tool } => Words::of(Openness::Closed, tool, ": for good"),
         Statement::Limit { tool, count, scope } => {
             let left = tokens("budget");
+            let used_up = format!(": its limit of {count} is used up");
             match scope {
                 Scope::Session if left == 0 => {
-                    Words::Closed(format!("`{tool}`: its limit of {count} is used up for this session"))
+                    Words::of(Openness::Closed, tool, format!("{used_up} for this session"))
                 }
-                Scope::Session => Words::Open(format!("`{tool}` {} more this session", times(left))),
-                Scope::Action(action) if left == 0 => Words::Closed(format!(
-                    "`{tool}`: its limit of {count} is used up; each `{action}` gives one back"
-                )),
-                Scope::Action(action) => {
-                    Words::Open(format!("`{tool}` {} more; each `{action}` gives one back", times(left)))
+                Scope::Session => {
+                    Words::of(Openness::Open, tool, format!(" {} more this session", times(left)))
                 }
+                Scope::Action(action) if left == 0 => {
+                    Words::of(Openness::Closed, tool, format!("{used_up}; each `{action}` gives one back"))
+                }
+                Scope::Action(action) => Words::of(
+                    Openness::Open,
+                    tool,
+                    format!(" {} more; each `{action}` gives one back", times(left)),
+                ),
             }
         }
         Statement::Net(draft) => return words_of_net(rule, marking, &draft.name),
-    })
+    };
+    vec![words]
 }
 
-fn words_of_net(rule: &NetRule, marking: &lockgate_petri::Marking, name: &str) -> Option<Words> {
+/// What a net written by hand says: of each tool the first transition that is enabled counts, as for a call.
+fn words_of_net(rule: &NetRule, marking: &lockgate_petri::Marking, name: &str) -> Vec<Words> {
     let net = rule.net.net();
-    let is_open = |tool: &Arc<str>| rule.net.transitions_of(tool).any(|it| net.is_enabled(marking, it));
-    let gated: Vec<Arc<str>> =
-        rule.net.names().into_iter().filter(|tool| !rule.net.free_tools().contains(tool)).collect();
-    let list =
-        |tools: Vec<&Arc<str>>| tools.iter().map(|tool| format!("`{tool}`")).collect::<Vec<_>>().join(", ");
-    let (open, closed): (Vec<_>, Vec<_>) = gated.iter().partition(|tool| is_open(tool));
-    match (open.is_empty(), closed.is_empty()) {
-        (true, true) => None,
-        (true, false) => Some(Words::Closed(format!("{} (net {name})", list(closed)))),
-        (false, true) => Some(Words::Open(format!("{} (net {name})", list(open)))),
-        (false, false) => {
-            Some(Words::Open(format!("{} (net {name}; closed now: {})", list(open), list(closed))))
+    let openness = |tool: &Arc<str>| {
+        let enabled = rule.net.transitions_of(tool).find(|it| net.is_enabled(marking, *it));
+        match enabled {
+            None => Openness::Closed,
+            Some(transition) if rule.net.guard(transition).is_manual => Openness::Human,
+            Some(_) => Openness::Open,
         }
+    };
+    let mut gated: BTreeMap<Openness, Vec<Arc<str>>> = BTreeMap::new();
+    for tool in rule.net.names().into_iter().filter(|tool| !rule.net.free_tools().contains(tool)) {
+        gated.entry(openness(&tool)).or_default().push(tool);
     }
+    let words = |(openness, tools)| {
+        let tail = match openness {
+            Openness::Human => format!(" (net {name}): needs approval each time"),
+            Openness::Open | Openness::Closed => format!(" (net {name})"),
+        };
+        Words { openness, tools, tail }
+    };
+    gated.into_iter().map(words).collect()
 }

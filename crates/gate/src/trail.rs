@@ -300,6 +300,9 @@ pub(crate) fn operated(policy: &Policy, event: &Event) -> Option<What> {
         Event::Seeded { counts, .. } => {
             ("seed", json!({ "attempts": counts.attempts, "tool_calls": counts.tool_calls }))
         }
+        Event::Began { inactive } => {
+            ("begin", json!({ "inactive": inactive.iter().filter_map(name).collect::<Vec<_>>() }))
+        }
         Event::Activated { rule } => ("activate", json!({ "rule": name(rule) })),
         Event::Deactivated { rule } => ("deactivate", json!({ "rule": name(rule) })),
         Event::Moved { rule, step, .. } => ("move", json!({ "rule": name(rule), "step": step })),

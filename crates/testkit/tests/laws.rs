@@ -121,7 +121,7 @@ proptest! {
                 Happening::Switch { rule, active } => {
                     let names = joint.registry(SESSION).all();
                     if !names.is_empty() {
-                        let name: &&str = rule.get(&names);
+                        let name: &String = rule.get(&names);
                         all().for_each(|gate| switch(gate, name, *active));
                     }
                 }

@@ -32,6 +32,7 @@ pub(crate) fn run(arguments: &GateArguments, console: &mut Console<'_>) -> Resul
     if let Some(shelf) = shelf {
         builder = builder.shelf(shelf);
     }
+    let builder = arguments.registry.lend(builder);
     let built = super::lend_runner(builder, &arguments.exec).build();
     let gate = built.map_err(CommandError::said)?;
     let options = ServeOptions { session: arguments.session.clone(), clock: arguments.clock.into() };

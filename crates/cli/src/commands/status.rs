@@ -8,7 +8,7 @@ use std::{env, path::Path};
 use lockgate::{
     Gate, MemoryStore, Mode, Policy, Status,
     call::visible,
-    gate::{Shelf, Words, WorkflowStatus},
+    gate::{Openness, Shelf, Words, WorkflowStatus},
 };
 use serde::Serialize;
 use serde_json::json;
@@ -49,6 +49,21 @@ fn of_session(
     json: bool,
     console: &mut Console<'_>,
 ) -> Result<Ending, CommandError> {
+    let status = kept(session, state, console)?;
+    if json {
+        writeln!(console.out, "{}", encode(&StatusAnswer::new(&status)))?;
+    } else {
+        write_status(console, &status)?;
+    }
+    Ok(Ending::Yes)
+}
+
+/// Where a session of the database stands.
+pub(super) fn kept(
+    session: &str,
+    state: Option<&Path>,
+    console: &mut Console<'_>,
+) -> Result<Status, CommandError> {
     let books = Books::open(state)?;
     let known = books.shelf().sessions().map_err(CommandError::said)?;
     if !known.iter().any(|label| label.session == session) {
@@ -62,12 +77,7 @@ fn of_session(
     if let Some(fault) = &book.fault {
         writeln!(console.err, "note: shown without its rules: {}", visible(&one_line(fault)))?;
     }
-    if json {
-        writeln!(console.out, "{}", encode(&StatusAnswer::new(&status)))?;
-    } else {
-        write_status(console, &status)?;
-    }
-    Ok(Ending::Yes)
+    Ok(status)
 }
 
 /// What counts in this folder, and all sessions of the database.
@@ -315,18 +325,18 @@ fn write_status(console: &mut Console<'_>, status: &Status) -> Result<(), Comman
     for workflow in &status.workflows {
         write_workflow(console, workflow)?;
     }
-    let of_nets = status.nets.iter().filter(|net| net.active).filter_map(|net| net.words.as_ref());
+    let of_nets = status.nets.iter().filter(|net| net.active).flat_map(|net| &net.words);
     let words: Vec<&Words> = of_nets.chain(&status.standing_words).collect();
     if !words.is_empty() {
         writeln!(console.out)?;
     }
     for words in words {
-        let (word, text) = match words {
-            Words::Open(text) => ("open", text),
-            Words::Closed(text) => ("closed", text),
-            Words::Human(text) => ("human", text),
+        let word = match words.openness {
+            Openness::Open => "open",
+            Openness::Closed => "closed",
+            Openness::Human => "human",
         };
-        note(console.out, word, &visible(text))?;
+        note(console.out, word, &visible(&words.text()))?;
     }
     Ok(())
 }

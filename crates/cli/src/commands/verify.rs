@@ -34,7 +34,15 @@ pub(crate) fn run(
     json: bool,
     console: &mut Console<'_>,
 ) -> Result<Ending, CommandError> {
-    let sources = in_force::sources(&arguments.policy.files, console)?;
+    if arguments.fix && arguments.policy.files.is_empty() {
+        // Only what somebody names is rewritten, so that self-protection sees which files a command would change.
+        let text = "`--fix` rewrites the files that you name; name at least one".to_owned();
+        return Err(CommandError::Said(text));
+    }
+    let mut sources = in_force::sources(&arguments.policy.files, console)?;
+    if arguments.fix {
+        sources = super::migrate::fix(&sources, console)?;
+    }
     tell_of_hooks(&sources, console)?;
     round(&sources, tools(arguments)?.as_ref(), json, console)
 }
@@ -167,7 +175,7 @@ impl<'a> Verified<'a> {
 
     /// Each rule with its states and its place.
     pub(crate) fn write_rules(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        let widest = self.rules().map(|rule| rule.name.chars().count()).max().unwrap_or(0).clamp(4, 48);
+        let widest = self.rules().map(|rule| rule.name.chars().count()).max().unwrap_or(0).max(4);
         if self.rules().next().is_none() {
             return Ok(());
         }
@@ -289,9 +297,15 @@ impl<'a> Verified<'a> {
         })
     }
 
-    /// All rules, in file order.
+    /// All rules as they are written, in file order: one that is lowered to several is one.
     fn rules(&self) -> impl Iterator<Item = &'a Rule> + use<'a> {
-        self.policy.into_iter().flat_map(Policy::rules)
+        let mut last = None;
+        self.policy.into_iter().flat_map(Policy::rules).filter(move |rule| {
+            let written = Some((rule.name.as_str(), &rule.place));
+            let is_new = last != written;
+            last = written;
+            is_new
+        })
     }
 
     /// How many groups of rules there are that share no name with each other.

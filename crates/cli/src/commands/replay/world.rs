@@ -90,6 +90,7 @@ impl World {
             terms: Terms { mode, ..plain.terms },
             around: plain.around.clone(),
             protection: None,
+            names: plain.names.clone(),
         };
         Self {
             enforcing: under(mode),
@@ -345,6 +346,12 @@ impl World {
             "seed" => {
                 let counts = Counts { attempts: number("attempts"), tool_calls: number("tool_calls") };
                 Some(Event::Seeded { counts, per_tool: Vec::new() })
+            }
+            "begin" => {
+                let named = about.get("inactive").and_then(Value::as_array);
+                let named: Vec<&str> = named.into_iter().flatten().filter_map(Value::as_str).collect();
+                let rules = self.enforcing.policy.rules().filter(|rule| named.contains(&rule.name.as_str()));
+                Some(Event::Began { inactive: rules.map(|rule| rule.id).collect() })
             }
             "activate" => rule().map(|rule| Event::Activated { rule }),
             "deactivate" => rule().map(|rule| Event::Deactivated { rule }),

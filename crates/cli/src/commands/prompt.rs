@@ -1,0 +1,42 @@
+//! `lockgate prompt`: what the model should know about a session, as a text for a system prompt.
+//!
+//! The session is found as `lockgate status` finds it; without a policy and a session it is the beginning of one under the
+//! policy that counts here. Nothing is decided and nothing is stored.
+
+use lockgate::{Gate, MemoryStore, Policy, Status};
+
+use super::{check::read_session, in_force, status::kept};
+use crate::{
+    args::PromptArguments,
+    console::{CommandError, Console, Ending},
+    protocol::{PromptAnswer, encode},
+    serve::now,
+};
+
+pub(crate) fn run(
+    arguments: &PromptArguments,
+    json: bool,
+    console: &mut Console<'_>,
+) -> Result<Ending, CommandError> {
+    let of = &arguments.of;
+    let status = match (&of.session, of.files.is_empty()) {
+        (Some(session), true) => kept(&session.to_string_lossy(), of.state.as_deref(), console)?,
+        _ => fresh(arguments, in_force::open(&of.files, console)?.policy)?,
+    };
+    let prompt = arguments.form.text(&status);
+    if json {
+        writeln!(console.out, "{}", encode(&PromptAnswer { session: &status.session, prompt }))?;
+    } else {
+        writeln!(console.out, "{}", prompt.trim_end())?;
+    }
+    Ok(Ending::Yes)
+}
+
+/// Where a session in a file stands, or one that has not begun.
+fn fresh(arguments: &PromptArguments, policy: Policy) -> Result<Status, CommandError> {
+    let file = arguments.of.session.as_deref().filter(|_| !arguments.of.files.is_empty());
+    let session = read_session(file, &policy)?;
+    let builder = Gate::builder(policy).store(MemoryStore::with_session("default", session));
+    let gate = arguments.registry.lend(builder).build().map_err(CommandError::said)?;
+    gate.status("default", now()).map_err(CommandError::said)
+}
