@@ -602,8 +602,7 @@ fn help_shows_each_command_with_an_example() {
           --exec-limit <SECONDS>  With --exec: how long each program may run, in
                                   seconds, 1 to 3600 [default: 60]
           --name <NAME=MEMBER,…>  A name of your own for nets and whole files, to
-                                  switch them together:
-                                  safety=safety.rules,block-rm
+                                  switch them together: safety=safety.rules,block-rm
           --active <NAME,…>       What is active when a session begins: names, nets
                                   or files; all if this is left out
           --json                  Print JSON
