@@ -31,7 +31,10 @@ mod watch;
 
 use std::{io::ErrorKind, path::Path, time::Duration};
 
-use lockgate::{GateBuilder, LocalRunner, OpenError, Opened, policy::render};
+use lockgate::{
+    Diagnostic, GateBuilder, LocalRunner, OpenError, Opened, Severity, Source,
+    policy::{accept, render},
+};
 
 use crate::{
     args::{Arguments, Command, ExecArguments},
@@ -97,6 +100,13 @@ pub(crate) fn run(arguments: &Arguments, console: &mut Console<'_>) -> u8 {
 /// Opens a policy, or draws everything that is wrong with it.
 fn open(files: &[impl AsRef<Path>]) -> Result<Opened, CommandError> {
     lockgate::open(files).map_err(told)
+}
+
+/// How many warnings a policy has that its authors did not accept.
+fn warnings(opened: &Opened, sources: &[Source]) -> usize {
+    let accepted = accept(opened.findings.clone(), sources).1;
+    let is_open = |finding: &&Diagnostic| !accepted.iter().any(|it| it.finding == **finding);
+    opened.findings.iter().filter(|it| it.severity == Severity::Warning).filter(is_open).count()
 }
 
 /// Lends a gate whoever may run the programs of conditions.

@@ -10,7 +10,7 @@ mod trial;
 use std::{env, fs, path::Path, time::Duration};
 
 use lockgate::{
-    Mode, Severity,
+    Mode,
     call::visible,
     store::{Options, Sqlite},
 };
@@ -297,18 +297,19 @@ fn limits(agent: Agent) -> Vec<&'static str> {
 }
 
 fn policy(settings: &Settings) -> Vec<Check> {
-    let opened = match settings.sources().and_then(|sources| lockgate::open_sources(&sources)) {
-        Ok(opened) => opened,
+    let read = settings.sources();
+    let read = read.and_then(|sources| lockgate::open_sources(&sources).map(|opened| (opened, sources)));
+    let (opened, sources) = match read {
+        Ok(read) => read,
         Err(error) => return Vec::from([Check::wrong("policy", in_short(&error))]),
     };
-    let of = |severity| opened.findings.iter().filter(|it| it.severity == severity).count();
     let rules = opened.policy.rules().count();
     let beside = if settings.has_built_in() && settings.project.is_some() {
         ", the built-in ones among them until `lockgate trust`"
     } else {
         ""
     };
-    let told = format!("{rules} rules, {} warnings{beside}", of(Severity::Warning));
+    let told = format!("{rules} rules, {} warnings{beside}", super::warnings(&opened, &sources));
     let mut checks = Vec::from([Check::ok("policy", told)]);
     checks.extend(trust::told(settings, &opened.policy).map(|told| Check::note("trust", told)));
     for line in &settings.overruled {

@@ -3,8 +3,9 @@
 use std::io;
 
 use lockgate::{
-    Gate, Severity,
+    Gate,
     call::visible,
+    read_sources,
     store::{Options, Sqlite},
 };
 
@@ -17,8 +18,9 @@ use crate::{
 
 pub(crate) fn run(arguments: &GateArguments, console: &mut Console<'_>) -> Result<Ending, CommandError> {
     let shelf = shelf(&arguments.store)?;
-    let opened = super::open(&arguments.files)?;
-    let warnings = opened.findings.iter().filter(|finding| finding.severity == Severity::Warning).count();
+    let sources = read_sources(&arguments.files).map_err(super::told)?;
+    let opened = lockgate::open_sources(&sources).map_err(super::told)?;
+    let warnings = super::warnings(&opened, &sources);
     if warnings > 0 {
         writeln!(console.err, "warning: {warnings} in this policy; `lockgate verify` shows what and where")?;
     }
