@@ -88,6 +88,8 @@ fn without_any_policy_the_built_in_one_is_in_force() {
 #[test]
 fn try_judges_a_command_and_leaves_no_trace() {
     let world = World::with("try", RULES, "");
+    let at_home = || fs::read_dir(world.path("home")).unwrap().count();
+    let before = at_home();
     let tried = world.lockgate(&["try", "rm -rf build"]);
     assert_eq!(tried.code(), Some(1), "{}", tried.err());
     insta::assert_snapshot!(shown(&world, &tried.out()), @"
@@ -129,8 +131,9 @@ fn try_judges_a_command_and_leaves_no_trace() {
     assert_eq!((&json["tool"], &json["agent"]), (&"Bash".into(), &"claude-code".into()));
     assert_eq!(json["policy_in_force"], world.path("project/.lockgate").to_str().unwrap());
     assert!(!world.database().exists(), "nothing was recorded");
-    assert_eq!(fs::read_dir(world.path("home")).unwrap().count(), 0, "nothing at all");
+    assert_eq!(at_home(), before, "nothing at all");
     world.write("project/.lockgate/lockgate.toml", "mode = \"observe\"\n");
+    world.trust();
     let observed = world.lockgate(&["try", "rm x"]);
     assert_eq!(observed.code(), Some(0), "{}", observed.out());
     assert!(observed.err().contains("hooks let every call pass"), "{}", observed.err());
