@@ -151,7 +151,7 @@ fn human(root: &Path, deed: &str, folder: &str) -> &'static str {
         "waits" => {
             let said = lockgate(&["status", "--json"]);
             let told: Value = serde_json::from_slice(&said.stdout).unwrap();
-            let waiting = told["settings"]["waiting"].as_array().unwrap().iter();
+            let waiting = told.pointer("/settings/waiting").and_then(Value::as_array).unwrap().iter();
             return match waiting.filter_map(Value::as_str).any(|it| it.contains(rest)) {
                 true => "yes",
                 false => "no",

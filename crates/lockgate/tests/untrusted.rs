@@ -1,7 +1,13 @@
 //! A policy file that nobody trusts never opens anything: whatever it says beside the files of the user, every call gets a
 //! verdict that is at least as strict as without it, and every result is held back at least as much.
 
-#![expect(clippy::unwrap_used, reason = "the helpers of tests may panic like the tests")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::needless_range_loop,
+    reason = "the helpers of tests may panic like the tests"
+)]
 
 use lockgate::{Call, Decision, Gate, Outcome, Policy, Source, gate::OutputDecision, policy::Layer};
 use serde_json::json;

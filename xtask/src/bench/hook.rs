@@ -130,7 +130,7 @@ fn syncing(desk: &mut Desk<'_>, root: &Path) -> Result<(), String> {
     })
 }
 
-/// A project with a policy, and a home of its own.
+/// A project, and a home of its own with a policy.
 struct Place {
     program: PathBuf,
     home: PathBuf,
@@ -139,13 +139,15 @@ struct Place {
 
 impl Place {
     fn with_policy(program: &Path, root: &Path, language: Language) -> Result<Self, String> {
-        let (home, project) = (root.join("home"), root.join(format!("{language:?}")));
+        let (home, project) = (root.join(format!("home-{language:?}")), root.join(format!("{language:?}")));
         let text = match language {
             Language::Rules => Some(rules(RULES)),
             _ => Work::One.policy(language, RULES),
         };
-        let policy = project.join(".lockgate").join(language.file_name());
-        for folder in [&home, &project.join(".lockgate")] {
+        // The user's own: beside a project's that nobody has trusted, the built-in policy would be measured as well.
+        let own = home.join(".config").join("lockgate");
+        let policy = own.join(language.file_name());
+        for folder in [&own, &project] {
             fs::create_dir_all(folder).map_err(|error| super::cannot("create", folder, &error))?;
         }
         fs::write(&policy, text.unwrap_or_default())

@@ -92,7 +92,7 @@ pub(super) fn join(
         "state",
         (own.state.is_some().then(|| state.clone()), state),
         its.state,
-        quoted,
+        |it| format!("{:?}", it.display().to_string()),
         |a, b| a == b,
     );
 
@@ -147,10 +147,6 @@ impl Table {
 
 fn shown(value: impl fmt::Display) -> String {
     value.to_string()
-}
-
-fn quoted(path: PathBuf) -> String {
-    format!("{:?}", path.display().to_string())
 }
 
 fn in_seconds(duration: Duration) -> String {
