@@ -47,6 +47,11 @@ struct Outline {
 }
 
 impl Outline {
+    /// One that need not grow for most scripts of this length: it holds little more than the script.
+    fn with_room_for(text: &str) -> Self {
+        Self { text: String::with_capacity(text.len() + text.len() / 2 + 16), ..Self::default() }
+    }
+
     fn mark(&mut self, mark: char) {
         self.text.push('\0');
         self.text.push(mark);

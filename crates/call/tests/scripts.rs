@@ -220,6 +220,7 @@ fn what_a_shell_keeps_in_mind_cannot_hide_a_command() {
         "mapfile -C 'rm x' -c 1 a <<< y",
         "readarray -c1 -C'rm x #' a <<< y",
         "compgen -C 'rm x' y",
+        "echo >& '$(rm x)'",
         "compgen -W '$(rm x)' y",
         "compgen -W '<(rm x)' y",
         "history -s 'rm x'; fc -s",

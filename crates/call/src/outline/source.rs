@@ -71,7 +71,7 @@ struct Scanner<'t> {
 /// Every method gives nothing where the scanner gives up.
 impl<'t> Scanner<'t> {
     fn new(text: &'t str, depth: usize, level: usize) -> Self {
-        let (outline, found, pending) = (Outline::default(), Vec::new(), Vec::new());
+        let (outline, found, pending) = (Outline::with_room_for(text), Vec::new(), Vec::new());
         Self { text, at: 0, depth, level, deepest: level, outline, found, pending }
     }
 
@@ -637,6 +637,10 @@ impl<'t> Scanner<'t> {
 
     /// Reads a redirection, if one starts here.
     fn redirection(&mut self) -> Option<bool> {
+        // Most words start otherwise.
+        if !matches!(self.byte(), b'<' | b'>' | b'&' | b'{' | b'0'..=b'9') {
+            return Some(false);
+        }
         let rest = self.rest();
         let number = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
         let name = rest.strip_prefix('{').and_then(|rest| rest.split_once('}')).map(|(name, _)| name);
@@ -773,6 +777,10 @@ impl<'t> Scanner<'t> {
         // Where the name and the index of what is assigned end.
         let mut target_end = None;
         loop {
+            // Most letters mean themselves.
+            while self.byte().is_ascii_alphanumeric() || b"_-./,:%".contains(&self.byte()) {
+                self.at += 1;
+            }
             let so_far = self.since(start);
             match self.byte() {
                 0 | b' ' | b'\t' | b'\n' | b'|' | b'&' | b';' | b')' => break,

@@ -5,7 +5,7 @@ use rable::{ListOperator, Node, NodeKind, PipeSep};
 use super::Outline;
 
 pub(super) fn outline(nodes: &[Node]) -> String {
-    let mut outline = Outline::default();
+    let mut outline = Outline { text: String::with_capacity(64), ..Outline::default() };
     nodes.iter().for_each(|node| outline.node(node));
     outline.finish()
 }

@@ -40,6 +40,12 @@ impl Reader {
                         self.sets(name);
                     }
                     let targets = self.words(std::slice::from_ref(target));
+                    // Bash expands the file of `>&` a second time.
+                    let expands_again =
+                        |target: &Field| target.is_certain() && target.text.contains(['$', '`', '<', '>']);
+                    if op == ">&" && targets.iter().any(expands_again) {
+                        self.doubt("the script contains a redirection that cannot be read");
+                    }
                     for target in targets.iter().filter(|target| is_file(op, target)) {
                         let kinds: &[RedirectionKind] = match op.as_str() {
                             "<" => &[RedirectionKind::Reads],
