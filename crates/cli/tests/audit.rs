@@ -120,7 +120,7 @@ fn looking_makes_no_database() {
         [&["audit"][..], &["audit", "verify"], &["audit", "prune", "--before", "1d", "--yes"], &["replay"]]
     {
         let said = project.refuses(words);
-        assert!(said.contains("no session has been judged here yet"), "{words:?}: {said}");
+        assert!(said.contains("has not judged a call here yet"), "{words:?}: {said}");
         assert!(!project.database().exists(), "{words:?}");
     }
     let said = project.refuses(&["audit", "--state", nowhere.to_str().unwrap()]);
