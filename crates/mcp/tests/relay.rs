@@ -411,7 +411,7 @@ rules:
         answer["id"] = 1.into();
         let sent = scene.server(answer);
         let [Sent::Client(told)] = sent.as_slice() else { panic!("{sent:?}") };
-        assert_eq!(told["result"]["content"][0]["text"], "Lockgate: Masked.", "{told}");
+        assert_eq!(told["result"]["content"][0]["text"], "Lockgate: Masked. (rule all, p.yaml:7)", "{told}");
     }
 }
 
