@@ -15,7 +15,9 @@ use lockgate_gate::{
     Answer, AnswerError, Changes, Commons, Decision, Gate, MemoryStore, Nobody, OneNet, OpenedSession,
     Outcome, Past, Reach, Scripted, Session, Store, StoreError, Terms, Verdict,
 };
-use lockgate_policy::{Draft, DraftNet, DraftTransition, Policy, Source, render, ruleset::CustomNames};
+use lockgate_policy::{
+    Draft, DraftNet, DraftTransition, Policy, Source, clause::Gravity, render, ruleset::CustomNames,
+};
 use serde_json::{Value, json};
 
 fn policy(text: &str) -> Policy {
@@ -684,7 +686,7 @@ fn a_rule_on_results_is_named_with_its_place_tags_and_severity() {
         let sentence = settlement.sentence().unwrap_or_default();
         assert_eq!(format!("{} {sentence}", settlement.decision.word()), told, "{file}");
         let named = settlement.rules.iter().map(|rule| {
-            let severity = rule.severity.map_or("-", |severity| severity.word());
+            let severity = rule.severity.map_or("-", Gravity::word);
             let (place, tags) = (format!("{}:{}", rule.file, rule.line), rule.tags.join(","));
             let mode = format!("{:?}", rule.mode).to_lowercase();
             format!("{} {place} {} {mode} [{tags}] {severity}", rule.name, rule.decision.word())
@@ -699,7 +701,7 @@ fn a_timeout_is_no_rejection() {
         "rules:\n  - {id: ask, when: {tool: deploy}, then: approve, approval_strategy: per_session, severity: high}\n",
     ));
     let asked = gate.call(&Call::new("1", "deploy"));
-    assert_eq!(asked.obstacles[0].severity.map(|severity| severity.word()), Some("high"));
+    assert_eq!(asked.obstacles[0].severity.map(Gravity::word), Some("high"));
     let late = gate.time_out(&asked.approval.unwrap(), Time(1_000)).unwrap();
     assert_eq!(told(&late), "block: timeout: no human answered the question about deploy in time.");
     assert!(late.timed_out);
