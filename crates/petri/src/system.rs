@@ -45,11 +45,14 @@ mod study;
 mod estimate;
 mod problem;
 mod search;
+mod straight;
 
 mod batch;
 mod lose;
+mod losses;
 mod prover;
 mod pump;
+mod tour;
 
 pub use answer::{Answer, Explored, Reason, Run, Trace};
 pub use batch::Difference;

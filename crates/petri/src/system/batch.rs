@@ -10,8 +10,9 @@ use super::{
     label::{Label, LabelSet},
     problem::Scratch,
     prover::Prover,
-    rule::Rule,
+    rule::{Cell, Rule},
     structure::{RuleId, System},
+    tour::tour,
 };
 
 /// How many questions a thread takes at once.
@@ -37,10 +38,47 @@ impl Prover<'_> {
         labels.iter().copied().zip(answers).collect()
     }
 
+    /// The labels that were seen to happen on one long session; of the others, nothing is said.
+    pub fn seen_to_happen(&self) -> LabelSet {
+        let start = |_: usize, cell: &Cell| Some(cell.start());
+        let tour = tour(self.system, start);
+        tour.order.into_iter().filter_map(|label| self.system.labels().get(label)).copied().collect()
+    }
+
     /// For each rule of the system: is there a session that only this rule refuses?
     pub fn all_can_matter(&self) -> Vec<Answer> {
         let ids: Vec<RuleId> = (0..self.system.rules().len()).map(RuleId).collect();
         self.many(&ids, |id, scratch| self.can_matter_in(*id, scratch))
+    }
+
+    /// For each of these sets: is there a session that ends with this label, for each of its labels up to the first that
+    /// is not ruled out. Labels that can never happen because of what they wait for are answered together.
+    pub fn all_can_call_one_by_one(&self, sets: &[LabelSet]) -> Vec<Vec<Answer>> {
+        self.each(sets, |labels, scratch| {
+            if self.wait_for_ever(labels) {
+                return vec![self.can_call_in(labels, scratch)];
+            }
+            let mut answers = Vec::new();
+            for label in labels.iter() {
+                answers.push(self.can_call_in(&label.into(), scratch));
+                if answers.last().is_some_and(|answer| !answer.is_no()) {
+                    break;
+                }
+            }
+            answers
+        })
+    }
+
+    /// Whether none of these labels can ever happen, because of what they wait for.
+    pub fn wait_for_ever(&self, labels: &LabelSet) -> bool {
+        labels.iter().all(|label| self.system.position(label).is_some_and(|it| self.waiting.is_dead(it)))
+    }
+
+    /// For each of these further rules and the rule of the system in whose place it stands: whether it is proved that
+    /// no session of all other rules is refused by it, at its last label. No session is shown, so the first that comes
+    /// along will do.
+    pub fn all_never_violate_instead(&self, rules: &[(Rule, RuleId)]) -> Vec<bool> {
+        self.each(rules, |(rule, of), scratch| self.never_violates_instead_in(rule, *of, scratch))
     }
 
     /// For each of these further rules: is there a session that it refuses at its last label?
@@ -64,6 +102,10 @@ impl Prover<'_> {
     }
 
     fn many<Q: Sync>(&self, questions: &[Q], ask: impl Fn(&Q, &mut Scratch) -> Answer + Sync) -> Vec<Answer> {
+        self.each(questions, ask)
+    }
+
+    fn each<Q: Sync, A: Send>(&self, questions: &[Q], ask: impl Fn(&Q, &mut Scratch) -> A + Sync) -> Vec<A> {
         let threads = self.bounds.threads.min(questions.len() / QUESTIONS_PER_THREAD_MIN);
         if threads < 2 {
             let mut scratch = Scratch::default();
@@ -80,7 +122,7 @@ impl Prover<'_> {
                 done.push((from, answers));
             }
         };
-        let mut parts: Vec<(usize, Vec<Answer>)> = std::thread::scope(|scope| {
+        let mut parts: Vec<(usize, Vec<A>)> = std::thread::scope(|scope| {
             let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
             workers.into_iter().flat_map(|worker| worker.join().unwrap_or_default()).collect()
         });

@@ -15,7 +15,8 @@ use super::{
     answer::{Answer, Explored, Reason, Run, Trace},
     dense::At,
     label::{Label, LabelSet},
-    problem::{Fired, Goal, LocalCell, Place, Problem, Rules, SOFT_COUNT, Scratch, Setting},
+    losses::Loss,
+    problem::{Fired, Goal, LocalCell, Place, Problem, Rules, SOFT_COUNT, Scratch, Setting, cone},
     prover::Prover,
     rule::{Cell, Kind},
     search::{Found, search},
@@ -160,6 +161,17 @@ impl Prover<'_> {
         let goals: Vec<usize> = self.system.positions(labels).collect();
         if goals.len() < labels.len() {
             return Answer::No(Reason::default());
+        }
+        let few = self.bounds.searched_at_once_max;
+        if cone(self.setting(None), &goals, few, scratch).len() > few {
+            match self.losses().find(self, &goals) {
+                Loss::None => {
+                    let rules = cone(self.setting(None), &goals, usize::MAX, scratch);
+                    return Answer::No(Reason { rules: rules.into_iter().map(RuleId).collect() });
+                }
+                Loss::After(labels) => return Answer::Yes(Trace::shortest(labels)),
+                Loss::Unknown => {}
+            }
         }
         let cone = Problem::new(self.setting(None), &Goal::Call(&goals), Rules::All, scratch);
         let reason = || Reason { rules: cone.cells.iter().map(|cell| RuleId(cell.rule)).collect() };

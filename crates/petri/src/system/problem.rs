@@ -74,7 +74,7 @@ impl Monitor {
         Self { labels, cell, distances: distances.into() }
     }
 
-    fn positions(&self, wanted: impl Fn(Label) -> bool) -> impl Iterator<Item = usize> {
+    pub(super) fn positions(&self, wanted: impl Fn(Label) -> bool) -> impl Iterator<Item = usize> {
         self.labels.iter().filter(move |(_, label)| wanted(*label)).map(|(position, _)| *position)
     }
 }
@@ -108,6 +108,7 @@ pub(super) struct Scratch {
     pub(super) seen_labels: Marks,
     pub(super) seen_rules: Marks,
     pub(super) estimator: super::estimate::Estimator,
+    pub(super) straight: super::straight::Straight,
 }
 
 pub(super) struct Problem {
@@ -474,6 +475,22 @@ impl LocalMonitor {
     }
 }
 
+/// The rules that guard what leads to some labels, in ascending order; of more than `rules_max`, some.
+pub(super) fn cone(
+    setting: Setting<'_>,
+    goals: &[usize],
+    rules_max: usize,
+    scratch: &mut Scratch,
+) -> Vec<usize> {
+    let mut gathering = Gathering::new(setting, None, Rules::All, scratch);
+    gathering.rules_max = rules_max;
+    goals.iter().for_each(|label| gathering.add(*label));
+    gathering.close();
+    let mut rules = gathering.guards;
+    rules.sort_unstable();
+    rules
+}
+
 /// Gathers labels and cells of a problem.
 struct Gathering<'a> {
     setting: Setting<'a>,
@@ -485,6 +502,8 @@ struct Gathering<'a> {
     guards: Vec<usize>,
     takes_stand_ins: bool,
     counted_max: u64,
+    /// It ends once there are more guards than this.
+    rules_max: usize,
     next: usize,
 }
 
@@ -506,8 +525,19 @@ impl<'a> Gathering<'a> {
             rules.iter().for_each(|rule| scratch.rules.set(*rule, TAKEN));
         }
         let (labels, guards) = (Vec::new(), Vec::new());
-        let (takes_stand_ins, counted_max, next) = (true, u64::MAX, 0);
-        Self { setting, monitor, scratch, labels, rules, guards, takes_stand_ins, counted_max, next }
+        let (takes_stand_ins, counted_max, rules_max, next) = (true, u64::MAX, usize::MAX, 0);
+        Self {
+            setting,
+            monitor,
+            scratch,
+            labels,
+            rules,
+            guards,
+            takes_stand_ins,
+            counted_max,
+            rules_max,
+            next,
+        }
     }
 
     fn add(&mut self, label: usize) {
@@ -522,6 +552,9 @@ impl<'a> Gathering<'a> {
     fn close(&mut self) {
         let system = self.setting.system;
         while let Some(label) = self.labels.get(self.next).copied() {
+            if self.guards.len() > self.rules_max {
+                return;
+            }
             self.next += 1;
             for touch in system.touches(label) {
                 let is_new = match self.rules {
@@ -536,7 +569,7 @@ impl<'a> Gathering<'a> {
                     if touch.role.needs() {
                         self.scratch.rules.set(touch.rule, GUARDS);
                         self.guards.push(touch.rule);
-                        system.positions(&cell.gains).for_each(|gain| self.add(gain));
+                        system.gaining(touch.rule).iter().for_each(|gain| self.add(*gain));
                     }
                     continue;
                 };

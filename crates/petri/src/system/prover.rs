@@ -6,16 +6,20 @@
 //! and where none is left the rules taken in are the reason. Questions about numbers too large to count are
 //! handed to `pump`, questions about what can still happen later to `lose`.
 
+use std::sync::OnceLock;
+
 use hashbrown::HashMap;
 
 use super::{
     answer::{Answer, Explored, Reason, Trace},
     dense::At,
     label::{Label, LabelSet},
-    problem::{Goal, LocalCell, Monitor, Problem, Rules, Scratch, Setting},
+    losses::{Closed, Losses},
+    problem::{Goal, LocalCell, Monitor, Problem, Rules, Scratch, Setting, cone},
     rule::{Cell, Kind, Rule, Table},
     search::{Found, search},
     state::{Session, State},
+    straight::{self, Straightly},
     structure::{RuleId, System, Touch, Waiting},
 };
 
@@ -31,6 +35,12 @@ const FIRST_RULES_MAX: usize = 512;
 /// Most states of a search for what a further rule refuses where tables take part: few states of a table
 /// outdo others, so what is not found soon is mostly not found at all.
 const VIOLATION_WITH_TABLES_STATES_MAX: usize = 20_000;
+
+/// Questions that start with more rules than this are first tried without a search.
+const SEARCHED_AT_ONCE_MAX: usize = 8;
+
+/// Beside more rules than this, a question that only wants a verdict is answered by counting alone.
+const VERDICT_RULES_MAX: usize = 128;
 
 /// Most rules of a reason that are tried to be left out of it one by one.
 const REASON_TRIED_MAX: usize = 32;
@@ -49,14 +59,28 @@ pub struct Bounds {
     /// Most states of all that one question about what can be lost looks at, or whether a system gets stuck.
     /// Those questions look at every state there is, where the others look for one.
     pub lose_states_max: usize,
+    /// Questions that start with more rules than this are first tried without a search; the answers are as good.
+    pub searched_at_once_max: usize,
     /// How many questions are worked on at once; the answers do not depend on it.
     pub threads: usize,
+}
+
+impl Bounds {
+    /// So few rules are cut down one by one to those that are a reason.
+    pub(super) fn reasoned_at_once_max(&self) -> usize {
+        self.searched_at_once_max.saturating_mul(REASON_TRIED_MAX / SEARCHED_AT_ONCE_MAX)
+    }
 }
 
 impl Default for Bounds {
     fn default() -> Self {
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        Self { states_max: STATES_MAX, lose_states_max: LOSE_STATES_MAX, threads }
+        Self {
+            states_max: STATES_MAX,
+            lose_states_max: LOSE_STATES_MAX,
+            searched_at_once_max: SEARCHED_AT_ONCE_MAX,
+            threads,
+        }
     }
 }
 
@@ -66,6 +90,7 @@ pub struct Prover<'a> {
     pub(super) bounds: Bounds,
     pub(super) waiting: Waiting<'a>,
     better: Vec<usize>,
+    losses: OnceLock<Losses>,
     /// Where each rule stands first.
     same: HashMap<&'a Rule, usize, foldhash::fast::RandomState>,
 }
@@ -103,7 +128,8 @@ impl<'a> Prover<'a> {
         for (index, rule) in system.rules().iter().enumerate() {
             same.entry(rule).or_insert(index);
         }
-        Self { system, bounds, waiting: Waiting::new(system), better: better_labels(system), same }
+        let (waiting, better) = (Waiting::new(system), better_labels(system));
+        Self { system, bounds, waiting, better, losses: OnceLock::new(), same }
     }
 
     /// Is there a session that ends with one of these labels?
@@ -121,10 +147,31 @@ impl<'a> Prover<'a> {
         self.can_violate_in(rule, &mut Scratch::default())
     }
 
-    /// Is there a session of all other rules that a further rule refuses at its last label, which stands in the place of
-    /// one of the system?
-    pub fn can_violate_instead(&self, rule: &Rule, of: RuleId) -> Answer {
-        self.violation(self.setting(Some(of.0)), rule, &mut Scratch::default())
+    pub(super) fn never_violates_instead_in(&self, rule: &Rule, of: RuleId, scratch: &mut Scratch) -> bool {
+        let setting = self.setting(Some(of.0));
+        let monitor = Monitor::new(self.system, rule);
+        let from = State::default();
+        let mut question = self.question(setting, Goal::Violate(&monitor), &from);
+        (question.monitor, question.counts) = (monitor.cell.start(), true);
+        let goals: Vec<usize> = self.system.positions(&monitor.cell.needs).collect();
+        let n_rules = cone(setting, &goals, VERDICT_RULES_MAX, scratch).len();
+        if n_rules <= VERDICT_RULES_MAX {
+            return !self.is_violated_somehow(&question, scratch)
+                && self.violation(setting, rule, scratch).is_no();
+        }
+        // Beside so many rules a search says nothing that counting does not.
+        self.stricter(setting, &monitor.cell).is_some()
+            || matches!(self.ask_straight(&question, n_rules, scratch), Some(Outcome::None(..)))
+            || self.endless_because(&question, scratch).is_some()
+    }
+
+    /// Whether some session was found that a rule refuses, however long it is.
+    fn is_violated_somehow(&self, question: &Question<'_>, scratch: &mut Scratch) -> bool {
+        let Question { setting, goal, monitor, from, .. } = question;
+        let asked = straight::Asked { setting: *setting, goal, monitor: *monitor, takes_any: true };
+        let value_of = |rule: usize| from.value(setting.system, rule);
+        let Straightly::Way(way) = scratch.straight.find(&asked, value_of) else { return false };
+        self.is_shown(question, &question.named(way))
     }
 
     /// Is there a session that only this rule of the system refuses, at its last label? If not, the rule is
@@ -147,8 +194,34 @@ impl<'a> Prover<'a> {
             return self.no_because_dead(&dead);
         }
         let question = self.question(self.setting(None), Goal::Call(&goals), from);
+        if *from != State::default() && self.is_wide(&question, &goals, scratch) {
+            let values = (0..self.system.cells.len()).map(|rule| from.value(self.system, rule)).collect();
+            if let Some(rules) = Closed::new(self.system, values, None, &[]).because(&goals) {
+                return self.answer(Outcome::None(rules, 1), &question, &dead, scratch);
+            }
+        }
         let outcome = self.ask(&question, scratch);
         self.answer(outcome, &question, &dead, scratch)
+    }
+
+    /// Whether more rules are in the way of some labels than are cut down to a reason one by one.
+    fn is_wide(&self, question: &Question<'_>, labels: &[usize], scratch: &mut Scratch) -> bool {
+        let few = self.bounds.reasoned_at_once_max();
+        cone(question.setting, labels, few, scratch).len() > few
+    }
+
+    /// What a rule that never loses refuses has to happen without anything that it earns by. The rules because of which
+    /// it does not, as far as what waits for what tells.
+    fn never_without_gains(&self, question: &Question<'_>, scratch: &mut Scratch) -> Option<Vec<usize>> {
+        let Monitor { cell, .. } = question.watcher()?;
+        let goals: Vec<usize> = self.system.positions(&cell.needs).collect();
+        let is_latched = matches!(cell.kind, Kind::Bit { start: false }) && cell.loses.is_empty();
+        if !is_latched || goals.len() < cell.needs.len() || !self.is_wide(question, &goals, scratch) {
+            return None;
+        }
+        let gains: Vec<usize> = self.system.positions(&cell.gains).collect();
+        let values = self.system.cells.iter().map(Cell::start).collect();
+        Closed::new(self.system, values, question.setting.without, &gains).because(&goals)
     }
 
     pub(super) fn can_violate_in(&self, rule: &Rule, scratch: &mut Scratch) -> Answer {
@@ -182,6 +255,9 @@ impl<'a> Prover<'a> {
         let from = State::default();
         let mut question = self.question(setting, Goal::Violate(&monitor), &from);
         question.monitor = monitor.cell.start();
+        if let Some(rules) = self.never_without_gains(&question, scratch) {
+            return self.answer(Outcome::None(rules, 1), &question, &[], scratch);
+        }
         let outcome = self.ask(&question, scratch);
         self.answer(outcome, &question, &[], scratch)
     }
@@ -198,15 +274,17 @@ impl<'a> Prover<'a> {
     }
 
     fn no_because_dead(&self, dead: &[usize]) -> Answer {
-        let mut rules: Vec<_> = dead.iter().flat_map(|label| self.waiting.why_dead(*label)).collect();
-        rules.sort_unstable();
-        rules.dedup();
-        Answer::No(Reason { rules })
+        Answer::No(Reason { rules: self.waiting.why_dead(dead) })
     }
 
     /// Whether a rule is one of the system's.
     pub(super) fn has(&self, rule: &Rule) -> bool {
         self.same.contains_key(rule)
+    }
+
+    /// What can be lost, for all labels at once.
+    pub(super) fn losses(&self) -> &Losses {
+        self.losses.get_or_init(|| Losses::new(self))
     }
 
     pub(super) fn setting(&self, without: Option<usize>) -> Setting<'_> {
@@ -233,7 +311,7 @@ impl<'a> Prover<'a> {
             }
             Outcome::None(rules, states) => {
                 let rules = question.least_reason(rules, states, scratch);
-                let more = dead.iter().flat_map(|label| self.waiting.why_dead(*label));
+                let more = self.waiting.why_dead(dead);
                 let mut rules: Vec<RuleId> = rules.into_iter().map(RuleId).chain(more).collect();
                 rules.sort_unstable();
                 rules.dedup();
@@ -243,9 +321,66 @@ impl<'a> Prover<'a> {
         }
     }
 
+    /// How many rules are in the way of what makes the rule that watches lose; of many, some.
+    fn before_losing(&self, question: &Question<'_>, scratch: &mut Scratch) -> usize {
+        let Some(Monitor { cell, .. }) = question.watcher() else { return 0 };
+        let losers: Vec<usize> = self.system.positions(&cell.loses).collect();
+        cone(question.setting, &losers, self.bounds.reasoned_at_once_max(), scratch).len()
+    }
+
+    /// Answers without a search, where many rules are in the way and counting what they demand is enough.
+    pub(super) fn ask_straight(
+        &self,
+        question: &Question<'_>,
+        n_rules: usize,
+        scratch: &mut Scratch,
+    ) -> Option<Outcome> {
+        if n_rules <= self.bounds.searched_at_once_max {
+            return None;
+        }
+        let setting = question.setting;
+        let (goal, monitor) = (&question.goal, question.monitor);
+        let asked = straight::Asked { setting, goal, monitor, takes_any: false };
+        let value_of = |rule: usize| question.from.value(setting.system, rule);
+        match scratch.straight.find(&asked, value_of) {
+            Straightly::Way(way) => {
+                let labels = question.named(way);
+                self.is_shown(question, &labels).then_some(Outcome::Way(labels, true))
+            }
+            // Of few rules, a search finds the fewest that are a reason.
+            Straightly::Never(rules) if n_rules > self.bounds.reasoned_at_once_max() => {
+                Some(Outcome::None(rules, 1))
+            }
+            Straightly::Never(_) | Straightly::Unknown => None,
+        }
+    }
+
+    /// Whether a session is let pass by all rules, and ends as the question wants it.
+    fn is_shown(&self, question: &Question<'_>, labels: &[Label]) -> bool {
+        let mut session = Session::from(self.system, question.setting.without, question.from.clone());
+        session.walk(labels).is_ok() && question.is_refused_at_last(labels)
+    }
+
+    /// The rules because of which a counter that watches is never used up, if counting alone tells that.
+    pub(super) fn endless_because(
+        &self,
+        question: &Question<'_>,
+        scratch: &mut Scratch,
+    ) -> Option<Vec<usize>> {
+        let Question { setting, goal, monitor, .. } = question;
+        let asked = straight::Asked { setting: *setting, goal, monitor: *monitor, takes_any: false };
+        let is_counter = question.watcher().is_some_and(|it| matches!(it.cell.kind, Kind::Counter { .. }));
+        let best = |rule: usize| self.system.cells.get(rule).map_or(0, Cell::best);
+        is_counter.then(|| scratch.straight.endless_because(&asked, best)).flatten()
+    }
+
     /// Searches under few rules, walks what was found under all, and takes in what refuses it.
     pub(super) fn ask(&self, question: &Question<'_>, scratch: &mut Scratch) -> Outcome {
         let mut rules = question.first_rules(scratch);
+        let n_rules = rules.len().max(self.before_losing(question, scratch));
+        if let Some(outcome) = self.ask_straight(question, n_rules, scratch) {
+            return outcome;
+        }
         loop {
             let problem = Problem::new(question.setting, &question.goal, Rules::These(&rules), scratch);
             let start = question.encode(&problem);
@@ -300,7 +435,11 @@ impl Question<'_> {
     }
 
     pub(super) fn names(&self, problem: &Problem, way: &[usize]) -> Vec<Label> {
-        let mut positions: Vec<usize> = way.iter().map(|label| problem.labels.at(*label)).collect();
+        self.named(way.iter().map(|label| problem.labels.at(*label)).collect())
+    }
+
+    /// The labels at some positions; the last is the goal itself, where another one stood in for it.
+    fn named(&self, mut positions: Vec<usize>) -> Vec<Label> {
         if let (Goal::Call(goals), Some(last)) = (&self.goal, positions.last_mut()) {
             // A label that stands in for a goal asks for the same: the goal itself can be the end.
             let goal = goals.iter().find(|goal| self.setting.stand_in(**goal, None) == *last);
@@ -340,7 +479,7 @@ impl Question<'_> {
     }
 
     /// The rules that stand between the start and the goal whatever way is taken.
-    fn first_rules(&self, scratch: &mut Scratch) -> Vec<usize> {
+    pub(super) fn first_rules(&self, scratch: &mut Scratch) -> Vec<usize> {
         let system = self.setting.system;
         let mut rules = Vec::new();
         let (labels, cells) = (&mut scratch.seen_labels, &mut scratch.seen_rules);

@@ -11,9 +11,10 @@ use super::{
     answer::{Answer, Explored, Reason, Run, Trace},
     label::Label,
     problem::{Goal, Monitor, Scratch, Setting},
-    prover::{Outcome, Prover},
-    rule::{Kind, Rule},
+    prover::{Outcome, Prover, Question},
+    rule::{Cell, Kind, Rule},
     state::{Session, State},
+    straight::Asked,
     structure::{RuleId, System},
 };
 
@@ -63,6 +64,9 @@ impl Prover<'_> {
         let from = State::default();
         let mut question = self.question(setting, Goal::Violate(monitor), &from);
         (question.monitor, question.counts) = (full, true);
+        if let Some(answer) = self.exhaust_straight(&question, full, scratch) {
+            return answer;
+        }
         let (estimate, rules) = question.estimate(scratch);
         let Some(estimate) = estimate else {
             return self.answer(Outcome::None(rules, 1), &question, &[], scratch);
@@ -87,6 +91,26 @@ impl Prover<'_> {
             (Outcome::NoRoom(_) | Outcome::Way(_, false), Some(trace)) => Answer::Yes(trace),
             (outcome, _) => self.answer(outcome, &question, &[], scratch),
         }
+    }
+
+    /// The same without a search, where many rules are in the way and counting what they demand is enough.
+    fn exhaust_straight(&self, question: &Question<'_>, full: u64, scratch: &mut Scratch) -> Option<Answer> {
+        let n_rules = question.first_rules(scratch).len();
+        if full <= COUNTED_MAX
+            && let Some(outcome) = self.ask_straight(question, n_rules, scratch)
+        {
+            return Some(self.answer(outcome, question, &[], scratch));
+        }
+        // Of few rules, a search finds the fewest that are a reason.
+        if n_rules <= self.bounds.reasoned_at_once_max() {
+            return None;
+        }
+        let Question { setting, goal, monitor, .. } = question;
+        let asked = Asked { setting: *setting, goal, monitor: *monitor, takes_any: false };
+        let start = |rule: usize| self.system.cells.get(rule).map_or(0, Cell::start);
+        let never = scratch.straight.never_because(&asked, start);
+        let rules = never.or_else(|| self.endless_because(question, scratch))?;
+        Some(self.answer(Outcome::None(rules, 1), question, &[], scratch))
     }
 
     /// The same for a counter that is not walked down one by one.

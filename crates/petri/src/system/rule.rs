@@ -320,6 +320,15 @@ impl Cell {
         }
     }
 
+    /// The best that it can ever be, unless it is a table.
+    pub(super) fn best(&self) -> u64 {
+        match &self.kind {
+            Kind::Counter { full } => *full,
+            Kind::Bit { start } => u64::from(*start || !self.gains.is_empty()),
+            Kind::Table(_) => 0,
+        }
+    }
+
     pub(super) fn alphabet(&self) -> LabelSet {
         match &self.kind {
             Kind::Table(table) => table.alphabet.clone(),

@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 
 use super::{
     answer::Trace,
+    dense::At,
     label::Label,
     rule::Kind,
     structure::{RuleId, System},
@@ -70,6 +71,16 @@ impl System {
         }
     }
 
+    /// The rules that refuse a label where a session stands.
+    pub fn refusing<'a>(&'a self, state: &'a State, label: Label) -> impl Iterator<Item = RuleId> + 'a {
+        let touches = self.position(label).map(|position| self.touches(position)).unwrap_or_default();
+        let refuses = move |rule: usize| {
+            let cell = self.cells.get(rule);
+            cell.is_some_and(|cell| cell.step(state.value(self, rule), label).is_none())
+        };
+        touches.iter().map(|touch| touch.rule).filter(move |rule| refuses(*rule)).map(RuleId)
+    }
+
     /// Walks a session from the start; or says which rules refuse it.
     pub fn replay(&self, trace: &Trace) -> Result<State, Vec<RuleId>> {
         let mut session = Session::new(self, None);
@@ -107,6 +118,43 @@ impl System {
     }
 }
 
+/// Longer sessions are walked with the values of all rules at hand: a state is short, and slow to change.
+const WALKED_AS_STATE_MAX: usize = 32;
+
+/// What each rule remembers.
+struct Values(Vec<u64>);
+
+impl Values {
+    fn of(system: &System, state: &State) -> Self {
+        let mut values: Vec<u64> = system.cells.iter().map(super::rule::Cell::start).collect();
+        state.0.iter().for_each(|(rule, value)| values.put(*rule as usize, *value));
+        Self(values)
+    }
+
+    fn state(&self, system: &System) -> State {
+        let values = self.0.iter().zip(&system.cells).zip(0..);
+        let changed = values.filter(|((value, cell), _)| **value != cell.start());
+        State(changed.map(|((value, _), rule)| (rule, *value)).collect())
+    }
+
+    /// Lets a label happen unless some rule refuses it.
+    fn step(&mut self, system: &System, label: Label, without: Option<usize>) -> Result<(), Vec<RuleId>> {
+        let touches = system.position(label).map(|position| system.touches(position)).unwrap_or_default();
+        let after = |rule: usize| system.cells.get(rule).and_then(|cell| cell.step(self.0.at(rule), label));
+        let touched = || touches.iter().map(|touch| touch.rule).filter(|rule| Some(*rule) != without);
+        let refusing: Vec<RuleId> = touched().filter(|rule| after(*rule).is_none()).map(RuleId).collect();
+        if !refusing.is_empty() {
+            return Err(refusing);
+        }
+        for rule in touched() {
+            if let Some(cell) = system.cells.get(rule) {
+                self.0.change(rule, |value| cell.step(value, label).unwrap_or(value));
+            }
+        }
+        Ok(())
+    }
+}
+
 /// A session on its way through a system.
 #[derive(Clone, Debug)]
 pub(super) struct Session<'a> {
@@ -137,6 +185,12 @@ impl<'a> Session<'a> {
 
     /// Lets labels happen once each, up to the first that is refused.
     pub(super) fn walk(&mut self, labels: &[Label]) -> Result<(), Vec<RuleId>> {
+        if labels.len() > WALKED_AS_STATE_MAX {
+            let mut all = Values::of(self.system, &self.state);
+            let walked = labels.iter().try_for_each(|label| all.step(self.system, *label, self.without));
+            self.state = all.state(self.system);
+            return walked;
+        }
         for label in labels {
             let refusing = self.system.step_in_place(&mut self.state, *label, self.without);
             if !refusing.is_empty() {
@@ -178,15 +232,10 @@ impl<'a> Session<'a> {
 
     /// How many more rounds are surely like the one from `before` to now.
     fn rounds_alike(&self, before: &State, labels: &[Label]) -> u64 {
-        let rounds = self.changed(before).into_iter().map(|(rule, was, is)| {
-            let cell = self.system.cells.get(rule)?;
-            let Kind::Counter { full } = cell.kind else { return None };
-            let (mut low, mut high, mut sum) = (0_i64, 0_i64, 0_i64);
-            for label in labels {
-                let role = cell.role(*label);
-                sum += i64::from(role.gains()) - i64::from(role.loses());
-                (low, high) = (low.min(sum), high.max(sum));
-            }
+        let changed = self.changed(before);
+        let ranges = self.ranges(&changed, labels);
+        let rounds = changed.into_iter().zip(ranges).map(|((rule, was, is), (low, high))| {
+            let Kind::Counter { full } = self.system.cells.get(rule)?.kind else { return None };
             let high = high.unsigned_abs();
             if was > is {
                 // Lower each round: it must not have been full on the way, and last as deep as a round goes.
@@ -200,6 +249,20 @@ impl<'a> Session<'a> {
             }
         });
         rounds.map(|rounds| rounds.unwrap_or(0)).min().unwrap_or(0)
+    }
+
+    /// How far below and above where it was each of some counters gets in a round.
+    fn ranges(&self, changed: &[(usize, u64, u64)], labels: &[Label]) -> Vec<(i64, i64)> {
+        let mut sums = vec![(0_i64, 0_i64, 0_i64); changed.len()];
+        let positions = labels.iter().filter_map(|label| self.system.position(*label));
+        for touch in positions.flat_map(|position| self.system.touches(position)) {
+            let place = changed.binary_search_by_key(&touch.rule, |(rule, ..)| *rule);
+            if let Some((low, high, sum)) = place.ok().and_then(|place| sums.get_mut(place)) {
+                *sum += i64::from(touch.role.gains()) - i64::from(touch.role.loses());
+                (*low, *high) = ((*low).min(*sum), (*high).max(*sum));
+            }
+        }
+        sums.into_iter().map(|(low, high, _)| (low, high)).collect()
     }
 
     fn leap(&mut self, before: &State, rounds: u64) {

@@ -4,6 +4,8 @@
 //! [`System::components`], [`System::cycles`] and the labels that can never happen because of what they wait
 //! for. What needs a search is in the prover.
 
+use std::sync::OnceLock;
+
 use hashbrown::HashMap;
 
 use super::{
@@ -29,6 +31,36 @@ pub struct System {
     /// For each label where its touches begin, and one more.
     touches_from: Vec<usize>,
     touches: Vec<Touch>,
+    parts: Parts,
+}
+
+/// The labels that each cell speaks of, by their positions: no question has to look them up again.
+#[derive(Clone, Debug, Default)]
+struct Parts {
+    /// For each cell where its `needs`, its `gains` and its `loses` begin, and where they end.
+    from: Vec<[usize; 4]>,
+    positions: Vec<usize>,
+}
+
+impl Parts {
+    fn new(cells: &[Cell], labels: &[Label]) -> Self {
+        let mut parts = Self::default();
+        for cell in cells {
+            let mut from = [parts.positions.len(); 4];
+            for (set, end) in [&cell.needs, &cell.gains, &cell.loses].into_iter().zip(1..) {
+                let positions = set.iter().filter_map(|label| labels.binary_search(&label).ok());
+                parts.positions.extend(positions);
+                from.iter_mut().skip(end).for_each(|from| *from = parts.positions.len());
+            }
+            parts.from.push(from);
+        }
+        parts
+    }
+
+    fn part(&self, rule: usize, number: usize) -> &[usize] {
+        let from = self.from.get(rule).and_then(|from| Some((*from.get(number)?, *from.get(number + 1)?)));
+        from.and_then(|(from, to)| self.positions.get(from..to)).unwrap_or_default()
+    }
 }
 
 /// A rule that knows a label.
@@ -84,7 +116,8 @@ impl System {
             touches.push(Touch { rule, role });
         }
         touches_from.push(touches.len());
-        Ok(Self { rules, cells, labels, touches_from, touches })
+        let parts = Parts::new(&cells, &labels);
+        Ok(Self { rules, cells, labels, touches_from, touches, parts })
     }
 
     /// The rules in order.
@@ -110,6 +143,29 @@ impl System {
 
     pub(super) fn positions<'a>(&'a self, labels: &'a LabelSet) -> impl Iterator<Item = usize> + 'a {
         labels.iter().filter_map(|label| self.position(label))
+    }
+
+    /// The table that a rule is, if it is one.
+    pub(super) fn table(&self, rule: usize) -> Option<&Table> {
+        match &self.cells.get(rule)?.kind {
+            Kind::Table(table) => Some(table),
+            Kind::Bit { .. } | Kind::Counter { .. } => None,
+        }
+    }
+
+    /// The positions of the labels that a rule refuses while its cell is zero; none for a table.
+    pub(super) fn needing(&self, rule: usize) -> &[usize] {
+        self.parts.part(rule, 0)
+    }
+
+    /// The positions of the labels that make its cell higher.
+    pub(super) fn gaining(&self, rule: usize) -> &[usize] {
+        self.parts.part(rule, 1)
+    }
+
+    /// The positions of the labels that make its cell lower.
+    pub(super) fn losing(&self, rule: usize) -> &[usize] {
+        self.parts.part(rule, 2)
     }
 
     /// Rules and labels that have to do with each other, in the order of their first rule.
@@ -171,6 +227,8 @@ pub(super) struct Waiting<'a> {
     unmet: Vec<u32>,
     /// Of each rule that is a table: how far labels that are not dead lead.
     tables: HashMap<usize, Led<'a>, foldhash::fast::FixedState>,
+    /// What each dead label waits for, once somebody has asked: many reasons go through the same labels.
+    nearest: OnceLock<Vec<Option<(RuleId, Vec<usize>)>>>,
 }
 
 /// How far some labels lead in a table.
@@ -288,23 +346,27 @@ impl<'a> Waiting<'a> {
                 }
             }
         }
-        Self { system, unmet, tables }
+        Self { system, unmet, tables, nearest: OnceLock::new() }
     }
 
     pub(super) fn is_dead(&self, position: usize) -> bool {
         self.unmet.at(position) > 0
     }
 
-    /// The rules that together keep a dead label from ever happening.
-    pub(super) fn why_dead(&self, position: usize) -> Vec<RuleId> {
-        let (mut rules, mut seen, mut open) = (Vec::new(), vec![position], vec![position]);
+    /// The rules that together keep dead labels from ever happening.
+    pub(super) fn why_dead(&self, positions: &[usize]) -> Vec<RuleId> {
+        let nearest =
+            self.nearest.get_or_init(|| (0..self.unmet.len()).map(|it| self.obstacle(it)).collect());
+        let mut seen = vec![false; self.unmet.len()];
+        positions.iter().for_each(|label| seen.put(*label, true));
+        let (mut rules, mut open) = (Vec::new(), positions.to_vec());
         while let Some(label) = open.pop() {
-            let Some((rule, nexts)) = self.obstacle(label) else { continue };
-            rules.push(rule);
+            let Some((rule, nexts)) = nearest.get(label).and_then(Option::as_ref) else { continue };
+            rules.push(*rule);
             for next in nexts {
-                if !seen.contains(&next) {
-                    seen.push(next);
-                    open.push(next);
+                if !seen.at(*next) {
+                    seen.put(*next, true);
+                    open.push(*next);
                 }
             }
         }
@@ -325,7 +387,7 @@ impl<'a> Waiting<'a> {
         touches.iter().filter_map(move |touch| {
             let cell = system.cells.get(touch.rule)?;
             let nexts: Vec<usize> = match &cell.kind {
-                Kind::Bit { start: false } if touch.role.needs() => system.positions(&cell.gains).collect(),
+                Kind::Bit { start: false } if touch.role.needs() => system.gaining(touch.rule).to_vec(),
                 Kind::Bit { .. } | Kind::Counter { .. } => return None,
                 Kind::Table(_) => {
                     let led = self.tables.get(&touch.rule)?;

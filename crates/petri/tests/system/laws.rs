@@ -39,6 +39,12 @@ fn check_large(what: &str, answer: &Answer, shortest: Option<usize>, walk: impl 
     }
 }
 
+/// One that searches where few rules are in the way, and one that always counts first.
+fn provers(system: &System) -> [Prover<'_>; 2] {
+    let counting = Bounds { searched_at_once_max: 0, ..Bounds::default() };
+    [Prover::new(system), Prover::with_bounds(system, counting)]
+}
+
 fn plain<'a>(world: &'a World, without: Option<usize>) -> Brute<'a> {
     let rules = world.rules.iter().enumerate().filter(|(id, _)| Some(*id) != without);
     Brute::new(rules.map(|(_, rule)| rule), &world.labels)
@@ -56,8 +62,8 @@ proptest! {
     fn a_label_is_called_by_a_shortest_session_or_not_at_all(world in worlds()) {
         let Some(callable) = plain(&world, None).callable() else { return Ok(()) };
         let system = System::new(world.rules()).unwrap();
-        let prover = Prover::new(&system);
-        for label in &world.labels {
+        let [searching, counting] = provers(&system);
+        for (prover, label) in [&searching, &counting].into_iter().flat_map(|it| world.labels.iter().map(move |label| (it, label))) {
             let answer = prover.can_call(&(*label).into());
             check("call", &answer, callable.get(label).copied(), |trace| {
                 system.replay(trace).unwrap();
@@ -68,29 +74,32 @@ proptest! {
                 assert!(Prover::new(&few).can_call(&(*label).into()).is_no(), "{reason:?} does not suffice");
             }
         }
+        assert!(searching.seen_to_happen().iter().all(|label| callable.contains_key(&label)));
         let pair: LabelSet = [world.labels[0], world.labels[1]].into();
         let nearest = world.labels[..2].iter().filter_map(|label| callable.get(label)).min();
-        check("call one of two", &prover.can_call(&pair), nearest.copied(), |_| {});
+        check("call one of two", &searching.can_call(&pair), nearest.copied(), |_| {});
     }
 
     #[test]
     fn a_rule_matters_by_a_shortest_session_or_not_at_all(world in worlds()) {
         let system = System::new(world.rules()).unwrap();
-        let prover = Prover::new(&system);
         for (id, rule) in world.rules.iter().enumerate() {
             let rest = plain(&world, Some(id));
             let Some(shortest) = rest.violates(rule) else { return Ok(()) };
-            check("matter", &prover.can_matter(RuleId(id)), shortest, |trace| {
-                assert_eq!(system.replay(trace), Err(vec![RuleId(id)]));
-            });
+            for prover in provers(&system) {
+                check("matter", &prover.can_matter(RuleId(id)), shortest, |trace| {
+                    assert_eq!(system.replay(trace), Err(vec![RuleId(id)]));
+                });
+                let is_never = prover.all_never_violate_instead(&[(rule.rule(), RuleId(id))]);
+                assert_eq!(is_never, [shortest.is_none()]);
+            }
         }
     }
 
     #[test]
     fn a_further_rule_is_violated_by_a_shortest_session_or_not_at_all(world in worlds()) {
         let system = System::new(world.rules()).unwrap();
-        let prover = Prover::new(&system);
-        for rule in &world.further {
+        for (rule, prover) in world.further.iter().flat_map(|rule| provers(&system).map(|prover| (rule, prover))) {
             let Some(shortest) = plain(&world, None).violates(rule) else { return Ok(()) };
             let answer = prover.can_violate(&rule.rule());
             check("violate", &answer, shortest, |trace| {
@@ -108,14 +117,15 @@ proptest! {
     #[test]
     fn a_label_is_lost_by_a_shortest_session_or_not_at_all(world in worlds()) {
         let system = System::new(world.rules()).unwrap();
-        let prover = Prover::new(&system);
         let single = world.labels.iter().map(|label| LabelSet::from(*label));
         for goals in single.chain([[world.labels[0], world.labels[1]].into()]) {
             let labels: Vec<Label> = goals.iter().collect();
             let Some(shortest) = plain(&world, None).loses(&labels) else { return Ok(()) };
-            check("lose", &prover.can_lose(&goals), shortest, |trace| {
-                system.replay(trace).unwrap();
-            });
+            for prover in provers(&system) {
+                check("lose", &prover.can_lose(&goals), shortest, |trace| {
+                    system.replay(trace).unwrap();
+                });
+            }
         }
     }
 

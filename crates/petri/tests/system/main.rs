@@ -11,4 +11,5 @@ mod worlds;
 
 mod behaviours;
 mod laws;
+mod shapes;
 mod stories;

@@ -83,7 +83,7 @@ fn group(composed: &Composed, forms: &[FormId], without: usize) -> Group {
     let title = listed(&names(composed, &labels));
     let behaviour = composed.system().behaviour(forms, STATES_DRAWN_MAX).ok();
     let chart = behaviour.map(|behaviour| chart(composed, &behaviour, title.clone()));
-    let mut rules: Vec<RuleId> = forms.iter().flat_map(|form| composed.rules_of(*form)).collect();
+    let mut rules: Vec<RuleId> = forms.iter().flat_map(|form| composed.rules_of(*form)).copied().collect();
     rules.sort_unstable();
     rules.dedup();
     Group { title, rules, without, chart }

@@ -1,9 +1,14 @@
 //! What becomes of the author's claims: proved over all sessions, or refuted by the shortest one.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    cell::OnceCell,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use lockgate_call::Call;
-use lockgate_petri::system::{Answer, Explored, Label, LabelSet, Prover, Reason, Rule as Form, Table};
+use lockgate_petri::system::{
+    Answer, Component, Explored, Label, LabelSet, Prover, Reason, Rule as Form, Table,
+};
 
 use super::{
     compose::{Asked, Both, Composed, LeftOut, Played, Why},
@@ -38,10 +43,9 @@ pub struct ClaimReport {
 /// Decides every claim of a policy.
 pub(super) fn decide(policy: &Policy, both: &Both<'_, '_>) -> Vec<ClaimReport> {
     let is_since = |(_, claim): &(FileId, &Claim)| matches!(claim.says, Claimed::NeverWithoutSince { .. });
-    let mut reports: Vec<Option<ClaimReport>> = policy
-        .claims_by_file()
-        .map(|it| (!is_since(&it)).then(|| Deciding { policy, both }.claim(it.0, it.1)))
-        .collect();
+    let deciding = Deciding::new(policy, both);
+    let mut reports: Vec<Option<ClaimReport>> =
+        policy.claims_by_file().map(|it| (!is_since(&it)).then(|| deciding.claim(it.0, it.1))).collect();
     if reports.iter().any(Option::is_none) {
         let labels = Labels::of(&[policy], Late::ByClaims);
         // Nothing is decided about what nobody can compose; the proof says so as a whole.
@@ -51,8 +55,9 @@ pub(super) fn decide(policy: &Policy, both: &Both<'_, '_>) -> Vec<ClaimReport> {
         let Asked { labels: plain, composed: plain_composed, .. } = both.plain;
         let late = Some(Asked::new(&labels, &composed));
         let both = Both { plain: Asked::new(plain, plain_composed), late };
+        let deciding = Deciding::new(policy, &both);
         for (report, (file, claim)) in reports.iter_mut().zip(policy.claims_by_file()) {
-            report.get_or_insert_with(|| Deciding { policy, both: &both }.claim(file, claim));
+            report.get_or_insert_with(|| deciding.claim(file, claim));
         }
     }
     reports.into_iter().flatten().collect()
@@ -61,6 +66,10 @@ pub(super) fn decide(policy: &Policy, both: &Both<'_, '_>) -> Vec<ClaimReport> {
 struct Deciding<'a, 'b, 'p> {
     policy: &'a Policy,
     both: &'a Both<'b, 'p>,
+    /// Groups of rules that have nothing to do with each other, with what may close something in them.
+    groups: OnceCell<Vec<(Component, OnceCell<Option<String>>)>>,
+    /// Which of them each label is in.
+    group_of: OnceCell<BTreeMap<Label, usize>>,
 }
 
 /// Whether a session is what makes a claim true or what breaks it.
@@ -70,7 +79,11 @@ enum Shows {
     False,
 }
 
-impl<'b, 'p> Deciding<'_, 'b, 'p> {
+impl<'a, 'b, 'p> Deciding<'a, 'b, 'p> {
+    fn new(policy: &'a Policy, both: &'a Both<'b, 'p>) -> Self {
+        Self { policy, both, groups: OnceCell::new(), group_of: OnceCell::new() }
+    }
+
     fn claim(&self, file: FileId, claim: &Claim) -> ClaimReport {
         let shows = match &claim.says {
             Claimed::StaysPossible(call) => return self.stays_possible(file, claim, call),
@@ -102,13 +115,33 @@ impl<'b, 'p> Deciding<'_, 'b, 'p> {
                 Some(Form::Never { after: calls(after), then: calls(call) })
             }
             Claimed::AtMost { count, call } => Some(Form::Limit { spend: calls(call), count: *count }),
-            Claimed::NeverTogether(one, other) => together_form(&calls(one), &calls(other)),
+            Claimed::NeverTogether(one, other) => {
+                let (one, other) = (calls(one), calls(other));
+                if one.without(&other) == one {
+                    return together(asked, &one, &other);
+                }
+                together_form(&one, &other)
+            }
         };
         form.map_or(Answer::Undecided(Explored::default()), |form| asked.prover.can_violate(&form))
     }
 
     /// Can one of these be called without anybody agreeing to it?
     fn without_human(&self, asked: &Asked<'b, 'p>, calls: &LabelSet) -> Answer {
+        // Where only rules that always ask want a human, what they ask about is refused and all else is as it was.
+        if asked.composed.asks_always(self.policy) {
+            let is_asked = |label: &Label| asked.composed.asked.contains(*label);
+            match calls.iter().filter(is_asked).count() {
+                0 => {
+                    return match asked.prover.can_call(calls) {
+                        Answer::No(_) => Answer::No(Reason::default()),
+                        answer => answer,
+                    };
+                }
+                asked if asked == calls.len() => return Answer::No(Reason::default()),
+                _ => {}
+            }
+        }
         match Composed::unattended(asked.labels, 0, self.policy, calls) {
             Ok(unattended) => match Prover::new(&unattended.system).can_call(calls) {
                 // The rules of the other system have other numbers.
@@ -137,9 +170,29 @@ impl<'b, 'p> Deciding<'_, 'b, 'p> {
 
     /// Why it is not certain that what the system lets pass is let pass.
     fn in_the_way(&self, calls: &LabelSet) -> Option<String> {
+        let components = || self.both.plain.composed.system.components();
+        let groups = self
+            .groups
+            .get_or_init(|| components().into_iter().map(|component| (component, OnceCell::new())).collect());
+        let group_of = self.group_of.get_or_init(|| {
+            let labels = groups.iter().enumerate();
+            labels.flat_map(|(group, (it, _))| it.labels.iter().map(move |label| (*label, group))).collect()
+        });
+        let in_groups: BTreeSet<Option<usize>> =
+            calls.iter().map(|label| group_of.get(&label).copied()).collect();
+        let first = in_groups.iter().flatten().next().and_then(|group| groups.get(*group));
+        match first {
+            // What is in the way of one label of a group is in the way of all.
+            Some((component, known)) if in_groups.len() == 1 => {
+                known.get_or_init(|| self.in_the_way_of(Some(component), calls)).clone()
+            }
+            _ => self.in_the_way_of(first.map(|(component, _)| component), calls),
+        }
+    }
+
+    /// The same for labels of which some are in one group of rules.
+    fn in_the_way_of(&self, component: Option<&Component>, calls: &LabelSet) -> Option<String> {
         let Asked { labels, composed, .. } = &self.both.plain;
-        let components = composed.system.components();
-        let component = components.iter().find(|it| it.labels.iter().any(|label| calls.contains(*label)));
         let together: LabelSet = match component {
             Some(component) => component.labels.iter().copied().chain(calls.iter()).collect(),
             None => calls.clone(),
@@ -211,7 +264,7 @@ impl<'b, 'p> Deciding<'_, 'b, 'p> {
                 report.undecided = cut.or_else(|| doubt(&reason));
                 if report.undecided.is_none() {
                     report.holds = Some(shows == Shows::False);
-                    let rules = reason.rules.iter().flat_map(|form| asked.composed.rules_of(*form));
+                    let rules = reason.rules.iter().flat_map(|form| asked.composed.rules_of(*form)).copied();
                     report.rules = rules.collect::<BTreeSet<_>>().into_iter().collect();
                 }
             }
@@ -223,8 +276,34 @@ impl<'b, 'p> Deciding<'_, 'b, 'p> {
     }
 }
 
+/// Can both be called in one session? Whichever comes first, then the other is refused.
+fn together(asked: &Asked<'_, '_>, one: &LabelSet, other: &LabelSet) -> Answer {
+    let second = |after: &LabelSet, then: &LabelSet| {
+        asked.prover.can_violate(&Form::Never { after: after.clone(), then: then.clone() })
+    };
+    match (second(one, other), second(other, one)) {
+        (Answer::Yes(first), Answer::Yes(second)) if second.len() < first.len() => Answer::Yes(second),
+        (Answer::Yes(trace), Answer::Yes(_) | Answer::No(_)) | (Answer::No(_), Answer::Yes(trace)) => {
+            Answer::Yes(trace)
+        }
+        // A shorter one may have been missed.
+        (Answer::Yes(trace), Answer::Undecided(_)) | (Answer::Undecided(_), Answer::Yes(trace)) => {
+            trace.translated(Some).map_or(Answer::Undecided(Explored::default()), Answer::Yes)
+        }
+        (Answer::No(first), Answer::No(second)) => {
+            let rules: BTreeSet<_> = first.rules.into_iter().chain(second.rules).collect();
+            Answer::No(Reason { rules: rules.into_iter().collect() })
+        }
+        (Answer::Undecided(explored), _) | (_, Answer::Undecided(explored)) => Answer::Undecided(explored),
+    }
+}
+
 /// Refuses `call` unless `needs` has happened since the last of `since`. A call's success comes after the call.
 fn since_form(call: &LabelSet, needs: &LabelSet, since: &LabelSet) -> Option<Form> {
+    if needs.without(since).without(call) == *needs {
+        let (needs, clears, then) = (needs.clone(), since.clone(), call.clone());
+        return Some(Form::Since { needs, clears, then });
+    }
     let alphabet = call.and(needs).and(since);
     let after = |state: u32, label| match (needs.contains(label), since.contains(label)) {
         (true, _) => 1,

@@ -9,6 +9,8 @@ use std::{
     sync::Arc,
 };
 
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
 use lockgate_call::Call;
 use lockgate_petri::system::{
     Answer, Bounds, Label, LabelSet, Prover, Rule as Form, RuleId as FormId, System, Table, TooManyRules,
@@ -43,6 +45,8 @@ pub struct Composed {
     pub(super) covers: BTreeMap<FormId, Vec<RuleId>>,
     /// The rules that want a human whatever the session, with what they want one for.
     pub(super) human: Vec<(RuleId, LabelSet)>,
+    /// All that one of them wants a human for.
+    pub(super) asked: LabelSet,
     /// Rules that may refuse more than their forms do.
     pub(super) loose: BTreeSet<RuleId>,
     /// What is not in the system.
@@ -97,7 +101,7 @@ impl Why {
 }
 
 /// Acts in order and how often they happen in a row.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Played {
     /// The acts in order.
     pub acts: Vec<Act>,
@@ -154,14 +158,23 @@ impl Composed {
     }
 
     /// All rules that a form of the system came from.
-    pub(super) fn rules_of(&self, form: FormId) -> Vec<RuleId> {
-        let together = self.covers.get(&form).cloned();
-        together.unwrap_or_else(|| self.rule(form).into_iter().collect())
+    pub(super) fn rules_of(&self, form: FormId) -> &[RuleId] {
+        let alone = || self.rules.get(form.0).map(Option::as_slice).unwrap_or_default();
+        self.covers.get(&form).map_or_else(alone, Vec::as_slice)
     }
 
     /// Whether a rule refuses exactly what its forms refuse.
     pub(super) fn is_exact(&self, rule: RuleId) -> bool {
         !self.loose.contains(&rule) && self.left_out.iter().all(|it| it.rule != rule)
+    }
+
+    /// Whether a human is wanted only by rules that always want one, whatever the call and wherever a net stands.
+    pub(super) fn asks_always(&self, policy: &Policy) -> bool {
+        let looks = |left: &LeftOut| policy.clause(left.rule).is_some();
+        let is_manual = |rule: &NetRule| rule.net.guards().any(|guard| guard.is_manual);
+        self.covers.is_empty()
+            && !self.left_out.iter().any(looks)
+            && !policy.nets().iter().any(|rule| becomes_table(rule) && is_manual(rule))
     }
 
     /// A trace as acts.
@@ -339,7 +352,9 @@ impl<'a, 'p> Composer<'a, 'p> {
             }
         }
         let Self { labels, forms, rules, covers, human, loose, left_out, .. } = self;
+        let asked = human.iter().flat_map(|(_, labels)| labels.iter()).collect();
         Ok(Composed {
+            asked,
             system: System::new(forms)?,
             acts: labels.acts.clone(),
             rules,
@@ -607,15 +622,30 @@ fn why(facts: &[Fact]) -> Why {
     }
 }
 
-/// Whether two requirements are about some of the same, and not all of it. What is earned for one of them may then come
-/// too early to be earned for the other while results are in flight.
-pub(super) fn is_entangled(form: &Form, system: &System) -> bool {
-    let Form::Require { before, then, latched: false } = form else { return false };
-    let meets = |one: &LabelSet, other: &LabelSet| one.iter().any(|label| other.contains(label));
-    system.rules().iter().any(|other| match other {
-        Form::Require { before: others, then: thens, latched: false } => {
-            (others, thens) != (before, then) && meets(others, before) && meets(thens, then)
+/// The requirements of a system by what they wait for.
+pub(super) struct Requirements<'a> {
+    by_before: HashMap<Label, Vec<(&'a LabelSet, &'a LabelSet)>, RandomState>,
+}
+
+impl<'a> Requirements<'a> {
+    pub(super) fn of(system: &'a System) -> Self {
+        let mut by_before: HashMap<Label, Vec<(&LabelSet, &LabelSet)>, RandomState> = HashMap::default();
+        for form in system.rules() {
+            let Form::Require { before, then, latched: false } = form else { continue };
+            for label in before.iter() {
+                by_before.entry(label).or_default().push((before, then));
+            }
         }
-        _ => false,
-    })
+        Self { by_before }
+    }
+
+    /// Whether a requirement and another one are about some of the same, and not all of it. What is earned for one of
+    /// them may then come too early to be earned for the other while results are in flight.
+    pub(super) fn entangle(&self, form: &Form) -> bool {
+        let Form::Require { before, then, latched: false } = form else { return false };
+        let mut others = before.iter().filter_map(|label| self.by_before.get(&label)).flatten();
+        others.any(|(others, thens)| {
+            (*others, *thens) != (before, then) && thens.iter().any(|label| then.contains(label))
+        })
+    }
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use lockgate_petri::system::{Answer, Explored, Label, LabelSet, Prover, System, TooManyRules, Trace};
 
 use super::{
-    compose::{Composed, Played, Why, acts, is_entangled},
+    compose::{Composed, Played, Requirements, Why, acts},
     fingerprint::fingerprint,
     labels::{Act, End, Labels, Late},
     samples::Naming,
@@ -108,6 +108,7 @@ impl Compared<'_> {
         let prover = Prover::new(&other.composed.system);
         let late = self.late.as_ref().zip(other.late.as_ref());
         let late = late.map(|(mine, theirs)| (mine, Prover::new(&theirs.system)));
+        let requirements = Requirements::of(&other.composed.system);
         let mut changes = Vec::new();
         for difference in prover.refused_by(&self.composed.system) {
             let (form, Some(rule)) = (difference.rule, self.composed.rule(difference.rule)) else { continue };
@@ -121,7 +122,7 @@ impl Compared<'_> {
                 (answer, _) => (&self.composed, answer),
             };
             let own = self.composed.system.rules().get(form.0);
-            if answer.is_no() && own.is_some_and(|own| is_entangled(own, &other.composed.system)) {
+            if answer.is_no() && own.is_some_and(|own| requirements.entangle(own)) {
                 let why = "a result that comes late may count for one and not for the other".to_owned();
                 changes.push(self.undecided(rule, false, Vec::new(), why));
                 continue;

@@ -5,11 +5,13 @@ use std::{
     sync::Arc,
 };
 
-use lockgate_petri::system::{Answer, Label, LabelSet, Rule as Form, RuleId as FormId, System, Trace};
+use foldhash::fast::RandomState;
+use hashbrown::{HashMap, HashSet};
+use lockgate_petri::system::{Answer, Label, LabelSet, Rule as Form, RuleId as FormId, State, System, Trace};
 
 use super::{
     claims::{ClaimReport, decide},
-    compose::{Asked, Both, Composed, LeftOut, Played, acts, is_entangled},
+    compose::{Asked, Both, Composed, LeftOut, Played, Requirements, acts},
     labels::Labels,
     samples::Naming,
     together::Blocks,
@@ -23,6 +25,9 @@ use crate::{
     ruleset::draft::ToolGlob,
     when_then::draft::ToolName,
 };
+
+/// How many rules a message names; of more, the first ones and how many there are. The finding itself has all of them.
+const RULES_LISTED_MAX: usize = 20;
 
 /// Something about the policy as a whole.
 #[derive(Clone, Debug)]
@@ -152,12 +157,16 @@ impl<'b, 'p> Proving<'_, 'b, 'p> {
 
     /// `circular`: requirements that wait for each other.
     fn cycles(&mut self, dead: &[Dead]) {
+        let mut dead_by_label: BTreeMap<Label, Vec<&Arc<str>>> = BTreeMap::new();
+        for it in dead {
+            for label in self.calls(&it.named).iter() {
+                dead_by_label.entry(label).or_default().push(&it.named.name);
+            }
+        }
         for cycle in self.composed.system.cycles() {
             let rules = self.rules(cycle.waits.iter().map(|(_, rule)| *rule));
-            let labels: LabelSet = cycle.labels.iter().copied().collect();
-            let is_on_it = |dead: &&Dead| self.calls(&dead.named).iter().any(|label| labels.contains(label));
-            let names: BTreeSet<Arc<str>> =
-                dead.iter().filter(is_on_it).map(|dead| dead.named.name.clone()).collect();
+            let on_it = cycle.labels.iter().filter_map(|label| dead_by_label.get(label)).flatten();
+            let names: BTreeSet<Arc<str>> = on_it.map(|name| Arc::clone(name)).collect();
             let names: Vec<Arc<str>> = names.into_iter().collect();
             // What holds of results alone is no rule of anybody's.
             if rules.is_empty() || names.is_empty() {
@@ -175,25 +184,38 @@ impl<'b, 'p> Proving<'_, 'b, 'p> {
 
     /// The names that no session can ever call.
     fn dead(&mut self) -> Vec<Dead> {
-        let answers: BTreeMap<Label, Answer> = self.both.plain.prover.all_can_call().into_iter().collect();
+        let prover = &self.both.plain.prover;
+        // Most names are seen to be called on one long session: only the others need a question each.
+        let seen = prover.seen_to_happen();
+        let is_seen = |labels: &LabelSet| labels.iter().any(|label| seen.contains(label));
+        let names: Vec<(Named, LabelSet)> =
+            self.names.iter().map(|it| (it.clone(), self.calls(it))).collect();
+        let names = names.into_iter().filter(|(_, labels)| !labels.is_empty() && !is_seen(labels));
+        let (names, calls): (Vec<Named>, Vec<LabelSet>) = names.unzip();
+        let searched = calls.iter().filter(|labels| !prover.wait_for_ever(labels)).cloned();
+        let mut answers = prover.all_can_call_one_by_one(&searched.collect::<Vec<_>>()).into_iter();
         let mut dead = Vec::new();
-        for named in self.names.clone() {
-            let labels = self.calls(&named);
-            let mut reasons: BTreeSet<FormId> = BTreeSet::new();
-            let mut is_dead = !labels.is_empty() && self.composed.cut.is_empty();
-            for label in labels.iter() {
-                match answers.get(&label) {
-                    Some(Answer::No(reason)) => reasons.extend(&reason.rules),
-                    Some(Answer::Undecided(_)) => {
+        for (named, labels) in names.into_iter().zip(calls) {
+            let mut reasons: Option<Vec<FormId>> = None;
+            let mut is_dead = self.composed.cut.is_empty();
+            let answers = if prover.wait_for_ever(&labels) { None } else { answers.next() };
+            for answer in answers.into_iter().flatten() {
+                match answer {
+                    Answer::No(reason) => reasons.get_or_insert_default().extend(&reason.rules),
+                    Answer::Undecided(_) => {
                         is_dead = false;
                         self.undecided.push(format!("whether `{}` can be called", named.name));
                         break;
                     }
-                    Some(Answer::Yes(_)) | None => {
+                    Answer::Yes(_) => {
                         is_dead = false;
                         break;
                     }
                 }
+            }
+            if let Some(reasons) = &mut reasons {
+                reasons.sort_unstable();
+                reasons.dedup();
             }
             if let (true, Some(late)) = (is_dead, self.both.late_for(&labels))
                 && !late.prover.can_call(&calls_in(late, &named)).is_no()
@@ -210,10 +232,23 @@ impl<'b, 'p> Proving<'_, 'b, 'p> {
 
     /// `dead-tool`: a name that rules speak of and no session can ever call.
     fn dead_tools(&mut self, dead: &[Dead]) {
-        for Dead { named, reasons } in dead {
+        let circular = self.findings.iter().filter(|found| found.diagnostic.code == "circular");
+        let circular: BTreeSet<Arc<str>> = circular.flat_map(|found| found.tools.iter().cloned()).collect();
+        // What the author blocks in so many words is no news, and neither is a circle that was told.
+        for Dead { named, reasons } in dead.iter().filter(|it| !circular.contains(&it.named.name)) {
             let (name, labels) = (&named.name, self.calls(named));
+            let waited: Vec<FormId>;
+            let reasons = match reasons {
+                Some(reasons) => reasons,
+                None => {
+                    waited = match self.both.plain.prover.can_call(&labels) {
+                        Answer::No(reason) => reason.rules,
+                        Answer::Yes(_) | Answer::Undecided(_) => continue,
+                    };
+                    &waited
+                }
+            };
             let rules = self.rules_about(named, reasons);
-            // What the author blocks in so many words is no news, and neither is a circle that was told.
             let blocked: BTreeSet<Label> = reasons
                 .iter()
                 .filter_map(|form| match self.composed.system.rules().get(form.0) {
@@ -223,9 +258,7 @@ impl<'b, 'p> Proving<'_, 'b, 'p> {
                 .flat_map(|blocked| blocked.iter().collect::<Vec<_>>())
                 .collect();
             let is_blocked = labels.iter().all(|label| blocked.contains(&label));
-            let is_circular =
-                |found: &Finding| found.diagnostic.code == "circular" && found.tools.contains(name);
-            if is_blocked || rules.is_empty() || self.findings.iter().any(is_circular) {
+            if is_blocked || rules.is_empty() {
                 continue;
             }
             let because = self.listed_rules(&rules);
@@ -264,7 +297,12 @@ impl<'b, 'p> Proving<'_, 'b, 'p> {
         for rule in (0..self.composed.rules.len()).map(FormId).filter(is_own) {
             self.composed.rule(rule).into_iter().for_each(|rule| *forms.entry(rule).or_default() += 1);
         }
-        for (number, answer) in self.both.plain.prover.all_can_matter().into_iter().enumerate() {
+        let requirements = Requirements::of(&self.composed.system);
+        let answers = self.both.plain.prover.all_can_matter();
+        let idle =
+            answers.iter().zip(0..).filter(|(answer, _)| answer.is_no()).map(|(_, number)| FormId(number));
+        let late = self.matter_late(idle.filter(is_own));
+        for (number, answer) in answers.into_iter().enumerate() {
             let form = FormId(number);
             let Some(rule) = self.composed.rule(form).filter(|_| is_own(&form)) else { continue };
             // What is not known to the letter may refuse more than is seen here.
@@ -281,14 +319,9 @@ impl<'b, 'p> Proving<'_, 'b, 'p> {
                 }
                 Answer::No(reason) => reason,
             };
-            let matters_late = |late: &Asked<'b, 'p>| {
-                let strict = late.composed.system.rules().get(number).map(|form| late.composed.strict(form));
-                strict.is_none_or(|strict| !late.prover.can_violate_instead(&strict, form).is_no())
-            };
             let own = self.composed.system.rules().get(number);
-            let is_entangled = own.is_some_and(|own| is_entangled(own, &self.composed.system));
-            let late = own.and_then(|own| self.both.late_for(&own.alphabet()));
-            if is_entangled || late.is_some_and(matters_late) {
+            let is_entangled = own.is_some_and(|own| requirements.entangle(own));
+            if is_entangled || late.contains(&form) {
                 self.undecided.push(format!("whether `{}` matters when results come late", head.name));
                 continue;
             }
@@ -314,6 +347,25 @@ impl<'b, 'p> Proving<'_, 'b, 'p> {
             let remedy = "take the rule out, or say what it is meant to add";
             self.find(Found { rules, tools: names, ..Found::warning(code, message, remedy) });
         }
+    }
+
+    /// Those of some forms of which it is not proved that they change nothing when results come late.
+    fn matter_late(&self, forms: impl Iterator<Item = FormId>) -> BTreeSet<FormId> {
+        let Some(late) = &self.both.late else { return BTreeSet::new() };
+        let rules = self.composed.system.rules();
+        let is_near = |form: &FormId| {
+            rules.get(form.0).is_some_and(|own| self.both.late_for(&own.alphabet()).is_some())
+        };
+        let (mut asked, mut found) = (Vec::new(), BTreeSet::new());
+        for form in forms.filter(is_near) {
+            match late.composed.system.rules().get(form.0) {
+                Some(own) => asked.push((late.composed.strict(own), form)),
+                None => drop(found.insert(form)),
+            }
+        }
+        let is_idle = late.prover.all_never_violate_instead(&asked);
+        found.extend(asked.iter().zip(is_idle).filter(|(_, is_idle)| !is_idle).map(|((_, form), _)| *form));
+        found
     }
 
     /// `redundant`: rules that look at calls, and block only what other such rules block.
@@ -371,6 +423,7 @@ impl<'b, 'p> Proving<'_, 'b, 'p> {
         let names = self.living(dead);
         let goals: Vec<LabelSet> = names.iter().map(|named| self.calls(named)).collect();
         let answers = self.both.plain.prover.all_can_lose(&goals);
+        let mut last: Option<(Trace, Closed<'_>)> = None;
         for ((named, goal), answer) in names.iter().zip(&goals).zip(answers) {
             let name = &named.name;
             let trace = match answer {
@@ -388,7 +441,12 @@ impl<'b, 'p> Proving<'_, 'b, 'p> {
                 self.undecided.push(format!("whether `{name}` stays possible when results come late"));
                 continue;
             }
-            let refusing = refusing_after(&self.composed.system, &trace, goal);
+            // Many names are lost by one session.
+            let closed = match &mut last {
+                Some((known, closed)) if *known == trace => closed,
+                _ => &mut last.insert((trace.clone(), Closed::after(&self.composed.system, &trace))).1,
+            };
+            let refusing = closed.refusing(goal);
             let rules = self.rules_about(named, &refusing);
             let is_own = |form: &FormId| match self.composed.system.rules().get(form.0) {
                 Some(Form::Limit { spend, .. }) => goal.iter().any(|label| spend.contains(label)),
@@ -439,7 +497,7 @@ impl<'b, 'p> Proving<'_, 'b, 'p> {
             }
         };
         let goal: LabelSet = calls(&living);
-        let refusing = refusing_after(&self.composed.system, &trace, &goal);
+        let refusing = Closed::after(&self.composed.system, &trace).refusing(&goal);
         let rules = self.rules(refusing);
         let message = format!(
             "a session can get where nothing that the rules speak of can be called any more: {}",
@@ -459,24 +517,32 @@ impl<'b, 'p> Proving<'_, 'b, 'p> {
 
     fn rules(&self, forms: impl IntoIterator<Item = FormId>) -> Vec<RuleId> {
         let mut rules: Vec<RuleId> =
-            forms.into_iter().flat_map(|form| self.composed.rules_of(form)).collect();
-        rules.sort();
+            forms.into_iter().flat_map(|form| self.composed.rules_of(form)).copied().collect();
+        rules.sort_unstable();
         rules.dedup();
         rules
     }
 
     /// The same, those first that know a name as it is meant, then those that close it.
-    fn rules_about(&self, named: &Named, forms: &BTreeSet<FormId>) -> Vec<RuleId> {
+    fn rules_about(&self, named: &Named, forms: &[FormId]) -> Vec<RuleId> {
         let goal = self.calls(named);
         let closes = |form: &&FormId| {
             let labels = restricted(self.composed.system.rules().get(form.0));
             labels.is_none_or(|labels| goal.iter().any(|label| labels.contains(label)))
         };
         let closing: BTreeSet<RuleId> =
-            forms.iter().filter(closes).flat_map(|form| self.composed.rules_of(*form)).collect();
-        let mut rules = self.rules(forms.iter().copied());
-        rules.sort_by_key(|rule| (!named.by.contains(rule), !closing.contains(rule)));
-        rules
+            forms.iter().filter(closes).flat_map(|form| self.composed.rules_of(*form)).copied().collect();
+        let mut parts: [Vec<RuleId>; 4] = Default::default();
+        for rule in self.rules(forms.iter().copied()) {
+            let part = match (named.by.contains(&rule), closing.contains(&rule)) {
+                (true, true) => 0,
+                (true, false) => 1,
+                (false, true) => 2,
+                (false, false) => 3,
+            };
+            parts.get_mut(part).into_iter().for_each(|part| part.push(rule));
+        }
+        parts.concat()
     }
 
     fn names_of_labels(&self, labels: &LabelSet) -> Vec<Arc<str>> {
@@ -502,7 +568,11 @@ impl<'b, 'p> Proving<'_, 'b, 'p> {
 
     fn listed_rules(&self, rules: &[RuleId]) -> String {
         let words = |rule: &Rule| format!("`{}` ({}:{})", rule.name, rule.place.file, rule.place.line);
-        let names: Vec<String> = rules.iter().filter_map(|rule| self.policy.rule(*rule)).map(words).collect();
+        let known = rules.iter().filter_map(|rule| self.policy.rule(*rule));
+        let mut names: Vec<String> = known.take(RULES_LISTED_MAX).map(words).collect();
+        if rules.len() > RULES_LISTED_MAX {
+            names.push(format!("and {} more", rules.len() - RULES_LISTED_MAX));
+        }
         names.join(", ")
     }
 
@@ -527,31 +597,49 @@ fn is_of_call(fact: &Fact) -> bool {
     matches!(fact, Fact::Input { .. } | Fact::Sender { .. } | Fact::Context { .. } | Fact::Expression(_))
 }
 
-/// The rules that refuse all ways of a goal after a session, and all ways of what those rules wait for.
-fn refusing_after(system: &System, trace: &Trace, goal: &LabelSet) -> BTreeSet<FormId> {
-    let Ok(state) = system.replay(trace) else { return BTreeSet::new() };
-    let mut refusing: BTreeSet<FormId> = BTreeSet::new();
-    let mut wanted: Vec<Label> = goal.iter().collect();
-    let mut seen: BTreeSet<Label> = goal.iter().collect();
-    while let Some(label) = wanted.pop() {
-        for form in system.step(&state, label).err().into_iter().flatten() {
-            refusing.insert(form);
-            let waits_for = match system.rules().get(form.0) {
-                Some(Form::Require { before, .. }) => before,
-                Some(Form::Since { needs, .. }) => needs,
-                Some(Form::LimitPer { refill, .. }) => refill,
-                _ => continue,
-            };
-            wanted.extend(waits_for.iter().filter(|label| seen.insert(*label)));
-        }
+/// Where a session stands, and what is closed there.
+struct Closed<'a> {
+    system: &'a System,
+    state: State,
+    /// The rules that refuse each label, as far as somebody has asked.
+    refusing: HashMap<Label, Vec<FormId>, RandomState>,
+}
+
+impl<'a> Closed<'a> {
+    fn after(system: &'a System, trace: &Trace) -> Self {
+        Self { system, state: system.replay(trace).unwrap_or_default(), refusing: HashMap::default() }
     }
-    refusing
+
+    /// The rules that refuse all ways of a goal, and all ways of what those rules wait for, in ascending order.
+    fn refusing(&mut self, goal: &LabelSet) -> Vec<FormId> {
+        let Self { system, state, refusing } = self;
+        let mut found: Vec<FormId> = Vec::new();
+        let mut wanted: Vec<Label> = goal.iter().collect();
+        let mut seen: HashSet<Label, RandomState> = goal.iter().collect();
+        while let Some(label) = wanted.pop() {
+            let forms = refusing.entry(label).or_insert_with(|| system.refusing(state, label).collect());
+            for form in forms {
+                found.push(*form);
+                let waits_for = match system.rules().get(form.0) {
+                    Some(Form::Require { before, .. }) => before,
+                    Some(Form::Since { needs, .. }) => needs,
+                    Some(Form::LimitPer { refill, .. }) => refill,
+                    _ => continue,
+                };
+                wanted.extend(waits_for.iter().filter(|label| seen.insert(*label)));
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
 }
 
 /// A name that no session can call, and why.
 struct Dead {
     named: Named,
-    reasons: BTreeSet<FormId>,
+    /// In ascending order; none where it waits for ever, and nobody has asked for what.
+    reasons: Option<Vec<FormId>>,
 }
 
 fn calls_in(asked: &Asked<'_, '_>, named: &Named) -> LabelSet {

@@ -280,8 +280,7 @@ impl<'p> Labels<'p> {
 
     /// The ways that are calls of a name, as the rules of a file would see it.
     pub(super) fn named(&self, name: &str, policy: &Policy, file: FileId, with: &[&str]) -> Vec<usize> {
-        let is_it = |(_, way): &(usize, &Way)| self.ways.is_called(way, name, policy, file, with);
-        self.ways().filter(is_it).map(|(index, _)| index).collect()
+        self.ways.called(name, policy, file, with).map(|(index, _)| index).collect()
     }
 }
 
@@ -298,24 +297,26 @@ fn earning(ways: &Ways, views: &[Vec<View<'_>>], policies: &[&Policy]) -> Vec<bo
             net.is_some_and(|net| watch.transitions.iter().any(|it| net.net.guard(*it).is_deferred))
         })
     };
-    let claimed = |policy: &Policy, way: &Way| {
-        policy.claims_by_file().any(|(file, claim)| {
+    let mut is_claimed = vec![false; ways.all.len()];
+    for policy in policies {
+        for (file, claim) in policy.claims_by_file() {
             let (Claimed::NeverBefore { needs, .. } | Claimed::NeverWithoutSince { needs, .. }) = &claim.says
             else {
-                return false;
+                continue;
             };
-            ways.is_called(way, needs, policy, file, &claim.says.names())
-        })
-    };
-    ways.all
-        .iter()
+            for (index, _) in ways.called(needs, policy, file, &claim.says.names()) {
+                is_claimed.get_mut(index).into_iter().for_each(|claimed| *claimed = true);
+            }
+        }
+    }
+    is_claimed
+        .into_iter()
         .enumerate()
-        .map(|(index, way)| {
-            policies.iter().zip(views).any(|(policy, views)| {
-                !policy.workflows().is_empty()
-                    || views.get(index).is_some_and(|view| waits(policy, view))
-                    || claimed(policy, way)
-            })
+        .map(|(index, is_claimed)| {
+            let is_counted = |(policy, views): (&&Policy, &Vec<View<'_>>)| {
+                !policy.workflows().is_empty() || views.get(index).is_some_and(|view| waits(policy, view))
+            };
+            is_claimed || policies.iter().zip(views).any(is_counted)
         })
         .collect()
 }
@@ -350,9 +351,8 @@ fn delicate(ways: &Ways, views: &[Vec<View<'_>>], policies: &[&Policy], late: La
         for (file, claim) in policy.claims_by_file() {
             if let (Late::ByClaims, Claimed::NeverWithoutSince { .. }) = (late, &claim.says) {
                 let names = claim.says.names();
-                let is_it =
-                    |way: &Way| names.iter().any(|name| ways.is_called(way, name, policy, file, &names));
-                marked.extend((0..).zip(&ways.all).filter(|(_, way)| is_it(way)).map(|(index, _)| index));
+                let meant = names.iter().flat_map(|name| ways.called(name, policy, file, &names));
+                marked.extend(meant.map(|(index, _)| index));
             }
         }
         if !policy.workflows().is_empty() {

@@ -127,9 +127,9 @@ impl<'p> Calls<'p> {
     /// A call that is of this name to the rules of a file; none where nobody knows a text for it.
     pub fn named(&self, name: &str, source: &Source, id: &str) -> Option<Call> {
         let file = self.policy.file_of(source)?;
-        let is_meant =
-            |way: &&Way| !way.is_further && self.ways.is_called(way, name, self.policy, file, &[name]);
-        let mut meant = self.ways.all.iter().filter(is_meant).peekable();
+        let together = [name];
+        let called = self.ways.called(name, self.policy, file, &together).map(|(_, way)| way);
+        let mut meant = called.filter(|way| !way.is_further).peekable();
         if meant.peek().is_none() {
             // What nobody else speaks of is a tool of that name.
             return Some(Call::new(id, name));

@@ -11,6 +11,8 @@ use std::{
     sync::Arc,
 };
 
+use foldhash::fast::RandomState;
+use hashbrown::HashMap;
 use lockgate_call::Call;
 use smallvec::SmallVec;
 
@@ -74,6 +76,8 @@ pub(super) struct Ways {
     pub(super) cut: Vec<Arc<str>>,
     /// Whether one call may be several ways.
     pub(super) reads_scripts: bool,
+    /// The ways that somebody may call by a name.
+    by_name: HashMap<Arc<str>, Vec<usize>, RandomState>,
 }
 
 /// One policy's watches of a way, for each file that has maps of its own and for everybody else.
@@ -158,7 +162,32 @@ impl Ways {
             }
             ways.all.extend(more.into_iter().take(WAYS_OF_TOOL_MAX));
         }
+        for (index, way) in ways.all.iter().enumerate() {
+            let given = way.seen.iter().filter_map(|(_, seen)| match seen {
+                Seen::Named(name) => Some(name.clone()),
+                Seen::Itself | Seen::Nothing => None,
+            });
+            for name in given.chain([way.tool.clone(), way.own_name()]) {
+                let known = ways.by_name.entry(name).or_default();
+                if known.last() != Some(&index) {
+                    known.push(index);
+                }
+            }
+        }
         ways
+    }
+
+    /// The ways that are calls of a name, as a rule of this file would see it that knows these names.
+    pub(super) fn called(
+        &self,
+        name: &str,
+        policy: &Policy,
+        file: FileId,
+        together_with: &[&str],
+    ) -> impl Iterator<Item = (usize, &Way)> {
+        let known = self.by_name.get(name).map(Vec::as_slice).unwrap_or_default();
+        let ways = known.iter().filter_map(|index| Some((*index, self.all.get(*index)?)));
+        ways.filter(move |(_, way)| self.is_called(way, name, policy, file, together_with))
     }
 
     fn of_tool(&self, tool: &Arc<str>, named: Option<&BTreeSet<Arc<str>>>, policies: &[&Policy]) -> Vec<Way> {
@@ -207,7 +236,7 @@ impl Ways {
     }
 
     /// Whether a way is a call of a name, as a rule of this file would see it that knows these names.
-    pub(super) fn is_called(
+    fn is_called(
         &self,
         way: &Way,
         name: &str,
