@@ -4,11 +4,14 @@
 //! still be refused; one that is, proves nothing, and its question counts as not decided. The examples of the policy
 //! are played here, too.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::{BTreeSet, HashMap, hash_map::Entry},
+    sync::Arc,
+};
 
 use lockgate_policy::{
     Claimed, Decision, Diagnostic, Example, Policy, RuleId, Severity,
-    proof::{self, Calls, Change, ClaimReport, LeftOut, Proof, Side},
+    proof::{self, Calls, Change, ClaimReport, LeftOut, Played, Proof, Side},
 };
 
 use crate::{
@@ -44,7 +47,7 @@ pub struct Finding {
     /// The tools it is about.
     pub tools: Vec<Arc<str>>,
     /// The session that shows it, as it was played; empty where none does.
-    pub session: Vec<Part>,
+    pub session: Arc<[Part]>,
 }
 
 /// What became of a claim.
@@ -53,7 +56,7 @@ pub struct ProvedClaim {
     /// What the prover says, as far as it was seen.
     pub report: ClaimReport,
     /// The session that shows it, as it was played; empty where none does.
-    pub session: Vec<Part>,
+    pub session: Arc<[Part]>,
 }
 
 impl Proved {
@@ -70,16 +73,22 @@ pub fn prove(rulebook: &Rulebook) -> Proved {
     let policy = &*rulebook.policy;
     let Proof { findings, claims, components, left_out, mut undecided } = proof::prove(policy);
     let mut kept = Vec::new();
+    // One session may show many findings.
+    let mut played: HashMap<Vec<Played>, Option<Arc<[Part]>>> = HashMap::new();
     for proof::Finding { diagnostic, rules, tools, trace } in findings {
-        let session = match trace.as_slice() {
-            [] => Vec::new(),
-            trace => match play(rulebook, trace, &[policy], Inputs::Passing).filter(|seen| seen.passes) {
-                Some(seen) => seen.parts,
-                None => {
-                    undecided.push(format!("{} (no call was found that shows it)", diagnostic.message));
-                    continue;
+        let session = match trace {
+            trace if trace.is_empty() => Some(Arc::default()),
+            trace => match played.entry(trace) {
+                Entry::Occupied(known) => known.get().clone(),
+                Entry::Vacant(new) => {
+                    let seen = play(rulebook, new.key(), &[policy], Inputs::Passing);
+                    new.insert(seen.filter(|seen| seen.passes).map(|seen| seen.parts.into())).clone()
                 }
             },
+        };
+        let Some(session) = session else {
+            undecided.push(format!("{} (no call was found that shows it)", diagnostic.message));
+            continue;
         };
         kept.push(Finding { diagnostic, rules, tools, session });
     }
@@ -95,7 +104,7 @@ pub fn prove(rulebook: &Rulebook) -> Proved {
 /// What a session shows counts as far as it was seen.
 fn seen(rulebook: &Rulebook, mut report: ClaimReport) -> ProvedClaim {
     if report.session.is_empty() {
-        return ProvedClaim { report, session: Vec::new() };
+        return ProvedClaim { report, session: Arc::default() };
     }
     let asks_nobody = |seen: &Seen| seen.last().is_some_and(|step| step.granted.is_none());
     let breaks = |seen: &Seen| proof::shows(&rulebook.policy, &report.claim, &seen.moments());
@@ -108,19 +117,19 @@ fn seen(rulebook: &Rulebook, mut report: ClaimReport) -> ProvedClaim {
         _ => Inputs::Passing,
     };
     match play(rulebook, &report.session, &[&*rulebook.policy], inputs) {
-        Some(seen) if shows(&seen) => ProvedClaim { report, session: seen.parts },
+        Some(seen) if shows(&seen) => ProvedClaim { report, session: seen.parts.into() },
         Some(seen) => {
             report.holds = None;
             report.undecided = Some(match seen.passes {
                 true => "the session that was found does not show it".to_owned(),
                 false => format!("the session that was found is not let pass: {}", seen.verdict.reason),
             });
-            ProvedClaim { report, session: Vec::new() }
+            ProvedClaim { report, session: Arc::default() }
         }
         None => {
             report.holds = None;
             report.undecided = Some("no calls were found that make up the session".to_owned());
-            ProvedClaim { report, session: Vec::new() }
+            ProvedClaim { report, session: Arc::default() }
         }
     }
 }
@@ -128,7 +137,7 @@ fn seen(rulebook: &Rulebook, mut report: ClaimReport) -> ProvedClaim {
 fn refuted(claim: &ProvedClaim) -> Finding {
     let (source, span) = (&claim.report.claim.source, claim.report.claim.span);
     let said = source.slice(span);
-    let message = match claim.session.as_slice() {
+    let message = match &*claim.session {
         [] => format!("the claim `{said}` does not hold: no session does that"),
         _ => format!("the claim `{said}` does not hold: this session breaks it"),
     };
@@ -148,7 +157,12 @@ fn broken(rulebook: &Rulebook, calls: &Calls<'_>, example: &Example) -> Option<F
                 severity: Severity::Error,
                 ..Diagnostic::error("broken-example", &example.source, example.span, message)
             };
-            Finding { diagnostic: diagnostic.remedy(remedy), rules, tools: Vec::new(), session }
+            Finding {
+                diagnostic: diagnostic.remedy(remedy),
+                rules,
+                tools: Vec::new(),
+                session: session.into(),
+            }
         };
         let id = stage.next_id();
         let Some(call) = calls.named(&step.call, &example.source, &id) else {

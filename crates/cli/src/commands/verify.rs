@@ -4,7 +4,7 @@
 //! file that cannot be read at all is exit 2.
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeSet, HashMap, HashSet},
     env, fs, io,
     sync::Arc,
 };
@@ -208,8 +208,9 @@ impl<'a> Verified<'a> {
             return Ok(());
         }
         writeln!(out, "{}\n", render(&self.findings, true))?;
+        let told: HashSet<_> = self.findings.iter().map(key_of).collect();
         let is_told =
-            |finding: &&Finding| !finding.session.is_empty() && self.findings.contains(&finding.diagnostic);
+            |finding: &&Finding| !finding.session.is_empty() && told.contains(&key_of(&finding.diagnostic));
         for finding in self.proved().filter(is_told) {
             let place = finding.diagnostic.source.place(finding.diagnostic.span);
             let place = visible(&format!("{}:{}", place.file, place.line));
@@ -275,18 +276,21 @@ impl<'a> Verified<'a> {
                 .iter()
                 .map(|report| NetAnswer { name: &report.name, states: report.states })
                 .collect(),
-            findings: self
-                .findings
-                .iter()
-                .map(|finding| {
-                    let proved = self.proved().find(|it| it.diagnostic == *finding);
-                    FindingAnswer::new(finding, proved, self.policy)
-                })
-                .collect(),
+            findings: self.finding_answers(),
             claims: self.claims().iter().map(ClaimAnswer::new).collect(),
             undecided: self.proved.iter().flat_map(|it| &it.undecided).map(String::as_str).collect(),
             left_out: self.left_out().collect(),
         }
+    }
+
+    fn finding_answers(&self) -> Vec<FindingAnswer<'_>> {
+        let mut proved: HashMap<_, &Finding> = HashMap::new();
+        for finding in self.proved() {
+            proved.entry(key_of(&finding.diagnostic)).or_insert(finding);
+        }
+        let answer =
+            |finding| FindingAnswer::new(finding, proved.get(&key_of(finding)).copied(), self.policy);
+        self.findings.iter().map(answer).collect()
     }
 
     /// The rules that the proof does not know to the letter.
@@ -329,6 +333,11 @@ impl<'a> Verified<'a> {
     fn count(&self, severity: Severity) -> usize {
         self.findings.iter().filter(|finding| finding.severity == severity).count()
     }
+}
+
+/// What tells a finding from all others.
+fn key_of(finding: &Diagnostic) -> (&str, &str, &str, usize, usize) {
+    (finding.code, &finding.message, finding.source.name(), finding.span.start, finding.span.end)
 }
 
 /// How many questions are named that were not decided; of more, how many there are.
@@ -465,10 +474,10 @@ impl<'a> FindingAnswer<'a> {
     fn new(finding: &'a Diagnostic, proved: Option<&'a Finding>, policy: Option<&'a Policy>) -> Self {
         let place = finding.source.place(finding.span);
         let touches = |rule: &&Rule| {
-            let is_workflow = policy.is_some_and(|policy| policy.workflow(rule.id).is_some());
+            let is_workflow = || policy.is_some_and(|policy| policy.workflow(rule.id).is_some());
             let is_inside = rule.span.start < finding.span.end && finding.span.start < rule.span.end;
             // All of a workflow's file is about the workflow, whose span is only its name.
-            rule.source == finding.source && (is_inside || is_workflow)
+            (is_inside || is_workflow()) && rule.source == finding.source
         };
         let about: Vec<&Rule> = policy.into_iter().flat_map(Policy::rules).filter(touches).collect();
         let nets = about.iter().filter_map(|rule| policy.and_then(|policy| policy.net(rule.id)));
