@@ -4,6 +4,7 @@
 //! call touches one rule however many there are.
 
 use std::{
+    collections::BTreeSet,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -44,6 +45,73 @@ pub fn rules(n_rules: usize) -> String {
             _ => format!("limit send{number} to 5 per read{number}\n"),
         };
         text.push_str(&statement);
+    }
+    text
+}
+
+/// How rules hang together in [`linked`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Links {
+    /// Each tool waits for the one before.
+    Chain,
+    /// Each tool opens two others.
+    Tree,
+    /// One tool opens all others.
+    Star,
+    /// Each tool waits for the one above it and the one to its left.
+    Grid,
+}
+
+impl Links {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Chain, Self::Tree, Self::Star, Self::Grid];
+
+    /// Which tool opens which, without end.
+    fn pairs(self) -> Box<dyn Iterator<Item = (usize, usize)>> {
+        match self {
+            Self::Chain => Box::new((0..).map(|tool| (tool, tool + 1))),
+            Self::Tree => Box::new((0..).map(|tool| (tool / 2, tool + 1))),
+            Self::Star => Box::new((1..).map(|tool| (0, tool))),
+            // Square after square: each side of the next one waits for itself and for the square before.
+            Self::Grid => Box::new((1..).flat_map(|side: usize| {
+                let tool = |row: usize, column: usize| {
+                    let ring = row.max(column);
+                    if row == ring { ring * ring + column } else { ring * ring + ring + 1 + row }
+                };
+                let below = (0..=side).flat_map(move |column| {
+                    let above = (tool(side - 1, column), tool(side, column));
+                    let left = column.checked_sub(1).map(|left| (tool(side, left), tool(side, column)));
+                    (column < side).then_some(above).into_iter().chain(left)
+                });
+                let beside = (0..side).flat_map(move |row| {
+                    let left = (tool(row, side - 1), tool(row, side));
+                    let above = row.checked_sub(1).map(|above| (tool(above, side), tool(row, side)));
+                    std::iter::once(left).chain(above)
+                });
+                let corner = (tool(side - 1, side), tool(side, side));
+                beside.chain(below).chain([corner])
+            })),
+        }
+    }
+}
+
+/// The text of a policy with `n_rules` rules that all hang together; `guarded`, every tool has a limit and asks a human
+/// as well.
+pub fn linked(links: Links, n_rules: usize, guarded: bool) -> String {
+    let (mut text, mut count, mut known) = (String::new(), 0, BTreeSet::new());
+    for (before, then) in links.pairs() {
+        let mut lines = vec![format!("require t{before} before t{then}\n")];
+        for tool in [before, then].into_iter().filter(|tool| guarded && known.insert(*tool)) {
+            lines.push(format!("limit t{tool} to 3 per session\n"));
+            lines.push(format!("require human-approval before t{tool}\n"));
+        }
+        for line in lines {
+            if count == n_rules {
+                return text;
+            }
+            text.push_str(&line);
+            count += 1;
+        }
     }
     text
 }
@@ -115,4 +183,25 @@ pub fn check_tool(number: usize) -> String {
     format!(
         "  - {{id: r{number}, type: pre, tool: tool_{number}, when: {{args.command: {{contains: 'x{number}'}}}}, then: {{action: block, message: no}}}}\n"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn linked_rules_are_as_many_as_wanted_and_all_in_one_group_without_a_circle() {
+        for (links, guarded) in Links::ALL.into_iter().flat_map(|links| [(links, false), (links, true)]) {
+            let text = linked(links, 200, guarded);
+            assert_eq!(text.lines().count(), 200);
+            let distinct: BTreeSet<&str> = text.lines().collect();
+            assert_eq!(distinct.len(), 200, "{links:?}");
+            let rulebook = lockgate::gate::Rulebook::new(lockgate::rules(&text).unwrap());
+            let proved = lockgate::gate::prove(&rulebook);
+            let is_error = |code: &str| proved.findings.iter().any(|it| it.diagnostic.code == code);
+            assert!(!is_error("circular") && !is_error("dead-tool"), "{links:?}");
+            // Asking a human hangs together with nothing.
+            assert_eq!(proved.components, 1, "{links:?}");
+        }
+    }
 }

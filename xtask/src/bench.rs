@@ -37,7 +37,7 @@ pub(crate) use cited::{ELSEWHERE, SOURCE};
 pub(crate) use hook::DECIDING;
 pub(crate) use mcp::play_role;
 pub(crate) use session::LOOKING_BACK;
-pub(crate) use verify::{PROVING, READING};
+pub(crate) use verify::{LINKED, PROVING, READING};
 
 /// Where recorded figures are kept.
 pub(crate) const FIGURES: &str = "docs/benchmarks/figures.jsonl";

@@ -6,8 +6,9 @@
 use std::path::PathBuf;
 
 use lockgate_bench::{
+    Links,
     job::{Job, Task},
-    rules,
+    linked, rules,
     work::{Language, Work},
 };
 use tempfile::TempDir;
@@ -24,6 +25,9 @@ pub(crate) const READING: &str = "reading a policy";
 /// Reading and proving.
 pub(crate) const PROVING: &str = "reading and proving a policy";
 
+/// Reading and proving where all rules hang together.
+pub(crate) const LINKED: &str = "reading and proving linked rules";
+
 /// Every marking of one net.
 pub(crate) const SPACES: &str = "exploring every marking of a net";
 
@@ -31,6 +35,20 @@ pub(crate) const SPACES: &str = "exploring every marking of a net";
 const MARKINGS_MIN: u64 = 100_000;
 
 const SIZES: [u64; 4] = [10, 100, 1_000, 10_000];
+
+const LINKED_SIZES: [u64; 3] = [200, 1_000, 2_000];
+
+/// What hangs together how, the row that README.md shows first.
+const SHAPES: [(Links, bool, &str); 8] = [
+    (Links::Chain, true, "Lockgate, a chain with limits and approvals"),
+    (Links::Chain, false, "Lockgate, a chain"),
+    (Links::Tree, true, "Lockgate, a tree with limits and approvals"),
+    (Links::Tree, false, "Lockgate, a tree"),
+    (Links::Star, true, "Lockgate, a star with limits and approvals"),
+    (Links::Star, false, "Lockgate, a star"),
+    (Links::Grid, true, "Lockgate, a grid with limits and approvals"),
+    (Links::Grid, false, "Lockgate, a grid"),
+];
 
 const OURS: [(Language, &str); 3] = [
     (Language::Rules, "Lockgate, one-line rules"),
@@ -40,10 +58,11 @@ const OURS: [(Language, &str); 3] = [
 
 /// Asks everybody.
 pub(crate) fn measure(desk: &mut Desk<'_>) -> Result<(), String> {
-    for work in desk.wanted(&[READING, PROVING, SPACES], |work| work) {
+    for work in desk.wanted(&[READING, PROVING, LINKED, SPACES], |work| work) {
         match work {
             READING => read(desk, work, Task::Load)?,
             PROVING => read(desk, work, Task::Prove)?,
+            LINKED => prove_linked(desk)?,
             _ => spaces(desk)?,
         }
     }
@@ -66,6 +85,21 @@ fn read(desk: &mut Desk<'_>, work: &'static str, task: Task) -> Result<(), Strin
         for (at, who, language) in &peers {
             let cell = Cell { work, size: Some(size), who, against: Some(same(*language)) };
             ask(desk, Some(*at), *language, &cell, task)?;
+        }
+    }
+    Ok(())
+}
+
+/// Rules of which each waits for another. No peer proves what rules do together.
+fn prove_linked(desk: &mut Desk<'_>) -> Result<(), String> {
+    for size in desk.sizes(&LINKED_SIZES) {
+        let n_rules = usize::try_from(size).unwrap_or(usize::MAX);
+        for (links, guarded, who) in SHAPES {
+            let (_folder, file) =
+                desk::policy(Language::Rules.file_name(), &linked(links, n_rules, guarded))?;
+            let cell = Cell { work: LINKED, size: Some(size), who, against: None };
+            let job = Job { files: vec![file], ..Job::of(Task::Prove, desk.effort.budget_ms) };
+            desk.ask_ours(&cell, &job);
         }
     }
     Ok(())
@@ -169,6 +203,14 @@ mod tests {
         let table = "file\tinstance\treachable_markings\nsmall.pnml\tx\t99999\nlarge.pnml\ty\t100000\n";
         assert_eq!(large(table), Ok(vec![("large.pnml", 100_000)]));
         assert!(large("name\tmarkings").is_err());
+    }
+
+    #[test]
+    fn every_shape_is_measured_bare_and_with_limits_and_approvals() {
+        for links in Links::ALL {
+            let rows: Vec<bool> = SHAPES.iter().filter(|it| it.0 == links).map(|it| it.1).collect();
+            assert_eq!(rows, [true, false]);
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The few figures that README.md shows, between two marks that nobody sees.
 
 use crate::bench::{
-    DECIDING, LOOKING_BACK, PROVING, READING,
+    DECIDING, LINKED, LOOKING_BACK, PROVING, READING,
     line::Line,
     reading::{times, told},
     table::{self, Table, is_cited, is_ours},
@@ -11,7 +11,7 @@ const BEGIN: &str = "<!-- figures:";
 const END: &str = "<!-- end -->";
 
 /// What a newcomer wants to know first: what it is called, the work, the size.
-const HEADLINES: [(&str, &str, Option<u64>); 7] = [
+const HEADLINES: [(&str, &str, Option<u64>); 8] = [
     ("one decision, 10 rules about other tools", "rules about other tools", Some(10)),
     ("one decision, one of 1,000 rules has a say", "one rule about this tool", Some(1_000)),
     ("one decision, 1,000 rules with a regex each", "every rule has a regex", Some(1_000)),
@@ -19,6 +19,7 @@ const HEADLINES: [(&str, &str, Option<u64>); 7] = [
     ("a decision that looks back over 10,000 calls", LOOKING_BACK, Some(10_000)),
     ("reading 1,000 rules", READING, Some(1_000)),
     ("reading and proving 1,000 rules", PROVING, Some(1_000)),
+    ("reading and proving 2,000 linked rules with limits and approvals", LINKED, Some(2_000)),
 ];
 
 /// The text between the marks; empty where nothing was measured.
@@ -106,7 +107,8 @@ mod tests {
 
     #[test]
     fn every_headline_is_of_a_work_that_is_measured() {
-        let works = Work::ALL.map(Work::name).into_iter().chain([DECIDING, LOOKING_BACK, READING, PROVING]);
+        let works =
+            Work::ALL.map(Work::name).into_iter().chain([DECIDING, LOOKING_BACK, READING, PROVING, LINKED]);
         let works: Vec<&str> = works.collect();
         assert_eq!(HEADLINES.iter().find(|(_, work, _)| !works.contains(work)), None);
     }
