@@ -1078,7 +1078,7 @@ pub(crate) struct GateArguments {
 }
 
 /// What can be switched on and off, and what is on when a session begins.
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
 pub(crate) struct RegistryArguments {
     /// A name of your own for nets and whole files, to switch them together: safety=safety.rules,block-rm
     #[arg(long = "name", value_name = "NAME=MEMBER,…", value_parser = named)]

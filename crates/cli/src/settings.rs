@@ -25,6 +25,7 @@ use toml::Spanned;
 
 use self::joining::{Level, Values};
 use crate::{
+    args::RegistryArguments,
     install::{Agent, CALL_LIMIT, Scope},
     trust::{self, Trust},
 };
@@ -66,6 +67,8 @@ pub(crate) struct Settings {
     pub(crate) forget_after: Option<Duration>,
     /// Whether programs of conditions are run.
     pub(crate) exec: bool,
+    /// What can be switched on and off under which name, and what is on when a session begins.
+    pub(crate) registry: RegistryArguments,
     /// The project's settings that do not count, as written: they would widen, and nobody has trusted them.
     pub(crate) waiting: Vec<String>,
     /// The project's settings that do not count although it is trusted: the user's own say something stricter.
@@ -505,6 +508,10 @@ impl Found {
             deadline,
             forget_after,
             exec: file.written.exec,
+            registry: file.written.registry.as_ref().map(|it| RegistryArguments {
+                names: it.names.clone().into_iter().collect(),
+                active: it.active.clone(),
+            }),
         };
         Ok(Level {
             files: self.files(&file, environment)?,
@@ -618,6 +625,7 @@ struct Written {
     exec: Option<bool>,
     hook: WrittenHook,
     sessions: WrittenSessions,
+    registry: Option<WrittenRegistry>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -641,6 +649,13 @@ impl From<WrittenMode> for Mode {
 struct WrittenHook {
     ask: Option<Ask>,
     deadline: Option<Spanned<String>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct WrittenRegistry {
+    names: BTreeMap<String, Vec<String>>,
+    active: Option<Vec<String>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -843,7 +858,23 @@ mod tests {
     }
 
     const EVERY_KEY: &str = "policy = ['p.rules']\nmode = 'observe'\nstate = 'x/y.db'\nprotect = false\nexec = true\n\
-                             [hook]\nask = 'defer'\ndeadline = '500ms'\n[sessions]\nforget_after = 'never'\n";
+                             [hook]\nask = 'defer'\ndeadline = '500ms'\n[sessions]\nforget_after = 'never'\n\
+                             [registry]\nactive = ['own']\nnames = {own = ['p.rules']}\n";
+
+    #[test]
+    fn a_project_switches_nothing_off_until_it_is_trusted_and_never_a_rule_of_the_user() {
+        let off = "[registry]\nactive = []\n";
+        let project = [("project/.lockgate/lockgate.toml", off), ("project/.lockgate/p.rules", "block a")];
+        let untrusted = found("registry", &project).unwrap();
+        assert_eq!(untrusted.registry, RegistryArguments::default());
+        assert_eq!(untrusted.waiting, ["registry.active = []"]);
+        let trusted = found_trusted("registry-trusted", &project);
+        assert_eq!(trusted.registry.active, Some(Vec::new()));
+        let user = (".config/lockgate/own.rules", "block b");
+        let beside = found_trusted("registry-beside", &[project[0], project[1], user]);
+        assert_eq!(beside.registry, RegistryArguments::default());
+        assert_eq!(beside.overruled, ["registry.active = []"]);
+    }
 
     #[test]
     fn every_key_is_read() {
@@ -858,6 +889,9 @@ mod tests {
             assert_eq!(settings.ask, Ask::Defer);
             assert_eq!(settings.deadline, Duration::from_millis(500));
             assert_eq!(settings.forget_after, None);
+            let names = vec![("own".to_owned(), vec!["p.rules".to_owned()])];
+            let active = Some(vec!["own".to_owned()]);
+            assert_eq!(settings.registry, RegistryArguments { names, active });
             assert!(settings.waiting.is_empty() && settings.overruled.is_empty());
         }
         let plain = found("no-keys", &[("project/.lockgate/p.rules", "")]).unwrap();

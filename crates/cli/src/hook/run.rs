@@ -309,7 +309,7 @@ fn open_gate(
     let (policy, sources) =
         policy.map_err(|error| format!("the policy is not in force: {}", in_short(&error)))?;
     settings.check(&policy, &sources)?;
-    let mut builder = Gate::builder(policy).mode(settings.mode).shelf(shelf);
+    let mut builder = settings.registry.lend(Gate::builder(policy)).mode(settings.mode).shelf(shelf);
     if settings.exec {
         // A program that takes longer than this process may is ended, and the condition does not hold.
         let left = deadline.saturating_duration_since(Instant::now()).saturating_sub(LAST_WORD);

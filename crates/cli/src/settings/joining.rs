@@ -9,7 +9,7 @@ use std::{fmt, path::PathBuf, time::Duration};
 use lockgate::Mode;
 
 use super::{Ask, DEADLINE, FORGET_AFTER, Origin, ProjectPolicy, Settings, SettingsError, UserPolicy};
-use crate::trust::Trust;
+use crate::{args::RegistryArguments, trust::Trust};
 
 /// What one place decides.
 #[derive(Clone, Debug)]
@@ -35,6 +35,7 @@ pub(super) struct Values {
     /// None inside: never.
     pub(super) forget_after: Option<Option<Duration>>,
     pub(super) exec: Option<bool>,
+    pub(super) registry: Option<RegistryArguments>,
 }
 
 impl Level {
@@ -96,6 +97,18 @@ pub(super) fn join(
         |a, b| a == b,
     );
 
+    // What is off at first restricts nothing, so a registry is never as strict as none. A project's never counts beside a
+    // policy of the user: it could switch off the user's rules.
+    let has_own_rules = user.as_ref().is_some_and(|level| !level.files.is_empty());
+    let own_registry = own.registry.or_else(|| has_own_rules.then(RegistryArguments::default));
+    let registry = table.join(
+        "registry.active",
+        (own_registry, RegistryArguments::default()),
+        its.registry,
+        |it| it.active.map_or_else(|| "all".to_owned(), |names| format!("{names:?}")),
+        |a, b| a == b,
+    );
+
     let nearest = project.as_ref().or(user.as_ref());
     Ok(Settings {
         origin: nearest.map_or(Origin::BuiltIn, Level::origin),
@@ -106,6 +119,7 @@ pub(super) fn join(
         deadline,
         forget_after,
         exec,
+        registry,
         waiting: table.waiting,
         overruled: table.overruled,
         user: user.map(|Level { folder, files, .. }| UserPolicy { folder, files }),

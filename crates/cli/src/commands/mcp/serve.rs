@@ -204,6 +204,10 @@ fn house(
         trust::exec_not_run(&opened.policy, trust::EXEC_SETTING).iter().for_each(|line| say(line));
     }
     let mut builder = Gate::builder(opened.policy).mode(arguments.mode.map_or(settings.mode, Mode::from));
+    // Names of the settings are about the policy of the settings.
+    if arguments.policy.is_empty() {
+        builder = settings.registry.lend(builder);
+    }
     if settings.exec {
         builder = builder.runner(LocalRunner::new());
     }
