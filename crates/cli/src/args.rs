@@ -51,7 +51,6 @@ impl Arguments {
             | Command::Init(_)
             | Command::Uninstall(_)
             | Command::Try(_)
-            | Command::Verify(_)
             | Command::Diff(_)
             | Command::Check(_)
             | Command::Explain(_)
@@ -67,6 +66,7 @@ impl Arguments {
             | Command::Resume(_)
             | Command::Trust(_)
             | Command::Doctor(_) => self.json,
+            Command::Verify(ref verify) => self.json || verify.format != ReportFormat::Text,
             Command::Audit(ref audit) => self.json || audit.prints_data(),
         }
     }
@@ -304,9 +304,11 @@ Examples:
   lockgate verify policies/ --json | jq '.findings[].message'
   lockgate verify ops.rules --watch   again after every change, until Ctrl-C
   lockgate verify ops.rules --tools tools.json    does every tool name exist?
+  lockgate verify ops.rules --agent claude-code   does the agent have every tool?
+  lockgate verify ops.rules --strict --format github
 
-Exit 0: no errors and every claim holds, 1: an error or a broken claim,
-2: a claim was not decided, or a file could not be read.";
+Exit 0: no errors and every claim holds, 1: an error or a broken claim, with
+--strict also a warning, 2: a claim was not decided, or a file could not be read.";
 
 const DIFF_USAGE: &str = "lockgate diff [OPTIONS] [OLD] <NEW>";
 
@@ -676,6 +678,22 @@ pub(crate) struct VerifyArguments {
     /// With --watch: end after this many rounds; for scripts and tests
     #[arg(long, value_name = "N", requires = "watch", hide = true, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) rounds: Option<u64>,
+    #[command(flatten)]
+    pub(crate) known: KnownToolsArguments,
+    /// Fail on warnings, too: exit 1
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// The output format
+    #[arg(long, value_enum, value_name = "FORMAT", default_value = "text", conflicts_with = "json")]
+    pub(crate) format: ReportFormat,
+}
+
+/// Which tools there are, to find names that no tool has.
+#[derive(Debug, Args)]
+pub(crate) struct KnownToolsArguments {
+    /// The agents the policy is for; by default those whose hooks use it
+    #[arg(long = "agent", value_enum, value_name = "AGENT")]
+    pub(crate) agents: Vec<Agent>,
     /// A list of all tools, to find misspelt names: an MCP server's answer to `tools/list`, a JSON array of names, or
     /// one name per line
     #[arg(long, value_name = "FILE")]
@@ -683,6 +701,20 @@ pub(crate) struct VerifyArguments {
     /// Rewrite old words in the files first, as `lockgate migrate --write`
     #[arg(long, conflicts_with = "watch")]
     pub(crate) fix: bool,
+}
+
+/// How findings are printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReportFormat {
+    /// For people
+    #[default]
+    Text,
+    /// One JSON object, as with --json
+    Json,
+    /// SARIF 2.1.0, for code scanning
+    Sarif,
+    /// Annotations of a GitHub workflow
+    Github,
 }
 
 /// Whether conditions of workflows may run programs.
@@ -725,6 +757,8 @@ pub(crate) struct CheckArguments {
     /// With --dry-run: the tool's output, as JSON or text, to see what output rules do with it
     #[arg(long, value_name = "OUTPUT", requires = "dry_run")]
     pub(crate) output: Option<String>,
+    #[command(flatten)]
+    pub(crate) known: KnownToolsArguments,
     #[command(flatten)]
     pub(crate) exec: ExecArguments,
 }
@@ -1071,6 +1105,8 @@ pub(crate) struct GateArguments {
     /// Enforce the rules, or let every call pass and only say what the verdict would be
     #[arg(long, value_enum, default_value = "enforce")]
     pub(crate) mode: ModeArgument,
+    #[command(flatten)]
+    pub(crate) known: KnownToolsArguments,
     #[command(flatten)]
     pub(crate) exec: ExecArguments,
     #[command(flatten)]

@@ -29,16 +29,18 @@ mod uninstall;
 mod verify;
 mod watch;
 
-use std::{io::ErrorKind, path::Path, time::Duration};
-
-use lockgate::{
-    Diagnostic, GateBuilder, LocalRunner, OpenError, Opened, Severity, Source,
-    policy::{accept, render},
+use std::{
+    io::ErrorKind,
+    path::{Path, PathBuf},
+    time::Duration,
 };
 
+use lockgate::{GateBuilder, LocalRunner, OpenError, Opened, Policy, policy::render};
+
 use crate::{
-    args::{Arguments, Command, ExecArguments},
+    args::{Arguments, Command, ExecArguments, KnownToolsArguments},
     console::{CommandError, Console, Ending, wrong},
+    known_tools::{doubts, known_tools, lines},
 };
 
 pub(crate) use audit::{FORGET_BATCH, forgotten};
@@ -102,11 +104,19 @@ fn open(files: &[impl AsRef<Path>]) -> Result<Opened, CommandError> {
     lockgate::open(files).map_err(told)
 }
 
-/// How many warnings a policy has that its authors did not accept.
-fn warnings(opened: &Opened, sources: &[Source]) -> usize {
-    let accepted = accept(opened.findings.clone(), sources).1;
-    let is_open = |finding: &&Diagnostic| !accepted.iter().any(|it| it.finding == **finding);
-    opened.findings.iter().filter(|it| it.severity == Severity::Warning).filter(is_open).count()
+/// Opens a policy and tells its warnings: whoever judges calls has to hear them as well as whoever verifies.
+fn open_telling(
+    files: &[PathBuf],
+    known: &KnownToolsArguments,
+    console: &mut Console<'_>,
+) -> Result<Policy, CommandError> {
+    let sources = in_force::sources(files, console)?;
+    let opened = lockgate::open_sources(&sources).map_err(told)?;
+    let known = known_tools(known, files)?;
+    for line in lines(&doubts(&opened.policy, opened.findings, &sources, &known)) {
+        writeln!(console.err, "{line}")?;
+    }
+    Ok(opened.policy)
 }
 
 /// Lends a gate whoever may run the programs of conditions.

@@ -6,7 +6,9 @@
 use std::borrow::Cow;
 
 /// Each code that has a page with the page, in the order of the alphabet.
-pub(crate) const PAGES: [(&str, &str); 33] = [
+pub(crate) const PAGES: [(&str, &str); 42] = [
+    ("both-must-hold", include_str!("../../../docs/findings/both-must-hold.md")),
+    ("broad", include_str!("../../../docs/findings/broad.md")),
     ("broken-claim", include_str!("../../../docs/findings/broken-claim.md")),
     ("broken-example", include_str!("../../../docs/findings/broken-example.md")),
     ("circular", include_str!("../../../docs/findings/circular.md")),
@@ -22,11 +24,17 @@ pub(crate) const PAGES: [(&str, &str); 33] = [
     ("hidden-tool", include_str!("../../../docs/findings/hidden-tool.md")),
     ("idle-acceptance", include_str!("../../../docs/findings/idle-acceptance.md")),
     ("inherits-off", include_str!("../../../docs/findings/inherits-off.md")),
+    ("looks-like-time", include_str!("../../../docs/findings/looks-like-time.md")),
+    ("matches-nothing", include_str!("../../../docs/findings/matches-nothing.md")),
+    ("missing-message", include_str!("../../../docs/findings/missing-message.md")),
     ("misspelt", include_str!("../../../docs/findings/misspelt.md")),
     ("mode-weakened", include_str!("../../../docs/findings/mode-weakened.md")),
+    ("no-rules", include_str!("../../../docs/findings/no-rules.md")),
     ("not-linear", include_str!("../../../docs/findings/not-linear.md")),
     ("not-used", include_str!("../../../docs/findings/not-used.md")),
     ("other-default", include_str!("../../../docs/findings/other-default.md")),
+    ("permission-syntax", include_str!("../../../docs/findings/permission-syntax.md")),
+    ("program-name", include_str!("../../../docs/findings/program-name.md")),
     ("redundant", include_str!("../../../docs/findings/redundant.md")),
     ("rule-overridden", include_str!("../../../docs/findings/rule-overridden.md")),
     ("self-requirement", include_str!("../../../docs/findings/self-requirement.md")),
@@ -37,6 +45,7 @@ pub(crate) const PAGES: [(&str, &str); 33] = [
     ("trap", include_str!("../../../docs/findings/trap.md")),
     ("unbounded", include_str!("../../../docs/findings/unbounded.md")),
     ("undecided", include_str!("../../../docs/findings/undecided.md")),
+    ("unknown-tool", include_str!("../../../docs/findings/unknown-tool.md")),
     ("unreachable-approval", include_str!("../../../docs/findings/unreachable-approval.md")),
     ("unreachable-limit", include_str!("../../../docs/findings/unreachable-limit.md")),
     ("unused-map", include_str!("../../../docs/findings/unused-map.md")),

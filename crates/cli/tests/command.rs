@@ -159,7 +159,11 @@ fn a_policy_with_warnings_says_so_beside_the_answers() {
     let file = folder("warnings").join("twice.rules");
     fs::write(&file, "block a\nblock a\n").unwrap();
     let output = lockgate(&["gate", file.to_str().unwrap()], "");
-    assert_eq!(err(&output), "warning: 1 in this policy; `lockgate verify` shows what and where\n");
+    let told = format!(
+        "warning[duplicate-rule]: {}:2: `block a` is written twice; try: leave one of them out\n",
+        file.display()
+    );
+    assert_eq!(err(&output), told);
 }
 
 #[test]
@@ -309,21 +313,21 @@ fn the_examples_play_as_their_page_says() {
 fn verify_says_what_the_rules_are_and_what_is_wrong() {
     let folder = folder("verify");
     let file = folder.join("ci.rules");
-    fs::write(&file, "require test before deploy\nlimit deploy to 5 per session\nblock rm\nblock rm\n")
+    fs::write(&file, "require test before deploy\nlimit deploy to 5 per session\nblock hide\nblock hide\n")
         .unwrap();
     let text = out(&lockgate(&["verify", file.to_str().unwrap()], ""));
     insta::assert_snapshot!(text.replace(file.to_str().unwrap(), "ci.rules"), @"
     rule                          states  place
     require-test-before-deploy         3  ci.rules:1
     limit-deploy-5                     7  ci.rules:2
-    block-rm                           2  ci.rules:3
-    block-rm                           2  ci.rules:4
+    block-hide                         2  ci.rules:3
+    block-hide                         2  ci.rules:4
 
-    warning[duplicate-rule]: `block rm` is written twice
+    warning[duplicate-rule]: `block hide` is written twice
      --> ci.rules:4:1
       |
-    4 | block rm
-      | ^^^^^^^^ the same rule as in line 3
+    4 | block hide
+      | ^^^^^^^^^^ the same rule as in line 3
       |
       = try: leave one of them out
 
@@ -472,7 +476,7 @@ fn explain_prints_the_page_on_a_finding() {
     assert_eq!(json, serde_json::json!({"code": "circular", "page": page}));
     for (word, told) in [
         ("circlar", "`circlar` is neither a file nor a finding; did you mean `circular`? there are"),
-        ("weather", "`weather` is neither a file nor a finding; there are pages on broken-claim, "),
+        ("weather", "`weather` is neither a file nor a finding; there are pages on both-must-hold, "),
         (&example("ops.rules"), "the calls are missing"),
     ] {
         let output = lockgate(&["explain", word], "");
@@ -597,6 +601,13 @@ fn help_shows_each_command_with_an_example() {
           --mode <MODE>           Enforce the rules, or let every call pass and only
                                   say what the verdict would be [default: enforce]
                                   [possible values: enforce, observe]
+          --agent <AGENT>         The agents the policy is for; by default those
+                                  whose hooks use it [possible values: claude-code,
+                                  codex, gemini-cli, copilot, cursor, opencode,
+                                  openclaw]
+          --tools <FILE>          A list of all tools, to find misspelt names: an
+                                  MCP server's answer to `tools/list`, a JSON array
+                                  of names, or one name per line
           --exec                  Let workflow conditions run their programs, with
                                   the rights of this command
           --exec-limit <SECONDS>  With --exec: how long each program may run, in
@@ -748,6 +759,14 @@ fn verify_lists_when_then_rules_beside_nets() {
       |
       = try: write `(read_*)` if a regular expression is meant
 
+    note[missing-message]: `big` has no `message`
+      --> office.yaml:10:10
+       |
+    10 |   - {id: big, when: {tool: pay, args_match: {amount: {gt: 100}}}, then: approve}
+       |          ^^^ the agent reads a general sentence
+       |
+       = try: write a `message` that says what to do instead
+
     error[dead-tool]: no session can ever call `deploy`: `require-test-before-deploy` (ops.rules:1), `__default__` (office.yaml:2) together rule it out
      --> ops.rules:1:1
       |
@@ -757,7 +776,7 @@ fn verify_lists_when_then_rules_beside_nets() {
       = try: take out or change one of these rules, or block it in so many words
 
     proved without all of `mail`, `office-hours`, `big` and 2 more, each because it looks at more than what was called
-    9 rules, of them 1 net in 1 independent group, 3 states: 1 error, 1 note
+    9 rules, of them 1 net in 1 independent group, 3 states: 1 error, 2 notes
     "#);
     let json = out(&lockgate(&["verify", "--json", &office, &ops], ""));
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
@@ -765,7 +784,7 @@ fn verify_lists_when_then_rules_beside_nets() {
     assert_eq!(json["nets"], serde_json::json!([{"name": "require-test-before-deploy", "states": 3}]));
     assert_eq!(json["findings"][0]["rules"], serde_json::json!(["reading"]));
     let alone = out(&lockgate(&["verify", &office], ""));
-    assert!(alone.ends_with("8 rules: no errors, 1 note\n"), "{alone}");
+    assert!(alone.ends_with("8 rules: no errors, 2 notes\n"), "{alone}");
     // A folder is the files in it, each once.
     let all = out(&lockgate(&["verify", folder.to_str().unwrap()], ""));
     assert!(all.contains("9 rules, of them 1 net in 1 independent group, 3 states"), "{all}");

@@ -329,6 +329,14 @@ claims: [human before pay, pay stays possible]
     limit-send-2                       4  a.rules:2
     big                                –  b.yaml:2
 
+    note[missing-message]: `big` has no `message`
+     --> b.yaml:2:10
+      |
+    2 |   - {id: big, when: {tool: pay, args_match: {amount: {gt: 100}}}, then: approve}
+      |          ^^^ the agent reads a general sentence
+      |
+      = try: write a `message` that says what to do instead
+
     error[broken-example]: this example ends with block, not allow: deploy requires a successful call to test first.
      --> a.rules:6:10
       |
@@ -395,7 +403,7 @@ claims: [human before pay, pay stays possible]
     proved     pay stays possible
 
     proved without all of `big`, because it looks at more than what was called
-    3 rules, of them 2 nets in 2 independent groups, 7 states: 4 errors
+    3 rules, of them 2 nets in 2 independent groups, 7 states: 4 errors, 1 note
     ");
     let told = object(&lockgate(&folder, &["verify", "--json", "a.rules", "b.yaml"], ""));
     let claims: Vec<Value> =

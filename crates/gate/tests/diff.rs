@@ -148,8 +148,8 @@ fn an_edited_rule_is_told_by_its_tools_and_by_what_it_wants() {
         (of("[send]"), of("[send, mail]"), "blocked mail"),
         (of("'db_*'"), of("'data_*'"), "allowed db_, blocked data_"),
         (of("'*'"), of("send"), "allowed any_tool"),
-        (of("send"), "version: 1\nrules: []\n".to_owned(), "allowed send"),
-        ("version: 1\nrules: []\n".to_owned(), of("send"), "blocked send"),
+        (of("[send, mail]"), of("mail"), "allowed send"),
+        (of("mail"), of("[send, mail]"), "blocked send"),
     ];
     check(&rows);
 }
@@ -178,7 +178,8 @@ fn an_edited_default_is_told_by_calls_that_no_rule_speaks_of() {
 
 #[test]
 fn what_a_when_then_file_says_beside_its_rules_is_compared_too() {
-    let file = |text: &str| format!("version: 1\nrules: []\n{text}");
+    let rule = "  - {id: never, then: block, when: {tool: format_disk}}";
+    let file = |text: &str| format!("version: 1\nrules:\n{rule}\n{text}");
     let rate = |max: u32, window: u32| {
         file(&format!("rate_limits:\n  - {{tool: send, max_calls: {max}, window_seconds: {window}}}\n"))
     };

@@ -48,6 +48,9 @@ pub enum OpenError {
     /// A folder holds no policy file: an empty policy would let everything pass.
     #[error("no policy file in `{}`: looked for names ending in .rules, .yaml, .yml or .json", .0.display())]
     Empty(PathBuf),
+    /// No file is named at all: an empty policy would let everything pass.
+    #[error("no policy is named; name a policy file, or a folder of them")]
+    NoFiles,
     /// The policy has mistakes.
     #[error("{}", render(.0, false))]
     Mistaken(Vec<Diagnostic>),
@@ -84,6 +87,9 @@ pub fn open_sources(sources: &[Source]) -> Result<Opened, OpenError> {
 /// # Errors
 /// As [`open_sources`].
 pub fn open_unlinted(sources: &[Source]) -> Result<Policy, OpenError> {
+    if sources.is_empty() {
+        return Err(OpenError::NoFiles);
+    }
     opened(Policy::read_unlinted(sources)).map(|opened| opened.policy)
 }
 
@@ -312,6 +318,9 @@ fn join(sources: &[Source]) -> Result<Opened, OpenError> {
 }
 
 fn join_with(sources: &[Source], custom: &CustomNames) -> Result<Opened, OpenError> {
+    if sources.is_empty() {
+        return Err(OpenError::NoFiles);
+    }
     opened(Policy::read_with(sources, custom))
 }
 

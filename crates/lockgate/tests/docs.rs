@@ -23,7 +23,7 @@
 //! What is told may end with `…`, which stands for the rest.
 //!
 //! A `finding` is a policy and, behind `>`, what `lockgate verify` says about it; `docs/findings` has one for each
-//! code. A table of claims says under which rules each is proved, and under which it is broken.
+//! code; `finding claude-code` is about a policy for that agent. A table of claims says under which rules each is proved, and under which it is broken.
 //!
 //! A policy may be several files, each after a line `== NAME`; `== NAME` and nothing below it is a file of the repository.
 
@@ -38,9 +38,9 @@ use std::{
 use jiff::tz::TimeZone;
 use lockgate::{
     Answer, Call, Decision, Gate, Outcome, OutputDecision, Policy, Scripted, Source, Time, Verdict,
-    call::AGENTS,
+    call::{AGENTS, agent_tools},
     gate::{ApprovalId, Rulebook, prove},
-    policy::{Diagnostic, FINDINGS, accept, render, verify},
+    policy::{Diagnostic, FINDINGS, KnownTools, accept, check_names, render, verify},
 };
 use lockgate_cli::{ServeOptions, Server};
 
@@ -182,7 +182,7 @@ fn every_code_in_the_sources_is_a_known_finding() {
 fn every_page_on_a_finding_shows_a_policy_that_has_it() {
     for (code, page) in pages_on_findings() {
         let blocks = blocks_of(&page);
-        let shown: Vec<&Block> = blocks.iter().filter(|block| block.language == "finding").collect();
+        let shown: Vec<&Block> = blocks.iter().filter(|block| block.is_finding()).collect();
         assert_eq!(shown.is_empty(), WITHOUT_POLICY.contains(&code.as_str()), "{code}");
         for block in shown {
             let is_told = |line: &str| line.starts_with("> ") && line.contains(&format!("[{code}]: "));
@@ -193,13 +193,13 @@ fn every_page_on_a_finding_shows_a_policy_that_has_it() {
 
 #[test]
 fn every_finding_is_worded_as_told() {
-    let shown: Vec<Block> = blocks().into_iter().filter(|block| block.language == "finding").collect();
+    let shown: Vec<Block> = blocks().into_iter().filter(Block::is_finding).collect();
     assert!(shown.len() > 30, "the pages have lost their findings");
     let mut failures = Vec::new();
     for block in shown {
         let (told, policy): (Vec<&str>, Vec<&str>) =
             block.text.lines().partition(|line| line.starts_with("> "));
-        let said = all_findings(&files_of(&policy));
+        let said = all_findings(&files_of(&policy), block.language.strip_prefix("finding "));
         for line in told {
             let line = line.trim_start_matches("> ");
             if !said.iter().any(|it| it == line) {
@@ -270,6 +270,12 @@ struct Block {
     place: String,
     language: String,
     text: String,
+}
+
+impl Block {
+    fn is_finding(&self) -> bool {
+        self.language.split(' ').next() == Some("finding")
+    }
 }
 
 fn top() -> PathBuf {
@@ -348,9 +354,11 @@ fn sources() -> Vec<(String, String)> {
     sources
 }
 
-/// What `lockgate verify` says about a policy: its severity, its code and its message.
-fn all_findings(files: &[Source]) -> Vec<String> {
+/// What `lockgate verify` says about a policy, for an agent where one is named: its severity, its code and its message.
+fn all_findings(files: &[Source], agent: Option<&str>) -> Vec<String> {
     let (policy, mut findings) = Policy::read(files);
+    let agents = agent.map(|agent| agent_tools(agent).unwrap()).into_iter().collect();
+    check_names(&mut findings, files, &KnownTools { listed: None, agents }, policy.as_ref());
     if let Some(policy) = policy {
         findings.extend(verify(&policy).1);
         let proved = prove(&Rulebook::new(policy));

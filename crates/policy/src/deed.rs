@@ -178,6 +178,12 @@ impl FileMaps {
         self.tools.get(&tool).is_some_and(|maps| !maps.scripts.is_empty() || maps.plain.iter().any(may_doubt))
     }
 
+    /// The names these maps give.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        let maps = self.tools.values().flat_map(|maps| maps.plain.iter().chain(&maps.scripts));
+        maps.map(|map| &*map.deed.name)
+    }
+
     /// The tools these maps rename.
     pub(crate) fn tools(&self) -> impl Iterator<Item = NameId> {
         self.tools.keys().copied()

@@ -11,7 +11,9 @@ use crate::source::{Source, Span};
 /// The codes of all findings about what a policy means: every warning and note there is, and what is proved wrong. Each
 /// has a page in `docs/findings` or a row in the page of its language. Other codes are mistakes that keep a policy from
 /// loading.
-pub const FINDINGS: [&str; 74] = [
+pub const FINDINGS: [&str; 82] = [
+    "both-must-hold",
+    "broad",
     "broken-claim",
     "broken-example",
     "circular",
@@ -53,22 +55,27 @@ pub const FINDINGS: [&str; 74] = [
     "looks-like-keyword",
     "looks-like-path",
     "looks-like-regex",
+    "looks-like-time",
+    "matches-nothing",
+    "missing-message",
     "misspelt",
     "mode-weakened",
     "never-holds",
     "no-first-call",
+    "no-rules",
     "not-from-start",
     "not-linear",
     "not-used",
     "odd-tool-name",
     "open-timeout",
     "other-default",
+    "permission-syntax",
+    "program-name",
     "read-as-glob",
     "read-as-regex",
     "redact-without-pattern",
     "redundant",
     "rule-overridden",
-    "says-nothing",
     "self-limit",
     "self-requirement",
     "shadowed",
@@ -80,6 +87,7 @@ pub const FINDINGS: [&str; 74] = [
     "two-readings",
     "unbounded",
     "undecided",
+    "unknown-tool",
     "unreachable-approval",
     "unreachable-limit",
     "unreadable-allowed",
@@ -87,6 +95,10 @@ pub const FINDINGS: [&str; 74] = [
     "unused-script",
     "usual-script",
 ];
+
+/// The findings that a statement which could not be read might have kept away: they say that something is missing.
+const OF_WHOLE_FILES: [&str; 6] =
+    ["evadable", "idle-acceptance", "misspelt", "missing-message", "unused-map", "unused-script"];
 
 /// How much a diagnostic matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -138,6 +150,11 @@ impl Diagnostic {
         #[cfg(test)]
         assert!(severity == Severity::Error || FINDINGS.contains(&code), "`{code}` is missing in `FINDINGS`");
         Self { code, severity, message, source: source.clone(), span, label: String::new(), remedy: None }
+    }
+
+    /// Whether it holds whatever else the file says, so that it can be told beside mistakes.
+    pub fn is_local(&self) -> bool {
+        !OF_WHOLE_FILES.contains(&self.code)
     }
 
     /// The same with a few words under the underlined text.

@@ -232,6 +232,38 @@ impl Draft {
         }
     }
 
+    /// Whether the file has a rule, or another statement that decides about calls. What is only there for other
+    /// statements does not count: maps, claims, examples, a mode.
+    pub(crate) fn has_rules(&self) -> bool {
+        let WhenThen {
+            default_verdict,
+            rules,
+            includes,
+            honeypots,
+            taint_chain,
+            outputs,
+            sanitizer,
+            rate_limits,
+            patterns,
+            ..
+        } = &self.when_then;
+        let decides = default_verdict.is_some_and(|(verdict, _)| verdict != Decision::Allow);
+        let is_when_then = decides
+            || !rules.is_empty()
+            // The files it includes are looked at by themselves.
+            || !includes.is_empty()
+            || !honeypots.is_empty()
+            || taint_chain.is_some()
+            || !outputs.is_empty()
+            || sanitizer.is_some()
+            || !rate_limits.is_empty()
+            || !patterns.is_empty();
+        // A ruleset may extend another and say nothing itself.
+        let is_ruleset = self.ruleset.as_ref().is_some_and(|it| !it.rules.is_empty() || it.extends.is_some());
+        let stops_unreadable = self.unreadable.as_ref().is_some_and(|line| line.wants != Decision::Allow);
+        !self.rules.is_empty() || stops_unreadable || is_when_then || is_ruleset || self.workflow.is_some()
+    }
+
     /// A hand-written net that comes from code instead of a file.
     pub fn of_net(net: DraftNet) -> Self {
         let source = Source::new(net.name.clone(), "");

@@ -37,6 +37,7 @@ mod surroundings;
 mod tool_index;
 mod untrusted;
 mod verify;
+mod void;
 pub mod when_then;
 pub mod window;
 mod word_edges;
@@ -56,7 +57,7 @@ pub use draft::{
     Takes, UnreadableLine,
 };
 pub use includes::included_name;
-pub use lint::{check_names, lint};
+pub use lint::{KnownTools, check_names, lint};
 pub use names::Watch;
 pub use net::{Guard, GuardNet};
 pub use old_words::{Migration, Rewritten, migrate};

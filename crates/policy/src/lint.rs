@@ -1,28 +1,31 @@
 //! Findings about a file that loads: rules that do nothing, names that look misspelt, maps that hide.
 //!
-//! [`lint`] looks at one [`Draft`] and says what its author probably does not mean. It wants a draft that
-//! parsed without an error: what a broken line would have said is not there to be counted. It reads names
+//! [`lint`] looks at one [`Draft`] and says what its author probably does not mean. Of a draft whose file has mistakes only
+//! [local](Diagnostic::is_local) findings count: what a broken line would have said is not there to be counted. It reads names
 //! and statements alone; what only shows when rules act together is the prover's to find.
 
 mod shadowed;
 mod tools;
 
+use std::cmp::Ordering;
+
 use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashSet};
-use lockgate_call::is_script_field;
+use lockgate_call::{AGENTS, is_script_field};
 use smallvec::{SmallVec, smallvec};
 
 use crate::{
     decision::Decision,
     diagnostic::{Diagnostic, closest},
     draft::{Draft, DraftRule, Map, Mode, Scope, ScriptField, Statement, Takes},
+    rules::{is_human, period_seconds},
     ruleset,
     source::{Source, Span},
     workflow,
 };
 
 pub(crate) use shadowed::shadowed;
-pub use tools::check_names;
+pub use tools::{KnownTools, check_names};
 
 /// How many different names of a file are compared with each other; a file with more goes without
 /// proposals for its names, because the work grows with the square.
@@ -81,6 +84,7 @@ pub fn lint(draft: &Draft) -> Vec<Diagnostic> {
         findings.extend(file.literal_name(name));
         findings.extend(file.misspelt(name));
     }
+    findings.extend(tools::odd_names(draft));
     findings.sort_by_key(|finding| finding.span.start);
     findings
 }
@@ -94,6 +98,8 @@ struct File<'d> {
     by_name: Table<'d, usize>,
     /// The first map of each tool that gives it another name.
     renamed: Table<'d, &'d Map>,
+    /// The names that rules restrict or that maps give: their author knows them as names.
+    restricted: HashSet<&'d str, RandomState>,
     /// The tools and fields that maps look at; without a field, all scripts of the tool.
     looked_at: HashSet<(&'d str, Option<&'d str>), RandomState>,
     /// The byte at which each line but the first starts.
@@ -129,6 +135,7 @@ impl<'d> File<'d> {
             names: Vec::new(),
             by_name: Table::default(),
             renamed: Table::default(),
+            restricted: HashSet::default(),
             looked_at: HashSet::default(),
             line_starts: newlines.map(|(at, _)| at + 1).collect(),
         };
@@ -136,7 +143,9 @@ impl<'d> File<'d> {
             for name in names_of(&rule.statement) {
                 file.count(name, rule.span, true);
             }
+            file.restricted.extend(restricted_by(&rule.statement));
         }
+        file.restricted.extend(draft.maps.iter().map(|map| map.name.as_str()));
         // What is stated about a name is a use of it like any other: a slip there proves something else.
         for claim in &draft.claims {
             claim.says.names().into_iter().for_each(|name| file.count(name, claim.span, true));
@@ -242,18 +251,30 @@ impl<'d> File<'d> {
         }
     }
 
-    /// A word with a meaning of its own, but for a slip: it is taken as a tool's name.
+    /// A word with a meaning of its own that is taken as a tool's name: `per hour`, `require approval before`. A name
+    /// that another statement restricts, or that a map gives, is a tool's to its author.
     fn misread_word(&self, rule: &DraftRule) -> Option<Diagnostic> {
         let (word, meant) = match &rule.statement {
-            Statement::Limit { scope: Scope::Action(action), .. }
-                if strsim::osa_distance(&shortened(action).to_lowercase(), "session") <= 1 =>
-            {
-                (action, "session")
+            Statement::Limit { tool, count, scope: Scope::Action(word) } => {
+                if let Some(seconds) =
+                    period_seconds(word).filter(|_| !self.restricted.contains(word.as_str()))
+                {
+                    return Some(self.misread_period(rule, (tool, count.get()), word, seconds));
+                }
+                let is_session = strsim::osa_distance(&shortened(word).to_lowercase(), "session") <= 1;
+                (word, is_session.then_some("session")?)
             }
             Statement::Sequence { prerequisite, .. } => {
-                (prerequisite, closest(prerequisite, ["human-approval"])?)
+                let is_free = !self.restricted.contains(prerequisite.as_str());
+                let slip = || closest(prerequisite, ["human-approval"]);
+                let word = (is_free && human_word(prerequisite).is_some()).then_some("human-approval");
+                (prerequisite, word.or_else(slip)?)
             }
             _ => return None,
+        };
+        let statement = match &rule.statement {
+            Statement::Sequence { dependent, .. } => format!("require {meant} before {dependent}"),
+            _ => meant.to_owned(),
         };
         Some(
             self.warning(
@@ -262,8 +283,27 @@ impl<'d> File<'d> {
                 format!("`{word}` is taken as the name of a tool"),
             )
             .label(format!("did you mean `{meant}`?"))
-            .remedy(format!("write `{meant}`, unless a tool is really called `{word}`")),
+            .remedy(format!("write `{statement}`, unless a tool is really called `{word}`")),
         )
+    }
+
+    fn misread_period(
+        &self,
+        rule: &DraftRule,
+        (tool, count): (&str, u64),
+        word: &str,
+        seconds: u64,
+    ) -> Diagnostic {
+        self.warning(
+            "looks-like-time",
+            self.span_in(rule.span, word),
+            format!("`{word}` is taken as the name of a tool whose calls give `{tool}` back"),
+        )
+        .label("limits count per session or per call of a tool, not per time")
+        .remedy(format!(
+            "write `limit {tool} to {count} per session`, or into a `.yaml` file `rate_limits: [{{tool: {tool}, \
+             max_calls: {count}, window_seconds: {seconds}}}]`, unless a tool is really called `{word}`"
+        ))
     }
 
     fn duplicate(&self, rule: &DraftRule, first: Span) -> Diagnostic {
@@ -424,10 +464,16 @@ impl<'d> File<'d> {
         )
     }
 
-    /// A name that another one, used more often, is probably meant by.
+    /// A name that another one is probably meant by: one that is used more often, or that the usual slips of a typist
+    /// lead from.
     fn misspelt(&self, name: &Name<'d>) -> Option<Diagnostic> {
-        let more_often = self.compared().iter().filter(|other| other.uses > name.uses);
-        let alike = more_often.filter(|other| other.is_near(name) && is_slip(name.text, other.text));
+        let near = self.compared().iter().filter(|other| other.is_near(name));
+        let alike = near.filter(|other| match other.uses.cmp(&name.uses) {
+            Ordering::Greater => is_slip(name.text, other.text),
+            // Of two names that are used alike, the later one is told, or the one with a letter less.
+            Ordering::Equal => is_typo(name.text, other.text) && self.is_likelier(other, name),
+            Ordering::Less => false,
+        });
         let meant = alike.max_by_key(|other| other.uses)?;
         Some(
             self.warning(
@@ -438,6 +484,14 @@ impl<'d> File<'d> {
             .label(format!("used {}, `{}` {}", times(name.uses), meant.text, times(meant.uses)))
             .remedy(format!("write `{}`, unless both are tools", meant.text)),
         )
+    }
+
+    /// Whether the first of two names is the likelier one to be right.
+    fn is_likelier(&self, name: &Name<'d>, other: &Name<'d>) -> bool {
+        match name.text.len().cmp(&other.text.len()) {
+            Ordering::Equal => self.by_name.get(name.text) < self.by_name.get(other.text),
+            longer => longer == Ordering::Greater,
+        }
     }
 }
 
@@ -497,6 +551,49 @@ fn names_of(statement: &Statement) -> SmallVec<[&str; 2]> {
     }
 }
 
+/// The name that a rule may refuse.
+fn restricted_by(statement: &Statement) -> Option<&str> {
+    match statement {
+        Statement::Sequence { dependent: tool, .. }
+        | Statement::Approval { tool }
+        | Statement::Block { tool }
+        | Statement::Limit { tool, .. } => Some(tool),
+        Statement::Net(_) => None,
+    }
+}
+
+/// How surely a name means a human who agrees, if it does.
+fn human_word(name: &str) -> Option<Sure> {
+    let parts = parts(name);
+    let is_about_humans = |part: &String| {
+        let word = part.as_str();
+        is_human(word)
+            || ["manual", "user", "review", "confirmation", "consent", "by", "of", "a", "the", "from"]
+                .contains(&word)
+    };
+    if parts.iter().any(|part| is_human(part)) && parts.iter().all(is_about_humans) {
+        return Some(Sure::Certainly);
+    }
+    let weak = [
+        "approve",
+        "approved",
+        "confirm",
+        "confirmation",
+        "consent",
+        "humanapproval",
+        "permission",
+        "signoff",
+    ];
+    weak.contains(&parts.concat().as_str()).then_some(Sure::Probably)
+}
+
+/// How sure a guess is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sure {
+    Certainly,
+    Probably,
+}
+
 /// What makes two rules the same. Nets are not compared: their names are, where files are joined.
 fn key_of(rule: &DraftRule) -> Option<(&'static str, SmallVec<[&str; 2]>, u64, Mode)> {
     let (kind, count) = match &rule.statement {
@@ -538,6 +635,47 @@ fn is_slip(name: &str, other: &str) -> bool {
         _ => 2,
     };
     name.len() == other.len() && strsim::osa_distance(a, b) <= slips_max
+}
+
+/// Whether two names that are used alike differ by a slip of the fingers: a letter dropped or doubled within a word, two
+/// letters swapped, or one taken for its neighbour on the keyboard or for another vowel. Endings and first letters say
+/// something (`deploys`, `undeploy`), and so do most other letters (`charge`, `change`): those are two names.
+fn is_typo(name: &str, other: &str) -> bool {
+    let known = |name: &str| AGENTS.iter().any(|agent| agent.has(name));
+    if known(name) && known(other) || !is_slip(name, other) {
+        return false;
+    }
+    if name.eq_ignore_ascii_case(other) {
+        return true;
+    }
+    let (name, other) = (parts(name), parts(other));
+    let mut differing = name.iter().zip(&other).filter(|(one, other)| one != other);
+    let Some((one, two)) = differing.next() else { return false };
+    let (one, two): (Vec<char>, Vec<char>) = (one.chars().collect(), two.chars().collect());
+    let (long, short) = if one.len() < two.len() { (two, one) } else { (one, two) };
+    let start = long.iter().zip(&short).take_while(|(a, b)| a == b).count();
+    let end = long.iter().rev().zip(short.iter().rev()).take_while(|(a, b)| a == b).count();
+    if long.len() != short.len() {
+        // Within the word, or a last letter that was typed twice.
+        let is_doubled = long.len() >= 2 && long.last() == long.get(long.len() - 2);
+        return long.len() == short.len() + 1 && start > 0 && (start < short.len() || is_doubled);
+    }
+    let middle = start..(long.len() - end).max(start);
+    match (long.get(middle.clone()), short.get(middle)) {
+        (Some([a, b]), Some([c, d])) => a == d && b == c,
+        (Some([a]), Some([b])) => start > 0 && end > 0 && are_mistaken(*a, *b),
+        _ => false,
+    }
+}
+
+/// Whether one letter is easily typed for another.
+fn are_mistaken(one: char, other: char) -> bool {
+    let is_vowel = |c: char| "aeiouy".contains(c);
+    let are_beside = |row: &str| {
+        row.chars().zip(row.chars().skip(1)).any(|pair| pair == (one, other) || pair == (other, one))
+    };
+    is_vowel(one) && is_vowel(other)
+        || ["qwertyuiop", "asdfghjkl", "zxcvbnm"].iter().any(|row| are_beside(row))
 }
 
 /// The words a name is made of, in lower case: `read_file`, `read.file` and `readFile` have the same.

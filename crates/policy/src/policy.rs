@@ -6,7 +6,7 @@
 
 use std::{fmt, ops::Deref, sync::Arc};
 
-use lockgate_call::{Call, Files, may_answer_early, may_run_another};
+use lockgate_call::{AgentTools, Call, Files, may_answer_early, may_run_another};
 use sha2::{Digest, Sha256};
 use smallvec::SmallVec;
 
@@ -24,6 +24,7 @@ use crate::{
     ruleset::{self, CustomNames},
     source::{Place, Source, Span},
     untrusted::{self, Waiting},
+    void::{void_file, void_policy},
     when_then::{
         self,
         draft::{ToolName, Tools},
@@ -171,9 +172,14 @@ impl Policy {
         let mut drafts = Vec::with_capacity(sources.len() + given.len());
         let mut diagnostics = Vec::new();
         for source in sources {
-            let (draft, mistakes) = crate::language::parse(source, custom);
-            if lints && is_sound(&mistakes) {
-                diagnostics.extend(crate::lint::lint(&draft));
+            let (draft, mut mistakes) = crate::language::parse(source, custom);
+            let is_whole = is_sound(&mistakes);
+            if is_whole {
+                mistakes.extend(void_file(&draft));
+            }
+            if lints {
+                diagnostics
+                    .extend(crate::lint::lint(&draft).into_iter().filter(|it| is_whole || it.is_local()));
             }
             drafts.push(draft);
             diagnostics.extend(mistakes);
@@ -181,12 +187,16 @@ impl Policy {
         drafts.extend(given);
         diagnostics.extend(crate::includes::unread_includes(&drafts));
         let waiting = compose(&mut drafts, &mut diagnostics);
-        if lints && is_sound(&diagnostics) {
-            diagnostics
-                .extend(drafts.iter().filter(|draft| draft.when_then.is_written).flat_map(when_then::lint));
+        if lints {
+            let is_whole = is_sound(&diagnostics);
+            let written = drafts.iter().filter(|draft| draft.when_then.is_written);
+            diagnostics.extend(written.flat_map(when_then::lint).filter(|it| is_whole || it.is_local()));
         }
         let (policy, mistakes) = Self::join(drafts, waiting);
         diagnostics.extend(mistakes);
+        if is_sound(&diagnostics) {
+            diagnostics.extend(void_policy(&policy, sources));
+        }
         (is_sound(&diagnostics).then_some(policy), diagnostics)
     }
 
@@ -414,6 +424,34 @@ impl Policy {
     /// Every name some rule knows, in no particular order.
     pub fn names(&self) -> impl Iterator<Item = &Arc<str>> {
         self.names.iter().filter(|known| !known.watches.is_empty()).map(|known| &known.name)
+    }
+
+    /// Whether some rule has to do with calls of this tool.
+    pub fn concerns(&self, tool: &str) -> bool {
+        let known = self.names.find(tool).and_then(|id| self.names.get(id));
+        known.is_some_and(|it| !it.watches.is_empty() || it.has_actions || !it.renamed_in.is_empty())
+            || self.clauses_about(tool).next().is_some()
+            || self.outputs_of(tool).next().is_some()
+            || !self.workflows.is_empty()
+            || self.default_clause().is_some_and(|default| default.wants != Decision::Allow)
+    }
+
+    /// Whether some rule can have to do with a tool of this agent, as far as that can be told: an agent may have tools of
+    /// MCP servers, of which only the way they are named is known.
+    pub fn may_match(&self, agent: &AgentTools) -> bool {
+        let given: Vec<&str> = self.maps.iter().flat_map(FileMaps::names).collect();
+        let is_of_server = |name: &str| agent.may_be_of_server(name) && !given.contains(&name);
+        // A pattern without a wildcard takes only what it spells out.
+        let may_take = |name: &Option<ToolName>| match name {
+            None => true,
+            Some(ToolName::Exact(name)) => is_of_server(name),
+            Some(ToolName::Matching(pattern)) => {
+                pattern.to_string().contains(['*', '+', '.', '?', '[', '\\'])
+            }
+        };
+        agent.names().any(|tool| self.concerns(tool))
+            || self.names().any(|name| is_of_server(name))
+            || self.ways_of_clauses().iter().flatten().any(may_take)
     }
 
     /// The nets that know a name, in file order.

@@ -27,7 +27,7 @@ mod words;
 
 use std::num::NonZeroU64;
 
-use lockgate_call::shell_tools;
+use lockgate_call::{agent_tools, shell_tools};
 
 use crate::{
     decision::Decision,
@@ -206,6 +206,9 @@ impl<'t> Parser<'t> {
         if let Some(wants) = self.unreadable(words) {
             return self.take_unreadable(wants, span, mode);
         }
+        if self.is_permission(words) {
+            return;
+        }
         let statement = match words {
             [first, ..] if first.text == "unreadable" => return,
             [first, ..] if first.text == "require" => self.require(words),
@@ -268,25 +271,87 @@ impl<'t> Parser<'t> {
         // Only the second word makes it an approval: a tool that has to wait may well be called `human-approval`.
         if words.get(1).is_some_and(|word| word.text == "human-approval") {
             let [_, _, _, tool] = self.shaped(words, APPROVAL)?;
+            self.no_wildcards(&[*tool])?;
             return Some(Statement::Approval { tool: tool.text.into() });
         }
         let [_, prerequisite, _, dependent] = self.shaped(words, SEQUENCE)?;
+        self.no_wildcards(&[*prerequisite, *dependent])?;
         Some(Statement::Sequence { prerequisite: prerequisite.text.into(), dependent: dependent.text.into() })
     }
 
     fn block(&mut self, words: &[Word<'t>]) -> Option<Statement> {
         let [_, tool] = self.shaped(words, BLOCK)?;
+        self.no_wildcards(&[*tool])?;
         Some(Statement::Block { tool: tool.text.into() })
     }
 
     fn limit(&mut self, words: &[Word<'t>]) -> Option<Statement> {
         let [_, tool, _, count, _, scope] = self.shaped(words, LIMIT)?;
         let count = self.count(*count, *tool)?;
+        self.no_wildcards(&[*tool, *scope])?;
         let scope = match scope.text {
             "session" => Scope::Session,
             action => Scope::Action(action.into()),
         };
         Some(Statement::Limit { tool: tool.text.into(), count, scope })
+    }
+
+    /// Names are taken letter by letter, so a rule about `file_*` would never see a call. Gives nothing where there is one.
+    fn no_wildcards(&mut self, names: &[Word<'t>]) -> Option<()> {
+        let Some(name) = names.iter().find(|name| name.text.contains('*')).copied() else { return Some(()) };
+        let remedy = match name.text {
+            "*" => {
+                "write `default_verdict: block` into a `.yaml` file to close every tool that no rule opens"
+                    .to_owned()
+            }
+            text => format!(
+                "write one line for each tool, or a rule with `when: {{tool: \"{text}\"}}` into a `.yaml` file"
+            ),
+        };
+        self.report(
+            self.error("wildcard", name.span(), format!("`{}` is not the name of a tool", name.text))
+                .label("there are no wildcards in names")
+                .remedy(remedy),
+        );
+        None
+    }
+
+    /// Tells what to write instead of `Bash(rm *)`, which is how agents write permissions.
+    fn is_permission(&mut self, words: &[Word<'t>]) -> bool {
+        let Some(at) = words.iter().skip(1).position(|word| permitted_tool(word.text).is_some()) else {
+            return false;
+        };
+        let (before, rest) = words.split_at(at + 1);
+        let length = rest.iter().position(|word| word.text.ends_with(')')).map_or(rest.len(), |end| end + 1);
+        let (permission, after) = rest.split_at(length);
+        let span = span_of(permission);
+        let text = self.source.slice(span).to_owned();
+        let is_map = before.first().is_some_and(|word| word.text == "map");
+        let remedy = match permission_remedy(&text) {
+            Some((map, name)) if is_map => {
+                let given = after.last().map_or(name.as_str(), |word| word.text);
+                format!("write `{} as {given}`", map.trim_end_matches(&format!(" as {name}")))
+            }
+            Some((map, name)) => {
+                let rule =
+                    texts(before).chain([name.as_str()]).chain(texts(after)).collect::<Vec<_>>().join(" ");
+                format!("write `{map}` and `{rule}`")
+            }
+            None => {
+                "name the calls that are meant with `map TOOL.FIELD PATTERN as NAME`, and write NAME here"
+                    .to_owned()
+            }
+        };
+        self.report(
+            self.error(
+                "permission-syntax",
+                span,
+                format!("`{text}` is a permission of an agent, not the name of a tool"),
+            )
+            .label("a name has no brackets here")
+            .remedy(remedy),
+        );
+        true
     }
 
     /// Decimal digits with an optional `+`. Nothing is cut off or rounded: a limit that is not the one on
@@ -329,6 +394,13 @@ impl<'t> Parser<'t> {
     }
 
     fn map(&mut self, words: &[Word<'t>]) {
+        if words.get(1).is_some_and(|tool| permitted_tool(tool.text).is_some()) && self.is_permission(words) {
+            return;
+        }
+        if words.get(1).is_some_and(|tool| tool.text.contains('*')) {
+            self.no_wildcards(words.get(1..2).unwrap_or_default());
+            return;
+        }
         let joined = self.with_shell_as_one_word(words);
         let words = joined.as_deref().unwrap_or(words);
         // With a field, `running` in five words is a pattern like any other.
@@ -719,6 +791,30 @@ fn span_of(words: &[Word<'_>]) -> Span {
     Span::new(start, words.last().map_or(start, |word| word.span().end))
 }
 
+/// The tool of a text such as `Bash(rm` or `Read(./.env)`, as the permissions of agents name calls.
+pub(crate) fn permitted_tool(text: &str) -> Option<&str> {
+    let (tool, _) = text.split_once('(')?;
+    let is_known = shell_tools().contains(&tool)
+        || tool.starts_with("mcp__")
+        || agent_tools("claude-code").is_some_and(|agent| agent.has(tool));
+    is_known.then_some(tool)
+}
+
+/// The map for a permission on a shell such as `Bash(git push:*)`, and the name it gives.
+pub(crate) fn permission_remedy(text: &str) -> Option<(String, String)> {
+    let (tool, inner) = text.split_once('(')?;
+    let inner = inner.trim_end_matches(')').trim_end_matches('*').trim_end_matches(':');
+    let words: Vec<&str> = inner.split_whitespace().filter(|word| !word.contains('*')).collect();
+    if words.is_empty()
+        || !shell_tools().contains(&tool)
+        || words.iter().any(|word| word.contains(['/', '#']))
+    {
+        return None;
+    }
+    let name = words.iter().take(2).map(|word| word.trim_start_matches('-')).collect::<Vec<_>>().join("-");
+    Some((format!("map any shell running {} as {name}", words.join(" ")), name))
+}
+
 /// Whether a tool is written as `any shell`: no single word has white space in it.
 fn is_any_shell(tool: &str) -> bool {
     tool.contains(char::is_whitespace)
@@ -762,9 +858,14 @@ fn remedy_for_too_many(words: &[Word<'_>], surplus: &[Word<'_>]) -> String {
     let is_open_regex = |word: &Word<'_>| word.text.starts_with('/') && word.text.rfind('/') == Some(0);
     if keyword == "map" && words.get(2).is_some_and(is_open_regex) {
         "write `\\s` for a space within a pattern, as in `/git\\spush/`".into()
-    } else if keyword == "require" && words.get(1).is_some_and(|word| word.text.eq_ignore_ascii_case("human"))
-    {
-        "write `human-approval` with a hyphen".into()
+    } else if keyword == "require" && words.iter().skip(1).any(|word| is_human(&word.text.to_lowercase())) {
+        let tool = words.last().map_or("deploy", |word| word.text);
+        format!("write `require human-approval before {tool}`, with a hyphen")
+    } else if keyword == "limit" && surplus.last().is_some_and(|word| period_seconds(word.text).is_some()) {
+        let tool = words.get(1).map_or("deploy", |word| word.text);
+        format!(
+            "write `per session`; limits over time are `rate_limits` of a `.yaml` file: `- {{tool: {tool}, max_calls: 3, window_seconds: 3600}}`"
+        )
     } else if words.iter().any(|word| word.text.contains(['"', '\''])) {
         "write names without spaces and quotes; a name ends at the next space".into()
     } else if surplus.iter().any(|word| KEYWORDS.iter().any(|(keyword, _)| *keyword == word.text)) {
@@ -774,6 +875,37 @@ fn remedy_for_too_many(words: &[Word<'_>], surplus: &[Word<'_>]) -> String {
     } else {
         "put a `#` before what is meant as a comment".into()
     }
+}
+
+/// Whether a word means the human of `human-approval`, in lower case.
+pub(crate) fn is_human(word: &str) -> bool {
+    ["human", "humans", "approval", "approvals"].contains(&word)
+}
+
+/// How many seconds a period has that somebody may have meant by a word after `per`: `hour`, `days`, `24h`.
+pub(crate) fn period_seconds(word: &str) -> Option<u64> {
+    let word = word.to_lowercase();
+    let digits = word.len() - word.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let (number, unit) = word.split_at_checked(digits)?;
+    let unit = unit.trim_start_matches(['-', '_']);
+    let seconds = match unit {
+        "second" | "seconds" | "sec" | "secs" => 1,
+        "minute" | "minutes" | "min" | "mins" => 60,
+        "hour" | "hours" | "hr" | "hrs" | "hourly" => 3_600,
+        "day" | "days" | "daily" => 86_400,
+        "week" | "weeks" | "weekly" => 604_800,
+        "month" | "months" | "monthly" => 2_592_000,
+        "year" | "years" | "yearly" => 31_536_000,
+        // Single letters are units only behind a number.
+        "s" if digits > 0 => 1,
+        "m" if digits > 0 => 60,
+        "h" if digits > 0 => 3_600,
+        "d" if digits > 0 => 86_400,
+        "w" if digits > 0 => 604_800,
+        _ => return None,
+    };
+    let number = if number.is_empty() { 1 } else { number.parse::<u64>().ok()? };
+    number.checked_mul(seconds)
 }
 
 fn escape_slashes(text: &str) -> String {

@@ -147,6 +147,11 @@ impl Source {
         Place { file: self.name.clone(), line, column }
     }
 
+    /// Where a span ends: the place right behind it.
+    pub fn end_place(&self, span: Span) -> Place {
+        self.place(Span::new(span.end, span.end))
+    }
+
     /// The text a span covers; empty where the span does not fit this file.
     pub fn slice(&self, span: Span) -> &str {
         self.text.get(span.start..span.end).unwrap_or_default()

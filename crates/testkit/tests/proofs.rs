@@ -1109,11 +1109,13 @@ fn one_command_has_a_name_in_each_file() {
 #[test]
 fn a_claim_means_what_the_rules_of_its_own_file_mean() {
     let files = [
-        ("1.rules", "map bash.command cp as backup"),
+        ("1.rules", "map bash.command cp as backup\nblock zz"),
         ("2.rules", "require a before bash\nclaim at most 0 bash"),
     ];
-    let files_without =
-        [("1.rules", "map bash.command cp as backup"), ("2.rules", "block x\nclaim never bash before a")];
+    let files_without = [
+        ("1.rules", "map bash.command cp as backup\nblock zz"),
+        ("2.rules", "block x\nclaim never bash before a"),
+    ];
     assert_eq!(passing(&files_without, &[bash("cp a b")]), [true]);
     assert_ne!(holds(&files), Some(true));
     assert_ne!(holds(&files_without), Some(true));

@@ -280,14 +280,14 @@ cases:
   policy: "rules: [{id: r, when: {tool: a}, thne: block}]"
   steps: [{tool: a, expect: {verdict: BLOCK}}]
 - id: wrong-5
-  policy: "rules: []"
+  policy: "rules: [{id: r, when: {tool: z}, then: block}]"
   steps: [{op: dance}]
 - id: wrong-6
   policy: "rules: [{id: r, when: {tool: a}, then: block, message: Never}]"
   engine: {mode: DISABLED}
   steps: []
 - id: args-23
-  policy: "rules: []"
+  policy: "rules: [{id: r, when: {tool: z}, then: block}]"
   steps: [{tool: a, expect: {verdict: ALLOW}}]
 "#;
 

@@ -2,11 +2,13 @@
 
 use std::{fs, io, path::Path};
 
-use lockgate::{Call, Decision, Gate, MemoryStore, Outcome, OutputDecision, Policy, Session};
+use lockgate::{
+    Call, Decision, Gate, MemoryStore, Outcome, OutputDecision, Policy, Session, call::visible,
+    policy::closest,
+};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::in_force;
 use crate::{
     args::CheckArguments,
     console::{CommandError, Console, Ending},
@@ -20,7 +22,7 @@ pub(crate) fn run(
     json: bool,
     console: &mut Console<'_>,
 ) -> Result<Ending, CommandError> {
-    let policy = in_force::open(&arguments.policy.files, console)?.policy;
+    let policy = super::open_telling(&arguments.policy.files, &arguments.known, console)?;
     let session = read_session(arguments.session.as_deref(), &policy)?;
     // Saved sessions keep the ids of calls in flight, so each call needs another.
     let id = format!("call-{}", session.counts().attempts + session.asked().len() as u64 + 1);
@@ -33,6 +35,9 @@ pub(crate) fn run(
     let built = super::lend_runner(builder, &arguments.exec).build();
     let gate = built.map_err(CommandError::said)?;
 
+    if !gate.policy().concerns(&message.tool) {
+        writeln!(console.err, "{}", unconcerned(gate.policy(), &message.tool))?;
+    }
     let ask = message.ask;
     let call = call_here(&gate, message, &name, at.unwrap_or_else(now));
     if arguments.dry_run {
@@ -61,6 +66,19 @@ pub(crate) fn run(
         Decision::Allow | Decision::Redact => Ending::Yes,
         Decision::Ask | Decision::Block => Ending::No,
     })
+}
+
+/// What to tell of a tool that no rule speaks of: its name may be misspelt, here or in the policy.
+fn unconcerned(policy: &Policy, tool: &str) -> String {
+    let mut names: Vec<&str> = policy.names().map(|name| &**name).collect();
+    names.sort_unstable();
+    let text = match closest(tool, names) {
+        Some(near) => {
+            format!("warning: no rule of this policy speaks of `{tool}`; the closest name in it is `{near}`")
+        }
+        None => format!("warning: no rule of this policy speaks of `{tool}`"),
+    };
+    visible(&text)
 }
 
 /// What every rule says to a first call, and to its output.

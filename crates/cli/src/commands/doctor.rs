@@ -10,7 +10,7 @@ mod trial;
 use std::{env, fs, path::Path, time::Duration};
 
 use lockgate::{
-    Mode,
+    Diagnostic, Mode, Severity,
     call::visible,
     store::{Options, Sqlite},
 };
@@ -27,6 +27,7 @@ use crate::{
         in_short,
     },
     install::{self, Agent, InstalledCommand, Job, Scope, Server, Wrapped},
+    known_tools::{doubts, installed_agents, lines, tools_of},
     protocol::encode,
     report::painted_note,
     settings::{self, Environment, Settings},
@@ -163,7 +164,7 @@ impl Patient {
             Ok(settings) => settings,
             Err(error) => return (None, Vec::from([Check::wrong("settings", error.to_string())])),
         };
-        let mut checks = policy(&settings);
+        let mut checks = policy(&settings, &installed_agents(&self.project, &self.environment));
         if settings.mode == Mode::Observe {
             checks.push(Check::wrong("mode", "it is `observe`: whatever the rules say, calls pass"));
         }
@@ -296,21 +297,29 @@ fn limits(agent: Agent) -> Vec<&'static str> {
     }
 }
 
-fn policy(settings: &Settings) -> Vec<Check> {
-    let read = settings.sources();
-    let read = read.and_then(|sources| lockgate::open_sources(&sources).map(|opened| (opened, sources)));
-    let (opened, sources) = match read {
-        Ok(read) => read,
+/// Whether the policy loads, and can match what these agents have.
+fn policy(settings: &Settings, agents: &[Agent]) -> Vec<Check> {
+    let opened = settings.sources().and_then(|sources| Ok((lockgate::open_sources(&sources)?, sources)));
+    let (opened, sources) = match opened {
+        Ok(opened) => opened,
         Err(error) => return Vec::from([Check::wrong("policy", in_short(&error))]),
     };
     let rules = opened.policy.rules().count();
+    let doubts = doubts(&opened.policy, opened.findings, &sources, &tools_of(agents));
+    let (mistakes, warnings): (Vec<Diagnostic>, Vec<Diagnostic>) =
+        doubts.into_iter().partition(|it| it.severity == Severity::Error);
+    let mut checks: Vec<Check> =
+        lines(&mistakes).into_iter().map(|line| Check::wrong("policy", line)).collect();
     let beside = if settings.has_built_in() && settings.project.is_some() {
         ", the built-in ones among them until `lockgate trust`"
     } else {
         ""
     };
-    let told = format!("{rules} rules, {} warnings{beside}", super::warnings(&opened, &sources));
-    let mut checks = Vec::from([Check::ok("policy", told)]);
+    let told = match warnings.as_slice() {
+        [] => format!("{rules} rules, 0 warnings{beside}"),
+        _ => format!("{rules} rules, {} warnings{beside}: {}", warnings.len(), lines(&warnings).join("; ")),
+    };
+    checks.push(Check::ok("policy", told));
     checks.extend(trust::told(settings, &opened.policy).map(|told| Check::note("trust", told)));
     for line in &settings.overruled {
         checks.push(Check::note("user", format!("the user's settings are stricter than `{line}`")));

@@ -5,7 +5,6 @@ use std::io;
 use lockgate::{
     Gate,
     call::visible,
-    read_sources,
     store::{Options, Sqlite},
 };
 
@@ -18,19 +17,14 @@ use crate::{
 
 pub(crate) fn run(arguments: &GateArguments, console: &mut Console<'_>) -> Result<Ending, CommandError> {
     let shelf = shelf(&arguments.store)?;
-    let sources = read_sources(&arguments.files).map_err(super::told)?;
-    let opened = lockgate::open_sources(&sources).map_err(super::told)?;
-    let warnings = super::warnings(&opened, &sources);
-    if warnings > 0 {
-        writeln!(console.err, "warning: {warnings} in this policy; `lockgate verify` shows what and where")?;
-    }
+    let policy = super::open_telling(&arguments.files, &arguments.known, console)?;
     if !arguments.exec.exec {
         let remedy = "run `lockgate gate` with `--exec`";
-        if let Some(line) = trust::exec_not_run(&opened.policy, remedy) {
+        if let Some(line) = trust::exec_not_run(&policy, remedy) {
             writeln!(console.err, "warning: {}", visible(&line))?;
         }
     }
-    let mut builder = Gate::builder(opened.policy).mode(arguments.mode.into());
+    let mut builder = Gate::builder(policy).mode(arguments.mode.into());
     if let Some(shelf) = shelf {
         builder = builder.shelf(shelf);
     }

@@ -21,7 +21,8 @@ use crate::{
         exclude::{Repository, excluded},
         is_installed, plan, plan_servers, running_program,
     },
-    settings::{Environment, FOLDER, starter_place, starter_policy},
+    known_tools::{doubts, lines, tools_of},
+    settings::{Environment, FOLDER, find, starter_place, starter_policy},
 };
 
 pub(crate) fn run(
@@ -167,6 +168,7 @@ fn put_starter(
         Ok(path) => path,
         Err(counts) => {
             notes.push(format!("the policy of {} counts here; it stays as it is", counts.display()));
+            notes.extend(doubts_of(project, environment, agents));
             return Ok(());
         }
     };
@@ -177,4 +179,14 @@ fn put_starter(
         plan.put(Change { agent: None, path, before, after: Some(starter_policy(agents)) });
     }
     Ok(())
+}
+
+/// What is wrong with the policy that counts here, for the agents that get hooks.
+fn doubts_of(project: &Path, environment: &Environment, agents: &[Agent]) -> Vec<String> {
+    let Ok(settings) = find(project, environment) else { return Vec::new() };
+    let opened = settings.sources().and_then(|sources| Ok((lockgate::open_sources(&sources)?, sources)));
+    match opened {
+        Ok((opened, sources)) => lines(&doubts(&opened.policy, opened.findings, &sources, &tools_of(agents))),
+        Err(error) => Vec::from([format!("it does not load, so hooks will block every call: {error}")]),
+    }
 }

@@ -4,7 +4,7 @@
 //! file that cannot be read at all is exit 2.
 
 use std::{
-    collections::{BTreeSet, HashMap, HashSet},
+    collections::{HashMap, HashSet},
     env, fs, io,
     sync::Arc,
 };
@@ -13,20 +13,22 @@ use lockgate::{
     Diagnostic, Policy, Severity, Source,
     call::visible,
     gate::{Finding, Proved, ProvedClaim, Rulebook, prove},
-    policy::{Accepted, NetReport, NetRule, Rule, RuleId, accept, check_names, render, verify},
+    policy::{Accepted, KnownTools, NetReport, NetRule, Rule, RuleId, accept, check_names, render, verify},
 };
 use serde::Serialize;
 use serde_json::Value;
 
 use super::in_force;
 use crate::{
-    args::VerifyArguments,
+    args::{ReportFormat, VerifyArguments},
     console::{CommandError, Console, Ending, bold, dim, wrong},
+    known_tools::known_tools,
     progress::Progress,
     protocol::encode,
+    reports::{annotation, sarif},
     session_text::{StepAnswer, lines, steps, write_session},
     settings::{self, Environment},
-    tool_list, trust,
+    trust,
 };
 
 pub(crate) fn run(
@@ -44,7 +46,7 @@ pub(crate) fn run(
         sources = super::migrate::fix(&sources, console)?;
     }
     tell_of_hooks(&sources, console)?;
-    round(&sources, tools(arguments)?.as_ref(), json, console)
+    round(&sources, &Wanted::new(arguments, json)?, console)
 }
 
 /// Tells what hooks make of this policy and nobody sees in it: what of the project's waits for trust, and programs that are
@@ -73,37 +75,55 @@ fn tell_of_hooks(sources: &[Source], console: &mut Console<'_>) -> Result<(), Co
     Ok(())
 }
 
-/// All tools there are, where a list of them is given.
-pub(super) fn tools(arguments: &VerifyArguments) -> Result<Option<BTreeSet<String>>, CommandError> {
-    arguments.tools.as_deref().map(tool_list::read).transpose()
+/// What is looked for, and how it is told.
+pub(super) struct Wanted {
+    known: KnownTools,
+    strict: bool,
+    pub(super) format: ReportFormat,
+}
+
+impl Wanted {
+    pub(super) fn new(arguments: &VerifyArguments, json: bool) -> Result<Self, CommandError> {
+        let known = known_tools(&arguments.known, &arguments.policy.files)?;
+        let format = if json { ReportFormat::Json } else { arguments.format };
+        Ok(Self { known, strict: arguments.strict, format })
+    }
 }
 
 /// Verifies what was read, and says what it found.
 pub(super) fn round(
     sources: &[Source],
-    tools: Option<&BTreeSet<String>>,
-    json: bool,
+    wanted: &Wanted,
     console: &mut Console<'_>,
 ) -> Result<Ending, CommandError> {
     let (policy, mut findings) = Policy::read(sources);
-    if let Some(tools) = tools {
-        check_names(&mut findings, sources, tools);
-    }
-    let progress = Progress::start("proving", json);
+    check_names(&mut findings, sources, &wanted.known, policy.as_ref());
+    let progress = Progress::start("proving", wanted.format != ReportFormat::Text);
     let rulebook = policy.map(Rulebook::new);
     let verified = Verified::new(rulebook.as_ref(), findings, sources);
     drop(progress);
-    if json {
-        writeln!(console.out, "{}", encode(&verified.findings_answer()))?;
-    } else {
-        verified.write_rules(console.out)?;
-        verified.write_findings(console.out)?;
-        verified.write_claims(console.out)?;
-        writeln!(console.out, "{}", verified.summary())?;
+    match wanted.format {
+        ReportFormat::Json => writeln!(console.out, "{}", encode(&verified.findings_answer()))?,
+        ReportFormat::Sarif => {
+            writeln!(console.out, "{}", encode(&sarif(&verified.findings, &verified.accepted)))?;
+        }
+        ReportFormat::Github => {
+            for finding in &verified.findings {
+                writeln!(console.out, "{}", annotation(finding))?;
+            }
+            writeln!(console.out, "{}", verified.summary())?;
+        }
+        ReportFormat::Text => {
+            verified.write_rules(console.out)?;
+            verified.write_findings(console.out)?;
+            verified.write_claims(console.out)?;
+            writeln!(console.out, "{}", verified.summary())?;
+        }
     }
     // What was claimed and not decided is no yes.
     let is_open = verified.claims().iter().any(|claim| claim.report.holds.is_none());
-    Ok(match (verified.has_errors(), is_open) {
+    let has_doubts = wanted.strict && verified.count(Severity::Warning) > 0;
+    Ok(match (verified.has_errors() || has_doubts, is_open) {
         (true, _) => Ending::No,
         (false, true) => Ending::CouldNotTell,
         (false, false) => Ending::Yes,
@@ -131,9 +151,17 @@ impl<'a> Verified<'a> {
         findings.extend(further);
         let proved = rulebook.map(prove);
         findings.extend(proved.iter().flat_map(|it| &it.findings).map(|it| it.diagnostic.clone()));
-        // What keeps a policy from loading cannot be accepted.
-        let (findings, accepted) =
-            if policy.is_some() { accept(findings, sources) } else { (findings, Vec::new()) };
+        let (findings, accepted) = match policy {
+            Some(_) => accept(findings, sources),
+            // What keeps a policy from loading cannot be accepted, and what it hides was not looked for.
+            None => {
+                let is_mistake = |it: &Diagnostic| it.severity == Severity::Error;
+                let (mistakes, others): (Vec<_>, Vec<_>) = findings.into_iter().partition(is_mistake);
+                let (others, accepted) = accept(others, sources);
+                let others = others.into_iter().filter(|it| it.code != "idle-acceptance");
+                (mistakes.into_iter().chain(others).collect(), accepted)
+            }
+        };
         Self { policy, reports, findings, accepted, proved }
     }
 

@@ -5,7 +5,6 @@
 //! about what was compared. There are no file events: they miss network drives and whatever an editor replaces.
 
 use std::{
-    collections::BTreeSet,
     io::{self, IsTerminal},
     path::PathBuf,
     sync::{
@@ -21,7 +20,7 @@ use serde::Serialize;
 
 use super::{in_force, verify};
 use crate::{
-    args::VerifyArguments,
+    args::{ReportFormat, VerifyArguments},
     console::{CommandError, Console, Ending, dim, wrong},
     protocol::encode,
 };
@@ -46,7 +45,7 @@ pub(super) fn run(
     json: bool,
     console: &mut Console<'_>,
 ) -> Result<Ending, CommandError> {
-    let tools = verify::tools(arguments)?;
+    let wanted = verify::Wanted::new(arguments, json)?;
     let interrupted = interruption()?;
     if arguments.policy.files.is_empty()
         && let Ok(settings) = in_force::settings_here()
@@ -60,7 +59,7 @@ pub(super) fn run(
         let began = Instant::now();
         let seen = Seen::new(&arguments.policy.files);
         if let Some(seen) = watched.look(seen) {
-            ending = round(seen, tools.as_ref(), json, console)?;
+            ending = round(seen, &wanted, console)?;
             rounds += 1;
             if arguments.rounds.is_some_and(|wanted| rounds >= wanted) {
                 break;
@@ -161,13 +160,9 @@ impl Watched {
 }
 
 /// Verifies and tells. Only a console that fails is an error: the next change may put everything else right.
-fn round(
-    seen: &Seen,
-    tools: Option<&BTreeSet<String>>,
-    json: bool,
-    console: &mut Console<'_>,
-) -> Result<Ending, CommandError> {
-    if !json {
+fn round(seen: &Seen, wanted: &verify::Wanted, console: &mut Console<'_>) -> Result<Ending, CommandError> {
+    let json = wanted.format == ReportFormat::Json;
+    if wanted.format == ReportFormat::Text {
         if io::stdout().is_terminal() {
             write!(console.out, "{CLEAR}")?;
         }
@@ -175,7 +170,7 @@ fn round(
         writeln!(console.out, "{}", dim(now.strftime("%H:%M:%S")))?;
     }
     let ending = match seen {
-        Seen::Files(sources) => verify::round(sources, tools, json, console)?,
+        Seen::Files(sources) => verify::round(sources, wanted, console)?,
         Seen::Unreadable(error) if json => {
             writeln!(console.out, "{}", encode(&Unreadable { error: error.to_string() }))?;
             Ending::CouldNotTell

@@ -18,7 +18,8 @@ use std::{
 };
 
 use lockgate::{
-    Gate, LocalRunner, OpenError, Time,
+    Gate, LocalRunner, OpenError, Policy, Time,
+    call::agent_tools,
     gate::{Reach, Shelf},
     policy::{Diagnostic, Severity},
     store::{Options, Sqlite},
@@ -178,7 +179,20 @@ fn answer(post: &Post, environment: &Environment, started: Instant) -> Result<Re
     {
         *reason = format!("{reason} (For the human: {waiting}.)");
     }
-    Ok(dialect.encode(event, &said))
+    Ok(loudly(dialect.encode(event, &said), host, gate.policy()))
+}
+
+/// Adds to an answer that lets pass that the policy can match nothing this agent has. It is told on stderr: no host
+/// takes that for part of an answer that succeeds.
+fn loudly(reply: Reply, host: &str, policy: &Policy) -> Reply {
+    let is_void = || agent_tools(host).is_some_and(|agent| !policy.may_match(agent));
+    if reply.code != 0 || !reply.stderr.is_empty() || !is_void() {
+        return reply;
+    }
+    let stderr = format!(
+        "lockgate: no rule of this policy can match a tool of {host}, so every call passes; run `lockgate doctor {host}`"
+    );
+    Reply { stderr, ..reply }
 }
 
 /// How a question about an event reaches a human.

@@ -1,18 +1,24 @@
-//! Names that no tool has, for whoever knows all tools.
+//! Names that no tool has.
 //!
-//! [`check_names`] compares every name that a file means a tool by with a list of the tools there are. A name that a
-//! map of the same file gives is no tool; `tool.action` is an action of the tool; a pattern has to take at least one
-//! of them. Traps are left alone: no honest tool has their name. Where the list answers, what the linter only
-//! guessed from the names among themselves is taken back. Missing on purpose: where the list comes from.
+//! [`check_names`] compares every name that a file means a tool by with the tools that are known: those of a list, and
+//! those of the agents the policy is for. A name that a map of the same file gives is not a tool; `tool.action` is an
+//! action of the tool; a pattern has to take at least one tool of a list. Traps are left alone: no honest tool has their
+//! name. Where the tools are known, what the linter only guessed from the names is taken back or becomes an error.
+//! [`odd_names`] is the part of it that needs no tools: names of programs, permissions of agents, other cases.
+//! Missing on purpose: where the list comes from.
 
 use std::collections::BTreeSet;
 
-use super::{File, NAME_COMPARED_BYTES_MAX, NAMES_COMPARED_MAX, names_of, span_of_word};
+use lockgate_call::{AGENTS, AgentTools, shell_tools};
+
+use super::{File, NAME_COMPARED_BYTES_MAX, NAMES_COMPARED_MAX, Sure, human_word, names_of, span_of_word};
 use crate::{
-    diagnostic::{Diagnostic, closest},
+    diagnostic::{Diagnostic, Severity, closest},
     draft::Draft,
     language::parse,
     pattern::{Match, Pattern},
+    policy::Policy,
+    rules::{permission_remedy, permitted_tool},
     ruleset::{
         CustomNames,
         draft::{RuleKind, ToolGlob},
@@ -25,29 +31,266 @@ use crate::{
 /// The code of what is found here, and of what the linter guesses.
 const CODE: &str = "misspelt";
 
-/// Adds what is wrong with names, seen that these are all tools there are.
-pub fn check_names(findings: &mut Vec<Diagnostic>, sources: &[Source], tools: &BTreeSet<String>) {
+/// Programs that people write where a tool belongs. Words that are good names for tools too, such as `test`, `make` or
+/// `find`, are missing on purpose.
+const PROGRAMS: &[&str] = &[
+    "apt",
+    "apt-get",
+    "aws",
+    "awk",
+    "az",
+    "brew",
+    "bun",
+    "bunx",
+    "cargo",
+    "cat",
+    "chmod",
+    "chown",
+    "cp",
+    "curl",
+    "dd",
+    "deno",
+    "docker",
+    "docker-compose",
+    "doas",
+    "ftp",
+    "gcloud",
+    "gh",
+    "git",
+    "gsutil",
+    "helm",
+    "kill",
+    "killall",
+    "kubectl",
+    "ln",
+    "ls",
+    "mkdir",
+    "mkfs",
+    "mongo",
+    "mongosh",
+    "mv",
+    "mysql",
+    "mysqldump",
+    "nc",
+    "ncat",
+    "netcat",
+    "node",
+    "npm",
+    "npx",
+    "perl",
+    "pg_dump",
+    "php",
+    "pip",
+    "pip3",
+    "pipx",
+    "pkill",
+    "pnpm",
+    "podman",
+    "psql",
+    "pulumi",
+    "python",
+    "python3",
+    "redis-cli",
+    "rm",
+    "rmdir",
+    "rsync",
+    "ruby",
+    "scp",
+    "sed",
+    "sftp",
+    "sh",
+    "shred",
+    "sqlite3",
+    "ssh",
+    "su",
+    "sudo",
+    "systemctl",
+    "tar",
+    "tee",
+    "telnet",
+    "terraform",
+    "tofu",
+    "touch",
+    "twine",
+    "unlink",
+    "uv",
+    "wget",
+    "xargs",
+    "yarn",
+    "yum",
+    "zip",
+    "zsh",
+];
+
+/// The tools that are known.
+#[derive(Clone, Debug, Default)]
+pub struct KnownTools {
+    /// All tools there are, where a list of them is given.
+    pub listed: Option<BTreeSet<String>>,
+    /// The agents that the policy is for.
+    pub agents: Vec<&'static AgentTools>,
+}
+
+impl KnownTools {
+    fn is_empty(&self) -> bool {
+        self.listed.is_none() && self.agents.is_empty()
+    }
+
+    /// Whether a tool has this name, or may have it: which servers an agent has is not known here.
+    fn has(&self, name: &str) -> bool {
+        self.listed.as_ref().is_some_and(|listed| listed.contains(name))
+            || self.agents.iter().any(|agent| agent.has(name) || agent.may_be_of_server(name))
+    }
+
+    fn names<'k>(&'k self) -> impl Iterator<Item = &'k str> {
+        let listed = self.listed.iter().flatten().map(String::as_str);
+        let own = self.agents.iter().flat_map(|agent| agent.names()).map(|name| -> &'k str { name });
+        listed.chain(own)
+    }
+
+    /// Whose tools they are, for a sentence: ` of claude-code`.
+    fn owners(&self) -> String {
+        match (&self.listed, self.agents.as_slice()) {
+            (Some(_), _) | (None, []) => String::new(),
+            (None, agents) => {
+                let names: Vec<&str> = agents.iter().map(|agent| agent.agent).collect();
+                format!(" of {}", names.join(" or "))
+            }
+        }
+    }
+}
+
+/// Adds what is wrong with names, seen that these are the tools that are known. `policy` is what the sources became, if
+/// they load.
+pub fn check_names(
+    findings: &mut Vec<Diagnostic>,
+    sources: &[Source],
+    known: &KnownTools,
+    policy: Option<&Policy>,
+) {
     let mut told: Vec<Diagnostic> = Vec::new();
-    for source in sources {
-        let (draft, _) = parse(source, &CustomNames::default());
-        told.extend(unknown_names(&draft, tools));
+    if !known.is_empty() {
+        for source in sources {
+            let (draft, _) = parse(source, &CustomNames::default());
+            told.extend(unknown_names(&draft, known));
+        }
+        told.extend(policy.into_iter().flat_map(|policy| unreached(policy, sources, known)));
     }
     findings.retain(|finding| {
         let is_answered = || {
-            tools.contains(finding.source.slice(finding.span))
+            known.has(finding.source.slice(finding.span))
                 || told.iter().any(|other| {
                     let is_inside =
                         finding.span.start <= other.span.start && other.span.end <= finding.span.end;
                     other.source == finding.source && is_inside
                 })
         };
-        finding.code != CODE || !is_answered()
+        !NAMES_GUESSED.contains(&finding.code) || !is_answered()
     });
+    for finding in &mut *findings {
+        // A guess from the linter is as good as certain once no tool is known that has the name.
+        let is_certain = match finding.code {
+            "looks-like-time" => true,
+            "looks-like-keyword" => human_word(finding.source.slice(finding.span)) != Some(Sure::Probably),
+            _ => false,
+        };
+        if is_certain {
+            finding.severity = Severity::Error;
+        }
+    }
     findings.extend(told);
 }
 
-/// The names of one file that no tool has, each once.
-fn unknown_names(draft: &Draft, tools: &BTreeSet<String>) -> Vec<Diagnostic> {
+/// What the linter finds by names alone, and a list of tools answers.
+const NAMES_GUESSED: [&str; 4] = [CODE, "looks-like-keyword", "looks-like-time", "program-name"];
+
+/// `matches-nothing`: the policy has rules, and none of them can match a call of an agent's own tools.
+fn unreached(policy: &Policy, sources: &[Source], known: &KnownTools) -> Vec<Diagnostic> {
+    let Some(source) = sources.first() else { return Vec::new() };
+    let finding = |whose: &str| {
+        let message =
+            format!("no rule of this policy can match a tool of {whose}, so it lets everything pass there");
+        let end = source.text().find('\n').unwrap_or(source.text().len());
+        let finding = Diagnostic::warning("matches-nothing", source, Span::new(0, end), message);
+        Diagnostic { severity: Severity::Error, ..finding }.label("every name in it is unknown there").remedy(
+            "write the names as the agent spells its tools, or name what its shell runs: `map any shell running rm as \
+             delete`",
+        )
+    };
+    let is_unreached = |agent: &&&AgentTools| !policy.may_match(agent);
+    let listed = known.listed.iter().filter(|tools| {
+        policy.names().all(|name| !tools.contains(&**name)) && !tools.iter().any(|tool| policy.concerns(tool))
+    });
+    let agents = known.agents.iter().filter(is_unreached).map(|agent| finding(agent.agent));
+    // With a list, the agents have further tools.
+    let agents: Vec<Diagnostic> = if known.listed.is_none() { agents.collect() } else { Vec::new() };
+    agents.into_iter().chain(listed.map(|_| finding("the list"))).collect()
+}
+
+/// What is odd about the names of one file whatever tools there are.
+pub(super) fn odd_names(draft: &Draft) -> Vec<Diagnostic> {
+    let mut findings = Vec::new();
+    for (name, span) in named(draft) {
+        let text = name.text();
+        if let Some(tool) = permitted_tool(&text).filter(|_| text.ends_with(')')) {
+            let message = format!("`{text}` is a permission of an agent, not the name of a tool");
+            let remedy = match permission_remedy(&text) {
+                Some((map, _)) => format!("write `{map}` and a rule about that name into a `.rules` file"),
+                None => format!("write `{tool}`, and test its input with the conditions of the rule"),
+            };
+            findings.push(
+                Diagnostic::warning("permission-syntax", &draft.source, span, message)
+                    .label("a name has no brackets here")
+                    .remedy(remedy),
+            );
+        } else if let Some(program) = name.exact().filter(|name| is_program(draft, name)) {
+            findings.push(program_name(draft, program, span, Severity::Warning));
+        } else if let Some(spelt) = name.exact().filter(|name| !is_plain_word(name)).and_then(other_case) {
+            let message = format!("`{text}` is the tool `{spelt}` but for its case");
+            findings.push(
+                Diagnostic::warning(CODE, &draft.source, span, message)
+                    .label(format!("agents call it `{spelt}`"))
+                    .remedy(format!("write `{spelt}`, unless a tool of your own is called `{text}`")),
+            );
+        }
+    }
+    findings
+}
+
+/// Whether a name is one word in lower case, as tools of one's own often are.
+fn is_plain_word(name: &str) -> bool {
+    name.chars().all(|c| c.is_lowercase() || c.is_ascii_digit())
+}
+
+/// Whether a name is that of a program, and not that of a tool whose calls the file maps.
+fn is_program(draft: &Draft, name: &str) -> bool {
+    let is_mapped = || draft.maps.iter().any(|map| map.tool == name);
+    PROGRAMS.contains(&name) && !is_mapped() && draft.scripts.iter().all(|script| script.tool != name)
+}
+
+fn program_name(draft: &Draft, program: &str, span: Span, severity: Severity) -> Diagnostic {
+    let message =
+        format!("`{program}` is a program, not a tool: this sees no command that a shell tool runs");
+    let finding = Diagnostic::warning("program-name", &draft.source, span, message)
+        .label("agents run programs with their shell tool")
+        .remedy(match draft.when_then.is_written || draft.ruleset.is_some() || draft.workflow.is_some() {
+            true => format!(
+                "write `map any shell running {program} as {program}` and a rule about `{program}` into a `.rules` file"
+            ),
+            false => format!("add `map any shell running {program} as {program}`"),
+        });
+    Diagnostic { severity, ..finding }
+}
+
+/// The tool of some agent whose name is this one but for its case, where no agent has exactly this name.
+fn other_case(name: &str) -> Option<&'static str> {
+    let mut tools = AGENTS.iter().flat_map(AgentTools::names);
+    let is_exact = AGENTS.iter().any(|agent| agent.has(name));
+    tools.find(|tool| tool.eq_ignore_ascii_case(name)).filter(|_| !is_exact)
+}
+
+/// The names by which a file means tools, each once, without those that a map of the file gives.
+fn named(draft: &Draft) -> Vec<(Name, Span)> {
     let mut spoken = Spoken { draft, names: Vec::new() };
     spoken.one_line_rules();
     spoken.when_then();
@@ -55,24 +298,58 @@ fn unknown_names(draft: &Draft, tools: &BTreeSet<String>) -> Vec<Diagnostic> {
     spoken.workflow();
     let given: BTreeSet<&str> = draft.maps.iter().map(|map| map.name.as_str()).collect();
     let mut seen = BTreeSet::new();
+    let is_new = |named: &Named| {
+        let text = named.name.text();
+        !given.contains(text.as_str()) && seen.insert(text)
+    };
+    spoken.names.into_iter().filter(is_new).map(|Named { name, span }| (name, span)).collect()
+}
+
+/// The names of one file that no tool has, each once.
+fn unknown_names(draft: &Draft, known: &KnownTools) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
-    for Named { name, span } in spoken.names {
-        if name.is_tool(tools) || given.contains(name.text().as_str()) || !seen.insert(name.text()) {
+    for (name, span) in named(draft) {
+        if name.is_known(known) || name.exact().is_some_and(|name| permitted_tool(name).is_some()) {
             continue;
         }
-        let meant = name
+        // The row of an agent may lack a tool, so a pattern that takes none of them may still take one.
+        if name.exact().is_none() && known.listed.is_none() {
+            continue;
+        }
+        let compared = name
             .exact()
             .filter(|name| name.len() <= NAME_COMPARED_BYTES_MAX && findings.len() < NAMES_COMPARED_MAX);
-        let meant = meant.and_then(|name| meant_by(name, tools));
-        findings.push(finding(draft, &name, span, meant.as_deref()));
+        if let Some(program) = compared.filter(|name| is_program(draft, name)) {
+            findings.push(program_name(draft, program, span, Severity::Error));
+            continue;
+        }
+        let meant = compared.and_then(|name| meant_by(name, known));
+        findings.push(finding(draft, &name, span, meant.as_deref(), known));
     }
+    findings.extend(shells_missing(draft, known));
     findings.sort_by_key(|finding| finding.span.start);
     findings
 }
 
+/// `any shell` where none of the listed tools is a shell.
+fn shells_missing(draft: &Draft, known: &KnownTools) -> Option<Diagnostic> {
+    let map = draft.maps.iter().find(|map| map.is_any_shell)?;
+    let has_shell = known.agents.iter().any(|agent| !agent.shells.is_empty())
+        || known
+            .listed
+            .as_ref()
+            .is_some_and(|listed| shell_tools().iter().any(|tool| listed.contains(*tool)));
+    (!has_shell).then(|| {
+        let message = "none of these tools is a shell that `any shell` stands for".to_owned();
+        Diagnostic::warning("unknown-tool", &draft.source, map.span, message)
+            .label("takes no call")
+            .remedy("name the tool that runs scripts, as in `map run_script running rm as delete`")
+    })
+}
+
 /// The tool that a name is most likely a slip of, with the action where it has one.
-fn meant_by(name: &str, tools: &BTreeSet<String>) -> Option<String> {
-    let near = |name: &str| closest(name, tools.iter().map(String::as_str));
+fn meant_by(name: &str, known: &KnownTools) -> Option<String> {
+    let near = |name: &str| closest(name, known.names());
     let of_base = || {
         let (base, action) = name.split_once('.')?;
         Some(format!("{}.{action}", near(base)?))
@@ -80,19 +357,33 @@ fn meant_by(name: &str, tools: &BTreeSet<String>) -> Option<String> {
     near(name).map(str::to_owned).or_else(of_base)
 }
 
-fn finding(draft: &Draft, name: &Name, span: Span, meant: Option<&str>) -> Diagnostic {
+fn finding(draft: &Draft, name: &Name, span: Span, meant: Option<&str>, known: &KnownTools) -> Diagnostic {
     let text = name.text();
+    let owners = known.owners();
     let message = match name {
-        Name::Exact(_) => format!("no tool is called `{text}`"),
-        Name::Matching(_) | Name::Glob(_) => format!("no tool fits `{text}`"),
+        Name::Exact(_) => format!("no tool{owners} is called `{text}`"),
+        Name::Matching(_) | Name::Glob(_) => format!("no tool{owners} fits `{text}`"),
+    };
+    let Some(meant) = meant else {
+        let (code, label) = match known.listed {
+            Some(_) => (CODE, "not in the list of tools".to_owned()),
+            None => ("unknown-tool", format!("not a tool{owners}, as far as Lockgate knows")),
+        };
+        let remedy = match known.listed {
+            Some(_) => "write the name as the tool spells it, or bring the list of tools up to date",
+            None => {
+                "write the name as the agent spells it; tools of MCP servers have the server in their name"
+            }
+        };
+        return Diagnostic::warning(code, &draft.source, span, message).label(label).remedy(remedy);
     };
     let finding = Diagnostic::warning(CODE, &draft.source, span, message);
-    match meant {
-        Some(meant) => finding.label(format!("closest is `{meant}`")).remedy(format!("write `{meant}`")),
-        None => finding
-            .label("not in the list of tools")
-            .remedy("write the name as the tool spells it, or bring the list of tools up to date"),
+    let finding = finding.label(format!("closest is `{meant}`")).remedy(format!("write `{meant}`"));
+    // A name in another case is never meant: the rule would not see a single call.
+    if meant.eq_ignore_ascii_case(&text) {
+        return Diagnostic { severity: Severity::Error, ..finding }.label(format!("its name is `{meant}`"));
     }
+    finding
 }
 
 /// A name, and where it stands.
@@ -124,15 +415,15 @@ impl Name {
         }
     }
 
-    /// Whether it means one of these tools, as far as that can be told.
-    fn is_tool(&self, tools: &BTreeSet<String>) -> bool {
+    /// Whether it means one of the tools that are known, as far as that can be told.
+    fn is_known(&self, known: &KnownTools) -> bool {
         match self {
             Self::Exact(name) => {
                 let base = name.split_once('.').map(|(base, _)| base);
-                tools.contains(name) || base.is_some_and(|base| tools.contains(base))
+                known.has(name) || base.is_some_and(|base| known.has(base))
             }
-            Self::Matching(pattern) => tools.iter().any(|tool| pattern.find(tool) != Match::No),
-            Self::Glob(glob) => tools.iter().any(|tool| glob.fits(tool)),
+            Self::Matching(pattern) => known.names().any(|tool| pattern.find(tool) != Match::No),
+            Self::Glob(glob) => known.names().any(|tool| glob.fits(tool)),
         }
     }
 }
@@ -281,8 +572,9 @@ mod tests {
         let sources: Vec<Source> = files.iter().map(|(name, text)| Source::new(*name, *text)).collect();
         let (policy, mut findings) = Policy::read(&sources);
         assert!(policy.is_some(), "{findings:?}");
-        let tools = tools.iter().map(|tool| (*tool).to_owned()).collect();
-        check_names(&mut findings, &sources, &tools);
+        let listed = Some(tools.iter().map(|tool| (*tool).to_owned()).collect());
+        let known = KnownTools { listed, agents: Vec::new() };
+        check_names(&mut findings, &sources, &known, None);
         let of_names = findings.iter().filter(|finding| finding.code == CODE);
         of_names
             .map(|finding| {
@@ -297,7 +589,7 @@ mod tests {
     fn a_name_that_no_tool_has_is_told_once_with_the_closest() {
         let tools = ["test", "deploy", "bash", "fs_read", "fs_write"];
         let none = "not in the list of tools";
-        let rows: [(&str, &str, Vec<String>); 19] = [
+        let rows: [(&str, &str, Vec<String>); 18] = [
             ("a.rules", "require test before deploy\n", vec![]),
             (
                 "a.rules",
@@ -308,7 +600,7 @@ mod tests {
             (
                 "a.rules",
                 "block bash.push\nblock Bash.push\n",
-                vec!["2 Bash.push: no tool is called `Bash.push` (closest is `bash.push`)".into()],
+                vec!["2 Bash.push: no tool is called `Bash.push` (its name is `bash.push`)".into()],
             ),
             // A name that a map gives is no tool, but the map's own tool has to be one.
             ("a.rules", "map bash.command rm as delete\nblock delete\n", vec![]),
@@ -357,8 +649,11 @@ mod tests {
                 vec!["2 bsh: no tool is called `bsh` (closest is `bash`)".into()],
             ),
             // A rule that is off speaks of nothing, and a trap is no tool.
-            ("a.yaml", "rules:\n  - {id: r, enabled: false, then: block, when: {tool: nope}}\n", vec![]),
-            ("a.yaml", "honeypots: [{name: nope}]\nrules: []\n", vec![]),
+            (
+                "a.yaml",
+                "honeypots: [{name: nope}]\nrules:\n  - {id: r, enabled: false, then: block, when: {tool: nope}}\n",
+                vec![],
+            ),
             (
                 "a.yaml",
                 "taint_chain: {enabled: true, outgoing_tools: [send]}\nrate_limits: [{tool: send2, max_calls: 1, window_seconds: 1}]\nrules: []\n",

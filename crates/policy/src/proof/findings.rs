@@ -297,6 +297,16 @@ impl<'b, 'p> Proving<'_, 'b, 'p> {
         for rule in (0..self.composed.rules.len()).map(FormId).filter(is_own) {
             self.composed.rule(rule).into_iter().for_each(|rule| *forms.entry(rule).or_default() += 1);
         }
+        // What rules block whatever the session, in so many words.
+        let blocked: BTreeSet<Label> = (0..self.composed.rules.len())
+            .map(FormId)
+            .filter(is_own)
+            .filter_map(|form| match self.composed.system.rules().get(form.0) {
+                Some(Form::Block(labels)) => Some(labels.iter().collect::<Vec<_>>()),
+                _ => None,
+            })
+            .flatten()
+            .collect();
         let requirements = Requirements::of(&self.composed.system);
         let answers = self.both.plain.prover.all_can_matter();
         let idle =
@@ -327,15 +337,22 @@ impl<'b, 'p> Proving<'_, 'b, 'p> {
             }
             let others: Vec<RuleId> = self.rules(reason.rules.iter().copied().filter(|it| *it != form));
             let names = self.names_of_rule(rule);
-            // A tool that can never be called is told as such; that its rules are idle follows.
+            // A tool that can never be called is told as such; that its rules are idle follows. What is blocked in so
+            // many words is not told, so there the idle rule is.
             let restricted = restricted(self.composed.system.rules().get(number));
-            if restricted.is_some_and(|labels| labels.iter().any(|label| dead.contains(&label))) {
+            let is_dead = restricted.is_some_and(|labels| labels.iter().any(|label| dead.contains(&label)));
+            // Of two rules that block the same, neither is told: one of them has to stay.
+            let is_block = matches!(self.composed.system.rules().get(number), Some(Form::Block(_)));
+            let is_blocked = !is_block
+                && restricted.is_some_and(|labels| labels.iter().all(|label| blocked.contains(&label)));
+            if is_dead && !is_blocked {
                 continue;
             }
-            let is_limit = matches!(
-                self.composed.system.rules().get(number),
-                Some(Form::Limit { .. } | Form::LimitPer { .. })
-            );
+            let is_limit = !is_blocked
+                && matches!(
+                    self.composed.system.rules().get(number),
+                    Some(Form::Limit { .. } | Form::LimitPer { .. })
+                );
             let name = &head.name;
             let by = self.already_said_by(&others);
             let (code, message) = if is_limit {

@@ -31,7 +31,7 @@ fn on_a_line(text: &str) -> String {
 fn in_yaml(line: &str) -> [(&'static str, String); 4] {
     let head = "apiVersion: edictum/v1\n";
     [
-        ("when-then.yaml", format!("rules: []\n{line}")),
+        ("when-then.yaml", format!("rules: [{{id: c, then: block, when: {{tool: c}}}}]\n{line}")),
         ("net.yaml", format!("kind: Net\nname: n\nplaces: [p]\ntransitions: []\n{line}")),
         (
             "ruleset.yaml",
@@ -258,7 +258,7 @@ fn an_example_that_cannot_be_played_is_told_why() {
 }
 
 #[test]
-fn a_file_without_rules_may_claim() {
+fn a_file_with_claims_alone_is_no_policy() {
     for (name, text) in [
         ("a.rules", "claim deploy possible\nexample: deploy -> allow"),
         ("a.yaml", "claims: [deploy possible]\nexamples: [deploy -> allow]"),
@@ -266,7 +266,8 @@ fn a_file_without_rules_may_claim() {
         ("a.json", r#"{"examples": ["deploy -> allow"]}"#),
     ] {
         let (policy, diagnostics) = Policy::read(&[Source::new(name, text)]);
-        assert!(policy.is_some() && diagnostics.is_empty(), "{text}: {diagnostics:?}");
+        let codes: Vec<&str> = diagnostics.iter().map(|it| it.code).collect();
+        assert!(policy.is_none() && codes.contains(&"no-rules"), "{text}: {diagnostics:?}");
     }
 }
 
@@ -415,7 +416,8 @@ fn a_file_holds_so_many_claims_and_examples_and_no_more() {
 #[test]
 fn what_an_included_file_claims_counts_too() {
     let main = Source::new("main.yaml", "include: [base.yaml]\nrules: []\nclaims: [a possible]\n");
-    let base = Source::new("base.yaml", "rules: []\nclaims: [b possible]\nexamples: [b -> allow]\n");
+    let rules = "rules: [{id: c, then: block, when: {tool: c}}]";
+    let base = Source::new("base.yaml", format!("{rules}\nclaims: [b possible]\nexamples: [b -> allow]\n"));
     let (policy, diagnostics) = Policy::read(&[base, main]);
     let policy = policy.unwrap_or_else(|| panic!("{diagnostics:?}"));
     let claims: Vec<String> = policy.claims().iter().map(|it| it.says.to_string()).collect();

@@ -73,7 +73,7 @@ fn names_are_any_words() {
         ("limit limit to 3 per limit", r#""limit" 3 times, again after "limit""#),
         ("block observe\nblock mode", "\"observe\" never\n\"mode\" never"),
         ("observe observe", "observe-without-rule: 'observe <rule>' expects a rule, got 'observe'"),
-        ("block a;\nblock *", "\"a;\" never\n\"*\" never"),
+        ("block a;\nblock a?", "\"a;\" never\n\"a?\" never"),
         ("require a before human-approval", r#""human-approval" after "a""#),
         ("require human-approval before human-approval", r#""human-approval" asks"#),
         ("require Human-Approval before b", r#""b" after "Human-Approval""#),
@@ -117,6 +117,57 @@ fn a_map_may_speak_of_several_tools_or_of_any_shell() {
             "map any shell rm as delete",
             "missing-field: expected <tool>.<field> (e.g., bash.command), got 'any shell'",
         ),
+    ]);
+}
+
+#[test]
+fn what_no_tool_is_called_is_a_mistake_with_what_to_write() {
+    insta::assert_snapshot!(said("block file_*\nblock Bash(rm *)\nrequire human-approval before Bash(git push:*)\nmap Bash(ls) as list\nblock Read(./.env)\n"), @r#"
+    error[wildcard]: `file_*` is not the name of a tool
+     --> ci.rules:1:7
+      |
+    1 | block file_*
+      |       ^^^^^^ there are no wildcards in names
+      |
+      = try: write one line for each tool, or a rule with `when: {tool: "file_*"}` into a `.yaml` file
+
+    error[permission-syntax]: `Bash(rm *)` is a permission of an agent, not the name of a tool
+     --> ci.rules:2:7
+      |
+    2 | block Bash(rm *)
+      |       ^^^^^^^^^^ a name has no brackets here
+      |
+      = try: write `map any shell running rm as rm` and `block rm`
+
+    error[permission-syntax]: `Bash(git push:*)` is a permission of an agent, not the name of a tool
+     --> ci.rules:3:31
+      |
+    3 | require human-approval before Bash(git push:*)
+      |                               ^^^^^^^^^^^^^^^^ a name has no brackets here
+      |
+      = try: write `map any shell running git push as git-push` and `require human-approval before git-push`
+
+    error[permission-syntax]: `Bash(ls)` is a permission of an agent, not the name of a tool
+     --> ci.rules:4:5
+      |
+    4 | map Bash(ls) as list
+      |     ^^^^^^^^ a name has no brackets here
+      |
+      = try: write `map any shell running ls as list`
+
+    error[permission-syntax]: `Read(./.env)` is a permission of an agent, not the name of a tool
+     --> ci.rules:5:7
+      |
+    5 | block Read(./.env)
+      |       ^^^^^^^^^^^^ a name has no brackets here
+      |
+      = try: name the calls that are meant with `map TOOL.FIELD PATTERN as NAME`, and write NAME here
+    "#);
+    check(&[
+        ("block backup(path)", r#""backup(path)" never"#),
+        ("limit a to 3 per b*", "wildcard: `b*` is not the name of a tool"),
+        ("require * before b", "wildcard: `*` is not the name of a tool"),
+        ("map b* running rm as x", "wildcard: `b*` is not the name of a tool"),
     ]);
 }
 
@@ -347,7 +398,7 @@ fn too_many_words_are_underlined() {
     4 | require human approval before deploy
       |                               ^^^^^^ 1 too many
       |
-      = try: write `human-approval` with a hyphen
+      = try: write `require human-approval before deploy`, with a hyphen
 
     error[token-count]: 'map <tool>.<field> <pattern> as <name>' expects 5 tokens, got 6
      --> ci.rules:5:32

@@ -29,7 +29,9 @@ pub(crate) fn lint(draft: &Draft) -> Vec<Diagnostic> {
         linter.session(rule);
         linter.chain(rule);
         linter.strategy(rule);
+        linter.both_must_hold(rule);
     }
+    linter.missing_messages();
     for output in &file.outputs {
         linter.names(output.span, &output.tools);
         output.patterns.iter().for_each(|pattern| linter.pattern(output.span, output.span, pattern));
@@ -43,7 +45,6 @@ pub(crate) fn lint(draft: &Draft) -> Vec<Diagnostic> {
             .iter()
             .for_each(|pattern| linter.pattern(sanitizer.span, sanitizer.span, pattern));
     }
-    linter.says_nothing();
     let mut findings = linter.findings;
     findings.sort_by_key(|finding| finding.span.start);
     findings
@@ -89,7 +90,10 @@ impl Linter<'_> {
                 "names none",
                 "write `tool: \".*\"` if every tool is meant".to_owned(),
             ),
-            Some(tools) => self.names(rule.span, tools),
+            Some(tools) => {
+                self.names(rule.span, tools);
+                self.broad(rule, tools);
+            }
             None => {}
         }
         for (_, patterns) in &rule.sender {
@@ -97,6 +101,75 @@ impl Linter<'_> {
                 self.reading(rule.span, rule.id_span, pattern);
             }
         }
+    }
+
+    /// A pattern that takes every tool there is. With a condition beside it that may well be meant.
+    fn broad(&mut self, rule: &DraftClause, tools: &Tools) {
+        let Tools::Any(names) = tools else { return };
+        let text = names.iter().map(ToString::to_string).find(|name| takes_every_tool(name));
+        let Some(text) = text else { return };
+        let span = self.place(rule.span, &text, rule.id_span);
+        let message = format!("`{}` is about every tool: `{text}` takes every name", rule.id);
+        let remedy = "name the tools that are meant".to_owned();
+        if is_unconditional(rule) {
+            self.warning("broad", span, message, "and about every call of them", remedy);
+        } else {
+            self.note("broad", span, message, "takes every name", remedy);
+        }
+    }
+
+    /// Several tests of one rule must all hold, whatever its message says.
+    fn both_must_hold(&mut self, rule: &DraftClause) {
+        if rule.args.len() < 2 {
+            return;
+        }
+        let texts = [rule.message.as_deref(), rule.description.as_deref()].into_iter().flatten();
+        let texts: Vec<String> = texts.map(str::to_lowercase).chain(self.comments(rule)).collect();
+        let words = |text: &str| -> Vec<String> {
+            text.split(|c: char| !c.is_alphanumeric()).map(str::to_owned).collect()
+        };
+        let says = |word: &str| texts.iter().any(|text| words(text).iter().any(|it| it == word));
+        if !says("or") && !says("either") {
+            return;
+        }
+        let keys: Vec<&str> = rule.args.iter().map(|(key, _)| key.as_str()).collect();
+        let is_named = keys.iter().any(|key| words(&key.to_lowercase()).iter().all(|part| says(part)));
+        let quoted: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();
+        let listed = quoted.join(" and ");
+        let message = format!("{listed} must all hold, and the text of `{}` speaks of either", rule.id);
+        let span = self.place(rule.span, keys.first().unwrap_or(&""), rule.id_span);
+        let label = "a call that meets only one of them gets past the rule";
+        let remedy = "write one rule for each of them, if one is enough".to_owned();
+        if says("either") || is_named {
+            self.warning("both-must-hold", span, message, label, remedy);
+        } else {
+            self.note("both-must-hold", span, message, label, remedy);
+        }
+    }
+
+    /// The comments within a rule, in lower case.
+    fn comments(&self, rule: &DraftClause) -> Vec<String> {
+        let text = self.draft.source.slice(rule.span);
+        let comment = |line: &str| line.split_once(" #").map(|(_, comment)| comment.to_lowercase());
+        text.lines().filter_map(comment).collect()
+    }
+
+    /// Rules that refuse without a word of their own. Told once a file: the agent then reads a general sentence.
+    fn missing_messages(&mut self) {
+        let refuses = |rule: &&DraftClause| {
+            matches!(rule.then, Some(Decision::Block | Decision::Ask)) && rule.mode != Some(Mode::Observe)
+        };
+        let is_silent =
+            |rule: &&DraftClause| rule.message.as_ref().is_none_or(|message| message.trim().is_empty());
+        let silent: Vec<&DraftClause> =
+            self.draft.when_then.rules.iter().filter(refuses).filter(is_silent).collect();
+        let Some(first) = silent.first() else { return };
+        let (span, message) = match silent.len() {
+            1 => (first.id_span, format!("`{}` has no `message`", first.id)),
+            many => (first.id_span, format!("`{}` and {} more rules have no `message`", first.id, many - 1)),
+        };
+        let remedy = "write a `message` that says what to do instead".to_owned();
+        self.note("missing-message", span, message, "the agent reads a general sentence", remedy);
     }
 
     fn names(&mut self, part: Span, tools: &Tools) {
@@ -254,33 +327,24 @@ impl Linter<'_> {
             );
         }
     }
+}
 
-    fn says_nothing(&mut self) {
-        let file = &self.draft.when_then;
-        let decides = file.default_verdict.is_some_and(|(decision, _)| decision != Decision::Allow);
-        let says = decides
-            || !file.rules.is_empty()
-            || !file.includes.is_empty()
-            || !file.honeypots.is_empty()
-            || file.taint_chain.is_some()
-            || !file.outputs.is_empty()
-            || file.sanitizer.is_some()
-            || !file.rate_limits.is_empty()
-            || !file.patterns.is_empty()
-            // A file may well be there only to say what the others are for.
-            || !self.draft.claims.is_empty()
-            || !self.draft.examples.is_empty();
-        if !says {
-            let end = self.draft.source.text().find('\n').unwrap_or(self.draft.source.text().len());
-            self.warning(
-                "says-nothing",
-                Span::new(0, end),
-                "this file restricts nothing".to_owned(),
-                "allows everything",
-                "add rules, or write `default_verdict: block`".to_owned(),
-            );
-        }
-    }
+/// Whether a pattern on tools takes every name.
+fn takes_every_tool(pattern: &str) -> bool {
+    let bare = pattern.trim_start_matches('^').trim_end_matches('$');
+    let bare = bare.strip_prefix('(').and_then(|it| it.strip_suffix(')')).unwrap_or(bare);
+    ["*", ".*", ".+", ".*?", ".+?", "[\\s\\S]*", "\\S+", "\\S*", "\\w+", "\\w*"].contains(&bare)
+}
+
+/// Whether a rule asks for nothing but the tool.
+fn is_unconditional(rule: &DraftClause) -> bool {
+    rule.args.is_empty()
+        && rule.session.is_empty()
+        && rule.sender.is_empty()
+        && rule.context.is_empty()
+        && rule.time_of_day.is_none()
+        && rule.day_of_week.is_none()
+        && rule.chain.is_none()
 }
 
 /// The name of a test that says what a value must not be like.

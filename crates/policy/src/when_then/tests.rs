@@ -952,7 +952,8 @@ fn findings(text: &str) -> Vec<Diagnostic> {
     let mut said = resolve(&mut drafts);
     assert_eq!(errors(&said), "", "{text}");
     said.extend(mistakes);
-    said.extend(lint(&drafts[0]));
+    // Few of these rules have a message; that is looked at by itself.
+    said.extend(lint(&drafts[0]).into_iter().filter(|finding| finding.code != "missing-message"));
     said
 }
 
@@ -1011,6 +1012,14 @@ taint_chain: {outgoing_tools: [a]}
       |                                          ^^^^^^^ read as a regular expression
       |
       = try: write `fs\.read` if the dot is part of the name
+
+    warning[broad]: `glob` is about every tool: `*` takes every name
+     --> policy.yaml:2:52
+      |
+    2 |   - {id: glob, when: {tool: ['delete_*', fs.read, '*', '.*', 'file_.*']}, then: block}
+      |                                                    ^ and about every call of them
+      |
+      = try: name the tools that are meant
 
     warning[every-tool]: a `tool` without a name is every tool
      --> policy.yaml:4:24
@@ -1095,15 +1104,6 @@ fn what_is_plainly_meant_is_not_commented_on() {
         "taint_chain: {enabled: true, outgoing_tools: [a]}",
     ] {
         assert_eq!(told(&findings(text)), "", "{text}");
-    }
-    for text in [
-        "rules: []",
-        "shield_name: x",
-        "default_verdict: allow",
-        "mask: stars\ntimezone: UTC",
-        "rules: [{id: r, then: block, enabled: false}]",
-    ] {
-        assert!(told(&findings(text)).contains("says-nothing"), "{text}");
     }
 }
 

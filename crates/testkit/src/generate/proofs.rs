@@ -83,7 +83,12 @@ impl SmallFile {
             ]
         };
         match self.language {
-            Language::Rules => Vec::new(),
+            // A file has to have a rule; this one is about a tool that is never called.
+            Language::Rules => {
+                let is_rule = |line: &String| !["map ", "script "].iter().any(|word| line.starts_with(word));
+                let has_rule = self.statements.iter().any(is_rule);
+                if has_rule { Vec::new() } else { vec!["limit trap to 9 per session".to_owned()] }
+            }
             Language::Net => vec![
                 "kind: Net".to_owned(),
                 format!("name: n{number}"),
@@ -93,8 +98,11 @@ impl SmallFile {
             ],
             Language::WhenThen => {
                 let default = self.is_closed.then(|| "default_verdict: block".to_owned());
+                // A file has to restrict something.
+                let trap = self.statements.is_empty() && !self.is_closed;
+                let trap = trap.then(|| "honeypots: [{name: trap}]".to_owned());
                 let rules = if self.statements.is_empty() { "rules: []" } else { "rules:" };
-                default.into_iter().chain([rules.to_owned()]).collect()
+                default.into_iter().chain(trap).chain([rules.to_owned()]).collect()
             }
             Language::Ruleset => {
                 [edictum("Ruleset"), vec!["defaults: {mode: enforce}".to_owned(), "rules:".to_owned()]]

@@ -33,6 +33,7 @@ use crate::{
     hook::{protection, remember, under},
     human::seen,
     install::Agent,
+    known_tools::{doubts, lines, tools_of},
     settings::{self, Ask, Environment, Settings},
     trust,
 };
@@ -203,6 +204,8 @@ fn house(
     if !settings.exec {
         trust::exec_not_run(&opened.policy, trust::EXEC_SETTING).iter().for_each(|line| say(line));
     }
+    let known = tools_of(arguments.host.as_slice());
+    lines(&doubts(&opened.policy, opened.findings, &sources, &known)).iter().for_each(|line| say(line));
     let mut builder = Gate::builder(opened.policy).mode(arguments.mode.map_or(settings.mode, Mode::from));
     // Names of the settings are about the policy of the settings.
     if arguments.policy.is_empty() {

@@ -11,7 +11,7 @@ use lockgate::{
     Call, Policy, Source, Time,
     gate::{Rulebook, prove},
     look_at_links,
-    policy::{CLAIMS_MAX, Claimed},
+    policy::{CLAIMS_MAX, Claimed, KnownTools, check_names},
 };
 use lockgate_mcp::{Era, World};
 use serde_json::{Value, json};
@@ -42,7 +42,10 @@ impl Surroundings {
     fn proved(&self, tools: &[&String]) -> BTreeMap<String, Option<String>> {
         let mut found: BTreeMap<String, Option<String>> =
             tools.iter().map(|tool| ((*tool).clone(), None)).collect();
+        let Some(first) = tools.first() else { return found };
         let claims: String = tools.iter().map(|tool| format!("claim {tool} impossible\n")).collect();
+        // A file has to have a rule; one that only observes changes no proof.
+        let claims = format!("observe block {first}\n{claims}");
         let sources: Vec<Source> =
             self.sources.iter().cloned().chain([Source::new("listed tools", claims)]).collect();
         let (Some(policy), _) = Policy::read(&sources) else { return found };
@@ -87,9 +90,9 @@ impl World for Surroundings {
 
     /// Names in the policy that look like a misspelt tool are told, each once.
     fn listed(&self, tools: &[String]) {
-        let names: BTreeSet<String> = tools.iter().cloned().collect();
+        let known = KnownTools { listed: Some(tools.iter().cloned().collect()), agents: Vec::new() };
         let mut findings = Vec::new();
-        lockgate::policy::check_names(&mut findings, &self.sources, &names);
+        check_names(&mut findings, &self.sources, &known, None);
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         for finding in findings.into_iter().filter(|finding| finding.code == "misspelt") {
             if told.insert(finding.message.clone()) {
