@@ -5,7 +5,8 @@
 //! purpose: words that hold one are unknown.
 
 /// Whether the shell could take the name for a match of the glob.
-pub(crate) fn fits(glob: &str, name: &str) -> bool {
+#[must_use]
+pub fn fits(glob: &str, name: &str) -> bool {
     let pieces = pieces(glob);
     let name: Vec<char> = name.chars().collect();
     // Which beginnings of the name the pieces so far can stand for; a walk without a way back.

@@ -42,6 +42,7 @@ mod written;
 pub use agents::{AGENTS, AgentTools, agent_tools, shell_tools};
 pub use call::{About, Call, Sighting, Time};
 pub use canonical::{canonical_json, canonical_text};
+pub use glob::fits as fits_glob;
 pub use hosts::{Host, HostDoubt, HostPattern, Hosts, Reach, TouchedHost, hosts};
 pub use launchers::launched_at;
 pub use links::Links;

@@ -27,6 +27,7 @@ impl Links {
         let mut links = Self::default();
         // Where there are too many names to list, whoever judges the call has a doubt without us.
         let touched = reading.paths().touched.into_iter().chain(reading.names().unwrap_or_default());
+        let touched = touched.chain(reading.standing());
         let walked = touched.filter_map(|path| path.spots.ok()).flatten().map(|spot| spot.walked);
         for path in call.about.cwd.clone().into_iter().chain(walked) {
             // A relative path would be looked up where the door runs, not where the call does.

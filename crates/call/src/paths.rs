@@ -248,7 +248,8 @@ impl Reading<'_> {
     pub fn paths(&self) -> Paths {
         let start = Folders { known: vec![self.call.about.cwd.clone()], unknown: false };
         let folders = start.with_fields(self);
-        let mut finder = Finder { reading: self, found: Paths::default(), home_may_change: false };
+        let mut finder =
+            Finder { reading: self, found: Paths::default(), home_may_change: false, standing: None };
         finder.found.unseen.clone_from(&self.unseen);
         for text in &self.texts {
             // What names the folder starts where the call would stand without it.
@@ -259,6 +260,24 @@ impl Reading<'_> {
             finder.script(script, &folders);
         }
         finder.found
+    }
+
+    /// The folder that each command of the call's scripts stands in, as the path `.` at the command's first word; with
+    /// `-C` and the like, the folder it goes to itself.
+    #[must_use]
+    pub fn standing(&self) -> Vec<TouchedPath> {
+        let start = Folders { known: vec![self.call.about.cwd.clone()], unknown: false };
+        let folders = start.with_fields(self);
+        let mut finder = Finder {
+            reading: self,
+            found: Paths::default(),
+            home_may_change: false,
+            standing: Some(Vec::new()),
+        };
+        for script in &self.scripts {
+            finder.script(script, &folders);
+        }
+        finder.standing.unwrap_or_default()
     }
 
     /// Every text of a field that is no path by its name or look, read as one: a tool may take any of them for
@@ -400,6 +419,8 @@ struct Finder<'r, 'a> {
     found: Paths,
     /// Whether the script that is read makes `~` another folder.
     home_may_change: bool,
+    /// Where commands stand, if that is what is looked for.
+    standing: Option<Vec<TouchedPath>>,
 }
 
 impl<'r> Finder<'r, '_> {
@@ -443,6 +464,15 @@ impl<'r> Finder<'r, '_> {
             }
         }
         for (i, command) in commands.iter().enumerate() {
+            if self.standing.is_some() {
+                let own = option_folders(command).last().map(|target| self.after(&standing, target));
+                let stands = own.unwrap_or_else(|| standing.clone());
+                let spots = look(".", Look::Word, self.reading).and_then(|looked| stands.spots(&looked));
+                let place = Place::Word { field: script.selector.clone(), command: i, word: 0 };
+                let (text, access) = (".".to_owned(), Access::Unknown);
+                let here = TouchedPath { text, place, access, is_guess: true, spots };
+                self.standing.get_or_insert_default().push(here);
+            }
             let mut here = standing.clone();
             option_folders(command).for_each(|target| here.join(self.after(&here, target)));
             self.command(script, i, command, &here);
@@ -545,6 +575,14 @@ impl<'r> Finder<'r, '_> {
             if access.is_some() || starts || is_plausible(word) {
                 let is_guess = access.is_none() && (!starts || is_pattern);
                 self.word(word, place(w), access.unwrap_or(Access::Unknown), is_guess, folders);
+            }
+            if program == "dd"
+                && let Some((operand, file)) = word.text.split_once('=').filter(|(_, file)| !file.is_empty())
+                && let Some(access) =
+                    [("if", Access::Reads), ("of", Access::Writes)].iter().find(|it| it.0 == operand)
+            {
+                let file = Word { text: file.to_owned(), known: word.known };
+                self.word(&file, place(w), access.1, false, folders);
             }
             self.pieces(word, &place(w), folders);
             is_pattern = false;

@@ -1105,6 +1105,10 @@ pub(crate) struct GateArguments {
     /// Enforce the rules, or let every call pass and only say what the verdict would be
     #[arg(long, value_enum, default_value = "enforce")]
     pub(crate) mode: ModeArgument,
+    /// Block calls that would change the files of this policy, the store or Lockgate, and calls that mention a command
+    /// for humans
+    #[arg(long)]
+    pub(crate) protect: bool,
     #[command(flatten)]
     pub(crate) known: KnownToolsArguments,
     #[command(flatten)]

@@ -140,7 +140,7 @@ fn moment(fields: &mut Map<String, Value>) -> Result<Option<Time>, ProtocolError
 /// The call a message means, with where its paths really lead where some rule asks: tools run on this machine.
 pub(crate) fn call_here(gate: &Gate, message: CallMessage, session: &str, at: Time) -> Call {
     let mut call = message.into_call(session, at);
-    if gate.policy().has_sandboxes() {
+    if gate.wants_links() {
         look_at_links(&mut call);
     }
     call

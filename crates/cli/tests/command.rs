@@ -601,6 +601,9 @@ fn help_shows_each_command_with_an_example() {
           --mode <MODE>           Enforce the rules, or let every call pass and only
                                   say what the verdict would be [default: enforce]
                                   [possible values: enforce, observe]
+          --protect               Block calls that would change the files of this
+                                  policy, the store or Lockgate, and calls that
+                                  mention a command for humans
           --agent <AGENT>         The agents the policy is for; by default those
                                   whose hooks use it [possible values: claude-code,
                                   codex, gemini-cli, copilot, cursor, opencode,

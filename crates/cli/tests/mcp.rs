@@ -219,6 +219,31 @@ fn tools_that_rules_never_let_run_are_marked_and_misspelt_names_told() {
 }
 
 #[test]
+fn links_and_moves_are_followed_to_the_policy_whatever_it_holds() {
+    let world = world("links", "block danger\n");
+    std::os::unix::fs::symlink(world.path("project"), world.path("project/q")).unwrap();
+    let mut client = Client::start(&world, &["--name", "fs"]);
+    for (tool, arguments) in [
+        ("write_file", json!({ "path": "q/.lockgate/policy.rules", "content": "x" })),
+        ("write_file", json!({ "path": world.path("project/q/lockgate.toml"), "content": "x" })),
+        ("delete", json!({ "path": world.path("project/q") })),
+        ("move_file", json!({ "source": world.path("project/.lockgate"), "destination": "/tmp/x" })),
+        ("rename", json!({ "oldPath": "q/.lockgate", "newPath": "y" })),
+        ("run", json!({ "command": "rm -rf q/.lockgate" })),
+        ("run", json!({ "text": "lockgate", "more": ["approve"] })),
+    ] {
+        let answer = client.ask("tools/call", json!({ "name": tool, "arguments": arguments }));
+        let text = answer["result"]["content"][0]["text"].as_str().unwrap_or_default();
+        assert!(text.starts_with("Lockgate: "), "{tool} {arguments}: {answer}");
+    }
+    assert_eq!(ran(&world), 0);
+    let answer =
+        client.ask("tools/call", json!({ "name": "write_file", "arguments": { "path": "q/a.txt" } }));
+    assert_eq!(answer["result"]["content"][0]["text"], "ran", "{answer}");
+    client.end();
+}
+
+#[test]
 fn a_proxy_that_is_told_to_end_takes_its_server_along() {
     let world = world("signal", "block danger\n");
     let mut client = Client::start(&world, &[]);

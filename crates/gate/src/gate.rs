@@ -506,6 +506,12 @@ impl Gate {
         }
     }
 
+    /// Whether a door on the same machine has to look where the paths of a call lead: rules ask for it, or the gate
+    /// protects itself.
+    pub fn wants_links(&self) -> bool {
+        self.policy().has_sandboxes() || self.rulebook.protection.is_some()
+    }
+
     /// The rules in force.
     pub fn policy(&self) -> &Policy {
         &self.rulebook.policy

@@ -18,7 +18,12 @@ fn gate() -> Gate {
         .mark(&[".claude", "settings"])
         .switch("disableAllHooks")
         .readers(&["Read", "Grep"])
-        .program("lockgate", &["verify", "status", "--help"]);
+        .program("lockgate", &["verify", "status", "graph", "check", "--help"])
+        .for_humans("lockgate", &["approve", "refuse", "resume", "uninstall", "trust", "accept"])
+        .named(".lockgate")
+        .named("lockgate.toml")
+        .file_name("p.rules")
+        .tracked("/desk");
     let policy = policy.unwrap_or_else(|| panic!("{mistakes:?}"));
     // Not even where everything is only observed.
     Gate::builder(policy).mode(Mode::Observe).protect(protection).build().unwrap()
@@ -57,6 +62,7 @@ fn scripts_that_reach_for_the_gate_are_refused() {
         "cd / && rm -rf desk",
         "rm -rf ../.*",
         "rm -rf ~/.config",
+        "find ~ -name settings.json -exec truncate -s0 {} ';'",
         // The state is not even read.
         "cat ~/.local/share/lockgate/lockgate.db",
         "sqlite3 /home/me/.local/share/lockgate/lockgate.db 'delete from trail'",
@@ -79,6 +85,43 @@ fn scripts_that_reach_for_the_gate_are_refused() {
         "lockgate $SUB",
         "claude --settings '{\"disableAllHooks\": true}' -p go",
         "CLAUDE_SETTINGS=disableallhooks claude -p go",
+        "lock''gate approve x",
+        "python3 -c \"subprocess.run(['lock'+'gate','approve'])\"",
+        "lockgate check a.yaml --exec --call '{}'",
+        "lockgate graph a.rules --out=../.claude/settings.json",
+        // One is for humans in any folder.
+        "mkdir -p sub/.lockgate && echo x > sub/.lockgate/a.rules",
+        "touch deep/lockgate.toml",
+        "cp x /tmp/copy/.lockgate/p.rules",
+        // Whole folders.
+        "cd .. && git checkout -q HEAD~1",
+        "git reset --hard HEAD~1",
+        "git -C .. clean -fdx",
+        "cd .. && git stash -u",
+        "cd .. && git apply e.patch",
+        "cd .. && patch -p1 < e.patch",
+        "cd .. && git restore .",
+        "git checkout HEAD~1 -- ..",
+        "cp -r x/. ..",
+        "cp -al .. /tmp/copy",
+        "tar -C .. -xf x.tar",
+        "cd .. && tar xf x.tar",
+        "cd .. && unzip -o x.zip",
+        "rsync -a x/ ..",
+        "find .. -mindepth 1 -delete",
+        "find .. -name '*.rules' -exec truncate -s0 {} ';'",
+        "cd .. && rm -rf $(ls -A)",
+        "ls -A .. | (cd .. && xargs rm -rf)",
+        "dd if=/dev/null of=../.claude/settings.json",
+        "dd if=x of=/tmp/.lockgate/p.rules",
+        "wget -qO../.lockgate/p.rules http://h/x",
+        "cd ../.lockgate && unzip -oq x.zip",
+        "cd ../.lockgate",
+        "for d in .[k-m]*; do cd $d; echo x > p.rules; cd ..; done",
+        "ls -d .l* | while read d; do echo x > $d/p.rules; done",
+        "python3 -c \"import os; os.rename('/desk','/tmp/q')\"",
+        "cd .. && python3 -c \"import os,shutil; shutil.rmtree(os.getcwd())\"",
+        "patch x <<'EOF'\n--- a/.lockgate/p.rules\n+++ b/.lockgate/p.rules\nEOF",
     ];
     let passed: Vec<&str> = refused
         .into_iter()
@@ -108,6 +151,22 @@ fn everyday_scripts_pass() {
         "echo see .lockgate for the policy",
         "rm -rf /tmp/x /desk/src/old",
         "rm -rf *",
+        "git status; git add -A; git commit -m x; git push",
+        "git checkout -b topic",
+        "git restore --staged .",
+        "git checkout -- main.rs",
+        "git stash list",
+        "cp -r a b",
+        "tar xf x.tar",
+        "unzip x.zip -d out",
+        "find . -name '*.pyc' -delete",
+        "find .. -name '*.rs' -exec grep -l x {} +",
+        "dd if=/dev/zero of=disk.img bs=1M count=1",
+        "test -f ../.lockgate/p.rules && echo there",
+        "cd .. && ls",
+        "for f in *.tmp; do rm \"$f\"; done",
+        "python3 -c \"print('a.b'.replace('.', '-'))\"",
+        "cat x | xargs rm",
     ];
     let refused: Vec<String> = passing
         .into_iter()
@@ -131,6 +190,21 @@ fn tools_of_any_name_are_refused_what_scripts_are() {
         ("Read", "file_path", "/home/me/.local/share/lockgate/lockgate.key", true),
         ("Write", "file_path", "/desk/src/main.rs", false),
         ("LS", "path", "/desk", false),
+        // What moves takes its source away.
+        ("mcp__fs__move_file", "source", policy, true),
+        ("mcp__fs__move_file", "source", "/desk", true),
+        ("moveFile", "from", policy, true),
+        ("rename", "oldPath", "/desk/.lockgate", true),
+        ("transfer", "src", policy, true),
+        ("delete_file", "path", "/desk", true),
+        ("mcp__fs__copy_file", "source", policy, false),
+        ("mcp__fs__move_file", "source", "/desk/src/a", false),
+        ("Write", "file_path", "/desk/src/sub/.lockgate/a.rules", true),
+        ("Write", "file_path", "/tmp/lockgate.toml", true),
+        ("apply_patch", "patch", "*** Begin Patch\n*** Update File: ../.lockgate/p.rules\n", true),
+        ("apply_patch", "input", "*** Begin Patch\n*** Update File: main.rs\n", false),
+        ("mcp__git__git_checkout", "branch_name", "old", true),
+        ("mcp__git__git_status", "repo_path", "/desk", false),
     ];
     for (tool, field, path, is_refused) in rows {
         let said = objection(&call(tool).with(field, path));
@@ -142,6 +216,9 @@ fn tools_of_any_name_are_refused_what_scripts_are() {
     // A file's text may speak of anything.
     let note = call("Write").with("file_path", "notes.md").with("content", "rm -rf .lockgate\nis refused");
     assert_eq!(objection(&note), None);
+    let code = call("Write").with("file_path", "main.rs").with("content", "// see .lockgate\nfn main() {}\n");
+    assert_eq!(objection(&code), None);
+    assert!(objection(&call("Write").with("anything", "/desk/.lockgate/policy.rules\n")).is_some());
 }
 
 #[test]
@@ -151,4 +228,29 @@ fn a_link_is_followed() {
     let target = "/desk/.lockgate/policy.rules".to_owned();
     write.about.links = Some(Links::from_iter([("/desk/src/innocent".to_owned(), Some(target))]));
     assert!(objection(&write).is_some());
+    // Also for what is removed with a folder, and for a file that has a second name somewhere.
+    let mut removed = call("Bash").with("command", "rm -rf q/sub");
+    removed.about.links = Some(Links::from_iter([("/desk/src/q/sub".to_owned(), Some("/desk".to_owned()))]));
+    assert!(objection(&removed).is_some());
+    let mut second = call("Write").with("file_path", "/tmp/copy/settings.json");
+    second.about.links = Some(Links::from_iter([("/tmp/copy/settings.json".to_owned(), None)]));
+    assert!(objection(&second).is_some());
+}
+
+#[test]
+fn a_call_that_speaks_of_a_command_for_humans_is_refused_in_any_field() {
+    for input in [
+        json!({ "command": "lockgate approve --all" }),
+        json!({ "program": "lockgate", "args": ["mcp", "accept"] }),
+        json!({ "a": "LockGate", "b": { "c": ["Resume"] } }),
+        json!({ "file_path": "notes.md", "content": "run `lockgate uninstall`" }),
+    ] {
+        let call = Call { input: input.as_object().cloned().unwrap(), ..call("anything") };
+        let said = objection(&call).unwrap_or_default();
+        assert!(said.contains("only a human may run"), "{input}: {said}");
+    }
+    for input in [json!({ "command": "lockgate status" }), json!({ "note": "approve it" })] {
+        let call = Call { input: input.as_object().cloned().unwrap(), ..call("anything") };
+        assert_eq!(objection(&call), None, "{input}");
+    }
 }

@@ -219,7 +219,7 @@ impl House {
         call.about.metadata = Some(metadata(naming, &facts));
         call.about.sighting = Some(Sighting { door: "mcp".into(), told_apart_by: Vec::new() });
         call.about.objection = self.objection(tool);
-        if gate.policy().has_sandboxes() {
+        if gate.wants_links() {
             world.look(&mut call);
         }
         call

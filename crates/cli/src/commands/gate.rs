@@ -11,6 +11,7 @@ use lockgate::{
 use crate::{
     args::GateArguments,
     console::{CommandError, Console, Ending},
+    hook::protection,
     serve::{ServeOptions, serve},
     trust,
 };
@@ -25,6 +26,10 @@ pub(crate) fn run(arguments: &GateArguments, console: &mut Console<'_>) -> Resul
         }
     }
     let mut builder = Gate::builder(policy).mode(arguments.mode.into());
+    if arguments.protect {
+        let state = shelf.as_ref().map(|shelf| shelf.path().to_path_buf());
+        builder = builder.protect(protection::of_files(&arguments.files, state.as_deref()));
+    }
     if let Some(shelf) = shelf {
         builder = builder.shelf(shelf);
     }

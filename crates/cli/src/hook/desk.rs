@@ -117,7 +117,10 @@ impl Desk<'_> {
         let ToldResult { call, ok, output } = told;
         let call = self.call_of(call);
         // The host has asked its human itself, and the tool ran: that was a yes.
-        if let Some((approval, _)) = self.gate.question_about(&call)? {
+        // Where somebody else is asked, a result is nobody's answer: whoever runs a hook could make one up.
+        if self.asking == Asking::Host
+            && let Some((approval, _)) = self.gate.question_about(&call)?
+        {
             let granted = self.gate.answer_by(&approval, true, Some(&self.human()), call.at);
             granted.map_err(|error| StoreError::Unavailable(error.to_string()))?;
         }
@@ -167,7 +170,7 @@ impl Desk<'_> {
         call.about.metadata = Some(metadata(self.host, agent));
         let told_apart_by = told_apart_by.iter().map(|field| (*field).to_owned()).collect();
         call.about.sighting = Some(Sighting { door: Arc::from(seen_at), told_apart_by });
-        if self.gate.policy().has_sandboxes() {
+        if self.gate.wants_links() {
             look_at_links(&mut call);
         }
         call

@@ -1,0 +1,364 @@
+//! Commands that change whatever lies in a folder, without a word about each file: the tables.
+//!
+//! [`reach`] says which folders a command would change so, by the words that name them or by the folder it stands in.
+//! Whether something protected lies there is for the caller to say. Programs that are missing here are judged by the
+//! paths they name.
+
+use lockgate_call::{Command, Known, Word, fits_glob};
+
+/// What a command does to everything in a folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// It may put any file into the folder it stands in.
+    Here(&'static str),
+    /// The same, for the folders that these words name.
+    Words(Vec<usize>, &'static str),
+    /// It may change every file that version control knows, from the folder it stands in.
+    Tracked(&'static str),
+    /// It removes what is computed when it runs.
+    Anything(&'static str),
+}
+
+/// Names of files that Lockgate and agents keep their settings in; a pattern that fits one of them is not harmless.
+const SAMPLES: &[&str] = &[
+    ".lockgate",
+    "lockgate.toml",
+    "policy.rules",
+    "policy.yaml",
+    "policy.yml",
+    "policy.json",
+    "lockgate.db",
+    "lockgate.db-wal",
+    "lockgate.key",
+    "settings.json",
+    "settings.local.json",
+    "hooks.json",
+    "config.toml",
+    ".mcp.json",
+];
+
+/// Programs that `find` may run on what it finds.
+const HARMLESS: &[&str] = &[
+    "grep",
+    "egrep",
+    "fgrep",
+    "rg",
+    "cat",
+    "head",
+    "tail",
+    "wc",
+    "ls",
+    "stat",
+    "file",
+    "echo",
+    "printf",
+    "test",
+    "[",
+    "md5sum",
+    "sha256sum",
+    "du",
+    "basename",
+    "dirname",
+    "readlink",
+    "realpath",
+];
+
+const PUTS: &str = "may put any file into";
+const REMOVES: &str = "may remove any file in";
+
+/// What a command does to whole folders; none where it does no such thing.
+pub(super) fn reach(command: &Command) -> Option<Reach> {
+    let words: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
+    let has = |options: &[&str]| words.iter().any(|word| options.contains(word));
+    match command.program.as_deref()? {
+        "git" => git(&words),
+        "find" => find(command),
+        "cp" => copied(&command.words),
+        "rsync" => last_operand(&words).map(|at| Reach::Words(vec![at], PUTS)),
+        "tar" | "bsdtar" | "gtar" => is_extracting(&words).then_some(Reach::Here(PUTS)),
+        "unzip" if !has(&["-l", "-t", "-p", "-v", "-Z"]) => Some(into_option(&words, &["-d"])),
+        "7z" | "7za" | "7zz" | "7zr" | "unrar" if has(&["x", "e"]) => Some(glued_output(&words)),
+        "cpio" | "pax" => Some(Reach::Here(PUTS)),
+        "jar" if words.get(1).is_some_and(|word| word.contains('x')) => Some(Reach::Here(PUTS)),
+        "patch" if !has(&["--dry-run"]) => Some(match into_option(&words, &["-d", "--directory"]) {
+            Reach::Here(_) => Reach::Here("may change any file in"),
+            other => other,
+        }),
+        "python" | "python3" if has(&["zipfile", "tarfile"]) && has(&["-e", "--extract"]) => {
+            Some(Reach::Here(PUTS))
+        }
+        "rm" | "mv" => removes_computed(command),
+        _ => None,
+    }
+}
+
+/// The place of the last word that is not an option.
+fn last_operand(words: &[&str]) -> Option<usize> {
+    let at = words.iter().rposition(|word| !word.starts_with('-'))?;
+    (at > 0).then_some(at)
+}
+
+fn into_option(words: &[&str], options: &[&str]) -> Reach {
+    let at = words.iter().position(|word| options.contains(word)).map(|at| at.saturating_add(1));
+    match at.filter(|at| *at < words.len()) {
+        Some(at) => Reach::Words(vec![at], PUTS),
+        None => Reach::Here(PUTS),
+    }
+}
+
+/// `7z x a.7z -oout`: the word of the option, which the reader of paths reads as one.
+fn glued_output(words: &[&str]) -> Reach {
+    match words.iter().position(|word| word.len() > 2 && word.starts_with("-o")) {
+        Some(at) => Reach::Words(vec![at], PUTS),
+        None => Reach::Here(PUTS),
+    }
+}
+
+fn is_extracting(words: &[&str]) -> bool {
+    let is_long = |word: &&str| ["--extract", "--get"].contains(word);
+    let is_short = |word: &&str| word.starts_with('-') && !word.starts_with("--") && word.contains('x');
+    let old = words.get(1).is_some_and(|word| !word.starts_with('-') && word.contains('x'));
+    old || words.iter().skip(1).any(|word| is_long(&word) || is_short(&word))
+}
+
+/// `cp -r a/. b` and `cp -rT a b` copy what lies in `a` into `b`; `cp -al a b` makes second names of everything in `a`.
+fn copied(words: &[Word]) -> Option<Reach> {
+    let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+    let short = |letters: &[char]| {
+        let is_one =
+            |word: &&&str| word.starts_with('-') && !word.starts_with("--") && word.contains(letters);
+        texts.iter().skip(1).any(|word| is_one(&word))
+    };
+    let long = |options: &[&str]| texts.iter().any(|word| options.contains(word));
+    let operands: Vec<usize> =
+        (1..texts.len()).filter(|at| !texts.get(*at).is_some_and(|it| it.starts_with('-'))).collect();
+    let (last, sources) = operands.split_last()?;
+    if short(&['l', 's']) || long(&["--link", "--symbolic-link"]) {
+        return Some(Reach::Words(sources.to_vec(), "would make other names of what lies in"));
+    }
+    if !short(&['r', 'R', 'a']) && !long(&["--recursive", "--archive"]) {
+        return None;
+    }
+    // What lies in a folder is copied, not the folder; or names that begin with a dot.
+    let spills = |at: &usize| {
+        let Some(word) = words.get(*at) else { return true };
+        let name = word.text.rsplit('/').find(|part| !part.is_empty()).unwrap_or_default();
+        word.known == Known::Unknown
+            || matches!(name, "." | "..")
+            || (word.known == Known::Glob && name.starts_with('.'))
+    };
+    let is_spilt = short(&['T']) || long(&["--no-target-directory"]) || sources.iter().any(spills);
+    is_spilt.then(|| Reach::Words(vec![*last], PUTS))
+}
+
+fn find(command: &Command) -> Option<Reach> {
+    let words: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
+    let runs_others = words.windows(2).any(|pair| match pair {
+        ["-exec" | "-execdir" | "-ok" | "-okdir", program] => {
+            !HARMLESS.contains(&program.rsplit('/').next().unwrap_or(program))
+        }
+        _ => false,
+    });
+    let acts = words.iter().any(|word| *word == "-delete" || word.starts_with("-fprint") || *word == "-fls");
+    if !acts && !runs_others {
+        return None;
+    }
+    let is_open = words.iter().any(|word| ["-o", "-or", "!", "-not", ","].contains(word));
+    // Only names that fit are touched, unless the expression has other branches.
+    let names = command.words.windows(2).filter_map(|pair| match pair {
+        [option, name] if ["-name", "-iname"].contains(&option.text.as_str()) => Some(name),
+        _ => None,
+    });
+    let is_narrow = |name: &Word| {
+        !name.text.contains('$') && !SAMPLES.iter().any(|sample| fits_glob(&name.text.to_lowercase(), sample))
+    };
+    if !is_open && names.into_iter().any(is_narrow) {
+        return None;
+    }
+    let starts = |word: &&str| {
+        word.starts_with('-') && !["-H", "-L", "-P"].contains(word) || ["(", "!"].contains(word)
+    };
+    let end =
+        words.iter().skip(1).position(|word| starts(&word)).map_or(words.len(), |at| at.saturating_add(1));
+    let folders: Vec<usize> =
+        (1..end).filter(|at| words.get(*at).is_some_and(|it| !it.starts_with('-'))).collect();
+    Some(match folders.is_empty() {
+        true => Reach::Here(REMOVES),
+        false => Reach::Words(folders, REMOVES),
+    })
+}
+
+/// `rm -r $(ls -A)`, `… | xargs rm -r`.
+fn removes_computed(command: &Command) -> Option<Reach> {
+    let is_recursive = command.program.as_deref() == Some("mv")
+        || command.words.iter().skip(1).any(|word| {
+            word.text == "--recursive"
+                || (word.text.starts_with('-')
+                    && !word.text.starts_with("--")
+                    && word.text.contains(['r', 'R']))
+        });
+    let is_list = |text: &str| text.starts_with("$(") || text.starts_with('`');
+    let is_listed = |word: &Word| word.known == Known::Unknown && is_list(&word.text);
+    let is_fed = command.reached_by.iter().any(|by| by.starts_with("xargs") || by.starts_with("parallel"));
+    let computes = is_fed || command.words.iter().skip(1).any(is_listed);
+    (is_recursive && computes).then_some(Reach::Anything("removes or moves files whose names are computed"))
+}
+
+fn git(words: &[&str]) -> Option<Reach> {
+    let takes_value =
+        ["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--super-prefix"];
+    let mut at = 1;
+    while let Some(word) = words.get(at).filter(|word| word.starts_with('-')) {
+        at = at.saturating_add(if takes_value.contains(word) { 2 } else { 1 });
+    }
+    let rest = words.get(at.saturating_add(1)..).unwrap_or_default();
+    let first = at.saturating_add(1);
+    let has = |options: &[&str]| rest.iter().any(|word| options.contains(word));
+    let operands: Vec<usize> = rest
+        .iter()
+        .enumerate()
+        .filter(|(_, word)| !word.starts_with('-'))
+        .map(|(i, _)| first.saturating_add(i))
+        .collect();
+    let all = Some(Reach::Tracked("may bring back another version of any file in"));
+    match *words.get(at)? {
+        "checkout" | "switch"
+            if has(&["-b", "-B", "-c", "-C", "--create", "--orphan"]) && operands.len() <= 1 =>
+        {
+            None
+        }
+        "checkout" => match rest.iter().position(|word| *word == "--") {
+            Some(end) => {
+                let end = first.saturating_add(end);
+                named(operands.into_iter().filter(|operand| *operand > end).collect(), words)
+            }
+            None => all,
+        },
+        "restore" if has(&["--staged", "-S"]) && !has(&["--worktree", "-W"]) => None,
+        "restore" | "rm" | "mv" if has(&["--cached", "-n", "--dry-run"]) => None,
+        "restore" | "rm" | "mv" => named(operands, words),
+        "reset" if !has(&["--hard", "--keep", "--merge"]) => None,
+        "switch" | "reset" | "revert" | "cherry-pick" | "merge" | "rebase" | "pull" | "am" | "read-tree"
+        | "checkout-index" | "bisect" | "sparse-checkout" => all,
+        "stash" => match rest.iter().find(|word| !word.starts_with('-')) {
+            Some(&("list" | "show" | "drop" | "clear" | "create" | "store")) => None,
+            _ if rest.iter().any(|word| {
+                ["--include-untracked", "--all"].contains(word)
+                    || (word.starts_with('-') && !word.starts_with("--") && word.contains(['u', 'a']))
+            }) =>
+            {
+                Some(Reach::Here("moves away files in"))
+            }
+            _ => all,
+        },
+        "clean" if has(&["-n", "--dry-run"]) => None,
+        "clean" if operands.is_empty() => Some(Reach::Here(REMOVES)),
+        "clean" => named(operands, words),
+        "apply" if has(&["--check", "--stat", "--numstat", "--summary", "--cached"]) => None,
+        "apply" => Some(Reach::Here("may change any file in")),
+        _ => None,
+    }
+}
+
+/// Folders that are named for git; `:/` and its like reach everything.
+fn named(operands: Vec<usize>, words: &[&str]) -> Option<Reach> {
+    let is_magic = |at: &usize| words.get(*at).is_some_and(|word| word.starts_with(':'));
+    if operands.iter().any(is_magic) {
+        return Some(Reach::Here("may change any file in"));
+    }
+    (!operands.is_empty()).then_some(Reach::Words(operands, "may change any file in"))
+}
+
+/// Verbs of tools for version control that change files.
+pub(super) fn is_version_tool(words: &[&str]) -> bool {
+    words.contains(&"git")
+        && words.iter().any(|word| {
+            [
+                "checkout", "reset", "restore", "stash", "clean", "apply", "revert", "switch", "merge",
+                "rebase", "pull", "am",
+            ]
+            .contains(word)
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use lockgate_call::read_script;
+
+    use super::*;
+
+    fn told(script: &str) -> String {
+        let script = read_script(script);
+        match reach(&script.commands[0]) {
+            None => "-".to_owned(),
+            Some(Reach::Here(_)) => "here".to_owned(),
+            Some(Reach::Words(at, _)) => {
+                at.iter().map(|at| script.commands[0].words[*at].text.clone()).collect::<Vec<_>>().join(" ")
+            }
+            Some(Reach::Tracked(_)) => "tracked".to_owned(),
+            Some(Reach::Anything(_)) => "anything".to_owned(),
+        }
+    }
+
+    #[test]
+    fn commands_reach_what_they_say_and_no_more() {
+        for (script, reach) in [
+            ("git status", "-"),
+            ("git checkout -b topic", "-"),
+            ("git switch -c topic", "-"),
+            ("git checkout -q HEAD~1", "tracked"),
+            ("git -c user.name=a -C x revert --no-edit HEAD", "tracked"),
+            ("git checkout -- src/a.rs", "src/a.rs"),
+            ("git checkout HEAD~1 -- .", "."),
+            ("git --work-tree=. checkout HEAD~1 -- :/", "here"),
+            ("git restore .", "."),
+            ("git restore --staged .", "-"),
+            ("git reset HEAD~1", "-"),
+            ("git reset -q --hard HEAD~1", "tracked"),
+            ("git stash", "tracked"),
+            ("git stash -u", "here"),
+            ("git stash list", "-"),
+            ("git clean -fdx", "here"),
+            ("git clean -fd build", "build"),
+            ("git clean -n", "-"),
+            ("git rm -rqf .", "."),
+            ("git rm --cached x", "-"),
+            ("git apply e.patch", "here"),
+            ("git apply --check e.patch", "-"),
+            ("patch -p1 < e.patch", "here"),
+            ("tar xf x.tar", "here"),
+            ("tar -xzf x.tgz -C build", "here"),
+            ("tar czf x.tgz src", "-"),
+            ("unzip -oq x.zip", "here"),
+            ("unzip x.zip -d out", "out"),
+            ("unzip -l x.zip", "-"),
+            ("cp a b", "-"),
+            ("cp -r src lib", "-"),
+            ("cp -r src/. .", "."),
+            ("cp -rT src .", "."),
+            ("cp -r src/.l* .", "."),
+            ("cp -al . ../copy", "."),
+            ("rsync -a src/ .", "."),
+            ("find . -name '*.pyc' -delete", "-"),
+            ("find . -name '*.rs' -exec grep x {} +", "-"),
+            ("find . -name '*.rules' -delete", "."),
+            ("find . -mindepth 1 -delete", "."),
+            ("find -delete", "here"),
+            ("find a b -name '*.tmp' -o -delete", "a b"),
+            ("find ~ -name settings.json -exec truncate -s0 {} ';'", "~"),
+            ("rm -rf $(ls -A)", "anything"),
+            ("rm -rf $TMP/x", "-"),
+            ("rm $(cat list)", "-"),
+        ] {
+            // What `find` runs stands as a command of its own.
+            let is_first = read_script(script).commands[0].program.as_deref() == script.split(' ').next();
+            if is_first {
+                assert_eq!(told(script), reach, "{script}");
+            } else {
+                let script_read = read_script(script);
+                let any = script_read.commands.iter().filter_map(super::reach).next();
+                assert_eq!(any.is_none(), reach == "-", "{script}: {any:?}");
+            }
+        }
+    }
+}
