@@ -27,10 +27,10 @@ pub fn program() -> Option<PathBuf> {
     }
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent()?;
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["build", "--release", "--quiet", "-p", "lockgate-cli"]).current_dir(workspace);
+    cargo.args(["build", "--profile", "dist", "--quiet", "-p", "lockgate-cli"]).current_dir(workspace);
     let is_built = cargo.status().is_ok_and(|built| built.success());
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| workspace.join("target"), PathBuf::from);
-    is_built.then(|| target.join("release/lockgate"))
+    is_built.then(|| target.join("dist/lockgate"))
 }
 
 /// The text of a policy with `n_rules` rules; the first rule limits `push`.

@@ -51,7 +51,7 @@ pub(crate) fn measure(desk: &mut Desk<'_>) -> Result<(), String> {
     let root =
         tempfile::tempdir().map_err(|error| format!("cannot create a folder to run hooks in: {error}"))?;
     let program =
-        program().ok_or("`lockgate` does not build; try `cargo build --release -p lockgate-cli`")?;
+        program().ok_or("`lockgate` does not build; try `cargo build --profile dist -p lockgate-cli`")?;
     for work in desk.wanted(&[STARTING, DECIDING, DATABASE, DISK], |work| work) {
         match work {
             STARTING => starting(desk, &program, root.path())?,

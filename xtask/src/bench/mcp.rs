@@ -45,7 +45,7 @@ pub(crate) fn measure(desk: &mut Desk<'_>) -> Result<(), String> {
     let policy = root.path().join("policy.rules");
     fs::write(&policy, rules(RULES)).map_err(|error| super::cannot("write", &policy, &error))?;
     let program =
-        program().ok_or("`lockgate` does not build; try `cargo build --release -p lockgate-cli`")?;
+        program().ok_or("`lockgate` does not build; try `cargo build --profile dist -p lockgate-cli`")?;
     let through = |more: &[&str]| -> io::Result<Command> {
         let mut command = Command::new(&program);
         command.args(["mcp", "--policy", "policy.rules"]).args(more).arg("--").arg(env::current_exe()?);

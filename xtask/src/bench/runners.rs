@@ -78,7 +78,7 @@ fn runner_of(peer: &Peer, installed: Installed) -> Runner<'static> {
 pub(crate) fn ours(question: Question) -> Result<Ask<'static>, String> {
     if matches!(question, Question::Hook | Question::Mcp) {
         lockgate_bench::program()
-            .ok_or("`lockgate` does not build; try `cargo build --release -p lockgate-cli`")?;
+            .ok_or("`lockgate` does not build; try `cargo build --profile dist -p lockgate-cli`")?;
         return Ok(Box::new(|_: &Job| Err("whole processes have no runner".to_owned())));
     }
     let runner = Installed::at(build_runner()?);
@@ -91,10 +91,10 @@ fn build_runner() -> Result<PathBuf, String> {
     }
     let root = super::root();
     let mut cargo = Command::new(env!("CARGO"));
-    let words = ["build", "--release", "--quiet", "-p", "lockgate-bench", "--bin", "lockgate-runner"];
+    let words = ["build", "--profile", "dist", "--quiet", "-p", "lockgate-bench", "--bin", "lockgate-runner"];
     if !cargo.args(words).current_dir(&root).status().is_ok_and(|built| built.success()) {
         return Err(format!("our runner does not build; try `cargo {}`", words.join(" ")));
     }
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    Ok(target.join("release/lockgate-runner"))
+    Ok(target.join("dist/lockgate-runner"))
 }
