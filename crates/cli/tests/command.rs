@@ -353,36 +353,50 @@ fn verify_says_what_the_rules_are_and_what_is_wrong() {
 #[test]
 fn the_demo_reads_well() {
     let text = out(&lockgate(&["demo"], ""));
-    let (story, ending) = text.split_once(" blocked; ").unwrap();
+    let (story, ending) = text.split_once(" by a human); ").unwrap();
     let (_, hint) = ending.split_once(" µs a decision").unwrap();
     assert!(story.lines().all(|line| line.chars().count() <= 80));
-    insta::assert_snapshot!(format!("{story} blocked; … µs a decision{hint}"), @r#"
-    The policy
+    insta::assert_snapshot!(format!("{story} by a human); … µs a decision{hint}"), @r#"
+    1. A policy, proved before any agent runs
 
-       1  # In the shell only this may run: what has no map is `bash` itself.
-       2  map bash.command ls as look
+       1  # In the shell, only what has a name here may run.
+       2  map bash.command ls as look      # accept unused-map: looking is free
        3  map bash.command cp as backup
        4  map bash.command rm as delete
        5  map bash.command pytest as test
        6  map bash.command /git\s+push/ as push
-       7  block bash
+       7  block bash                       # accept hidden-tool: names are exempt
        9  require backup before delete     # each deletion spends one good backup
       10  require test before deploy
       11  require human-approval before deploy
       12  limit push to 2 per session
+      14  # What the rules are for.
+      15  claim never delete without backup since delete
+      16  claim human before deploy
+      17  claim at most 2 push
 
-    rule                            states  place
-    block-bash                           2  demo.rules:7
-    require-backup-before-delete         3  demo.rules:9
-    require-test-before-deploy           3  demo.rules:10
-    approve-before-deploy                2  demo.rules:11
-    limit-push-2                         4  demo.rules:12
+    proved     never delete without backup since delete
+    proved     human before deploy
+    proved     at most 2 push
 
-    note: line 2: no rule of this file names `look`
-    note: line 7: this rule does not see the calls of `bash` that a map renames
-    5 rules in 4 independent groups, 14 states: no errors, 2 notes
+    5 rules in 4 independent groups, 14 states: no errors
 
-    An agent meets it
+    2. A careless edit, caught before any agent runs
+
+      -  require backup before delete
+      +  limit delete to 3 per backup
+
+    broken     never delete without backup since delete
+    proved     human before deploy
+    proved     at most 2 push
+
+    The shortest session that breaks it:
+
+    | step | verdict | deeds |
+    |---|---|---|
+    | `bash $ rm` | allow | delete |
+
+    3. A session, call by call
 
      1  bash  ls -l data
         allow  as `look`
@@ -462,8 +476,9 @@ fn the_demo_reads_well() {
                demo.rules:12  limit-push-2
         as     `push`
 
-    15 calls: 8 allowed, 2 asked, 7 blocked; … µs a decision
-    try: lockgate verify examples/demo.rules, or write rules of your own
+    15 calls: 8 allowed (1 by a human) and 7 blocked (1 by a human); … µs a decision
+
+    Next: `lockgate init` puts the gate before your own coding agent
     "#);
 }
 

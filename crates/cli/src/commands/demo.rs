@@ -1,6 +1,6 @@
-//! `lockgate demo`: an example policy is verified, then a scripted agent meets it.
+//! `lockgate demo`: proves the claims of an example policy, shows how a careless edit breaks one, and plays a session.
 //!
-//! Every verdict comes from the real gate; only the agent, its tools and the human are scripted. Nothing is
+//! Every proof and every verdict is real; only the edit, the agent, its tools and the human are scripted. Nothing is
 //! slowed down to look busy.
 
 use std::{
@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use lockgate::{Answer, Call, Decision, Gate, Outcome, Policy, Source, Verdict};
+use lockgate::{Answer, Call, Decision, Gate, Outcome, Policy, Source, Verdict, call::visible, gate::ProvedClaim};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -17,10 +17,14 @@ use crate::{
     console::{CommandError, Console, Ending, bold, decided, dim},
     protocol::{VerdictAnswer, encode},
     report,
+    session_text::write_session,
 };
 
 /// The example policy.
 const POLICY: &str = include_str!("../../../../examples/demo.rules");
+
+/// A line of the policy, and a line that somebody could take for an improvement.
+const CARELESS_EDIT: (&str, &str) = ("require backup before delete", "limit delete to 3 per backup");
 
 /// What the agent tries, and how the world answers.
 const SCRIPT: &[Scene] = &[
@@ -74,24 +78,14 @@ impl Scene {
 }
 
 pub(crate) fn run(json: bool, console: &mut Console<'_>) -> Result<Ending, CommandError> {
-    let (policy, findings) = Policy::read(&[Source::new("demo.rules", POLICY)]);
-    let gate = policy.map(Gate::new);
-    let verified = Verified::new(gate.as_ref().map(Gate::rulebook), findings, &[]);
-    if json {
-        writeln!(console.out, "{}", encode(&json!({ "verify": verified.findings_answer() })))?;
-    } else {
-        write_policy(console.out)?;
-        verified.write_rules(console.out)?;
-        verified.write_findings_briefly(console.out)?;
-        writeln!(console.out, "{}\n\n{}\n", bold(verified.summary()), bold("An agent meets it"))?;
+    let gate = prove(json, console)?;
+    break_a_claim(json, console)?;
+    if !json {
+        writeln!(console.out, "{}\n", bold("3. A session, call by call"))?;
     }
-    let has_errors = verified.has_errors();
-    let Some(gate) = gate.as_ref().filter(|_| !has_errors) else {
-        return Err(CommandError::said("the example policy does not hold"));
-    };
     let mut summary = Summary::default();
     for (index, scene) in SCRIPT.iter().enumerate() {
-        let played = play(gate, scene, index + 1)?;
+        let played = play(&gate, scene, index + 1)?;
         summary.take_in(&played);
         if json {
             writeln!(console.out, "{}", encode(&PlayedAnswer::new(&played)))?;
@@ -105,6 +99,65 @@ pub(crate) fn run(json: bool, console: &mut Console<'_>) -> Result<Ending, Comma
         write_summary(console.out, &summary)?;
     }
     Ok(Ending::Yes)
+}
+
+/// Proves the claims of the example policy, and gives its gate.
+fn prove(json: bool, console: &mut Console<'_>) -> Result<Gate, CommandError> {
+    let source = Source::new("demo.rules", POLICY);
+    let (policy, findings) = Policy::read(std::slice::from_ref(&source));
+    let gate = policy.map(Gate::new);
+    let verified = Verified::new(gate.as_ref().map(Gate::rulebook), findings, &[source]);
+    if json {
+        writeln!(console.out, "{}", encode(&json!({ "verify": verified.findings_answer() })))?;
+    } else {
+        writeln!(console.out, "{}\n", bold("1. A policy, proved before any agent runs"))?;
+        write_policy(console.out)?;
+        write_claims(console.out, verified.claims())?;
+        writeln!(console.out, "\n{}\n", verified.summary())?;
+    }
+    let holds = !verified.has_errors() && verified.claims().iter().all(|claim| claim.report.holds == Some(true));
+    gate.filter(|_| holds).ok_or_else(|| CommandError::said("the claims of the example policy do not hold"))
+}
+
+/// Makes the careless edit, and shows the shortest session that it would open.
+fn break_a_claim(json: bool, console: &mut Console<'_>) -> Result<(), CommandError> {
+    let (line, edited) = CARELESS_EDIT;
+    let source = Source::new("demo.rules", POLICY.replace(line, edited));
+    let (policy, findings) = Policy::read(std::slice::from_ref(&source));
+    let gate = policy.map(Gate::new);
+    let verified = Verified::new(gate.as_ref().map(Gate::rulebook), findings, &[source]);
+    let broken: Vec<&ProvedClaim> =
+        verified.claims().iter().filter(|claim| claim.report.holds == Some(false)).collect();
+    if broken.is_empty() {
+        return Err(CommandError::said("the careless edit breaks no claim of the example policy"));
+    }
+    if json {
+        let answer = json!({ "edited": { "was": line, "is": edited, "verify": verified.findings_answer() } });
+        writeln!(console.out, "{}", encode(&answer))?;
+        return Ok(());
+    }
+    writeln!(console.out, "{}\n", bold("2. A careless edit, caught before any agent runs"))?;
+    writeln!(console.out, "  -  {line}\n  +  {edited}\n")?;
+    write_claims(console.out, verified.claims())?;
+    for claim in broken {
+        writeln!(console.out, "\nThe shortest session that breaks it:\n")?;
+        write_session(console.out, &claim.session)?;
+    }
+    Ok(())
+}
+
+/// Each claim in one line, with what became of it.
+fn write_claims(out: &mut dyn io::Write, claims: &[ProvedClaim]) -> io::Result<()> {
+    for ProvedClaim { report, .. } in claims {
+        let text = visible(report.claim.source.slice(report.claim.span));
+        let (word, decision) = match report.holds {
+            Some(true) => ("proved", Decision::Allow),
+            Some(false) => ("broken", Decision::Block),
+            None => ("undecided", Decision::Ask),
+        };
+        writeln!(out, "{}{:gap$}{text}", decided(decision, word), "", gap = 11 - word.len())?;
+    }
+    Ok(())
 }
 
 /// What became of a scene.
@@ -148,7 +201,6 @@ impl Played {
 }
 
 fn write_policy(out: &mut dyn io::Write) -> io::Result<()> {
-    writeln!(out, "{}\n", bold("The policy"))?;
     for (index, line) in POLICY.lines().enumerate().filter(|(_, line)| !line.is_empty()) {
         let (rule, comment) =
             line.split_once('#').map_or((line, String::new()), |(rule, it)| (rule, format!("#{it}")));
@@ -181,23 +233,24 @@ fn human_word(answer: Answer) -> &'static str {
     }
 }
 
-/// What all scenes came to.
+/// What all scenes came to. Each call was either allowed or blocked in the end; some of them after a human's answer.
 #[derive(Default)]
 struct Summary {
     calls: u32,
     allowed: u32,
-    asked: u32,
+    granted: u32,
     blocked: u32,
+    refused: u32,
     took: Duration,
 }
 
 impl Summary {
     fn take_in(&mut self, played: &Played) {
+        let was_asked = u32::from(played.verdict.decision == Decision::Ask);
         self.calls += 1;
-        self.asked += u32::from(played.verdict.decision == Decision::Ask);
         match played.last().lets_pass() {
-            true => self.allowed += 1,
-            false => self.blocked += 1,
+            true => (self.allowed, self.granted) = (self.allowed + 1, self.granted + was_asked),
+            false => (self.blocked, self.refused) = (self.blocked + 1, self.refused + was_asked),
         }
         self.took += played.took;
     }
@@ -207,24 +260,24 @@ impl Summary {
     }
 
     fn answer(&self) -> Value {
-        let Self { calls, allowed, asked, blocked, .. } = self;
+        let Self { calls, allowed, granted, blocked, refused, .. } = self;
         json!({
-            "calls": calls, "allowed": allowed, "asked": asked, "blocked": blocked, "decision_us": self.decision_us(),
+            "calls": calls, "allowed": allowed, "granted": granted, "blocked": blocked, "refused": refused,
+            "decision_us": self.decision_us(),
         })
     }
 }
 
 fn write_summary(out: &mut dyn io::Write, summary: &Summary) -> io::Result<()> {
+    let Summary { calls, allowed, granted, blocked, refused, .. } = summary;
     writeln!(
         out,
-        "{} calls: {}, {}, {}; {:.1} µs a decision",
-        summary.calls,
-        decided(Decision::Allow, format!("{} allowed", summary.allowed)),
-        decided(Decision::Ask, format!("{} asked", summary.asked)),
-        decided(Decision::Block, format!("{} blocked", summary.blocked)),
+        "{calls} calls: {} ({granted} by a human) and {} ({refused} by a human); {:.1} µs a decision\n",
+        decided(Decision::Allow, format!("{allowed} allowed")),
+        decided(Decision::Block, format!("{blocked} blocked")),
         summary.decision_us(),
     )?;
-    writeln!(out, "{}", dim("try: lockgate verify examples/demo.rules, or write rules of your own"))
+    writeln!(out, "Next: `lockgate init` puts the gate before your own coding agent")
 }
 
 #[derive(Debug, Serialize)]

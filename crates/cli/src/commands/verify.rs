@@ -170,7 +170,8 @@ impl<'a> Verified<'a> {
         self.proved.iter().flat_map(|proved| &proved.findings)
     }
 
-    fn claims(&self) -> &[ProvedClaim] {
+    /// Each claim of the policy with what became of it.
+    pub(crate) fn claims(&self) -> &[ProvedClaim] {
         self.proved.as_ref().map(|proved| proved.claims.as_slice()).unwrap_or_default()
     }
 
@@ -219,16 +220,6 @@ impl<'a> Verified<'a> {
             writeln!(out, "{name:widest$}  {states:>8}{more} {}", dim(place))?;
         }
         writeln!(out)
-    }
-
-    /// Each finding in one line.
-    pub(crate) fn write_findings_briefly(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        for finding in &self.findings {
-            let line = finding.source.place(finding.span).line;
-            let text = format!("{}: line {line}: {}", finding.severity, finding.message);
-            writeln!(out, "{}", dim(visible(&text)))?;
-        }
-        Ok(())
     }
 
     fn write_findings(&self, out: &mut dyn io::Write) -> io::Result<()> {
