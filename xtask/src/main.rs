@@ -15,6 +15,7 @@ use clap::{Parser, Subcommand};
 mod bench;
 mod counts;
 mod peers;
+mod readme;
 mod report;
 
 /// Do what the project needs besides being built and tested
@@ -29,6 +30,7 @@ struct Xtask {
 enum Task {
     Bench(bench::Bench),
     Counts(counts::Counts),
+    Readme(readme::Readme),
 }
 
 fn main() -> ExitCode {
@@ -39,6 +41,7 @@ fn main() -> ExitCode {
     match Xtask::parse().task {
         Task::Bench(bench) => bench.run(),
         Task::Counts(counts) => counts.run(),
+        Task::Readme(readme) => readme.run(),
     }
 }
 
