@@ -207,7 +207,14 @@ fn workspace() -> Result<PathBuf, String> {
 /// twice.
 fn build() -> Result<PathBuf, String> {
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["build", "--profile", "dist", "--locked", "--quiet", "--message-format=json-render-diagnostics"]);
+    cargo.args([
+        "build",
+        "--profile",
+        "dist",
+        "--locked",
+        "--quiet",
+        "--message-format=json-render-diagnostics",
+    ]);
     cargo.args(["--package", "xtask", "--package", "lockgate-bench", "--bin", "counted"]);
     // Other flags make other instructions.
     cargo.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS").current_dir(workspace()?);

@@ -48,8 +48,10 @@ impl Readme {
     fn try_run(&self) -> Result<usize, String> {
         let text = fs::read_to_string(&self.page)
             .map_err(|why| format!("cannot read {}: {why}", self.page.display()))?;
-        let lines: Vec<Line> =
-            page::commands(&text).into_iter().filter(|it| !RUN_ELSEWHERE.contains(&it.command.as_str())).collect();
+        let lines: Vec<Line> = page::commands(&text)
+            .into_iter()
+            .filter(|it| !RUN_ELSEWHERE.contains(&it.command.as_str()))
+            .collect();
         if lines.is_empty() {
             return Err(format!("{} shows no command", self.page.display()));
         }
@@ -94,7 +96,8 @@ impl Clone {
         output(Command::new("git").args(["fetch", "--quiet", &root, &commit]).current_dir(&clone))?;
         output(Command::new("git").args(["checkout", "--quiet", &commit]).current_dir(&clone))?;
         fs::create_dir(folder.path().join("home")).map_err(|why| format!("cannot make a home: {why}"))?;
-        let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| Path::new(&root).join("target"), PathBuf::from);
+        let target = std::env::var_os("CARGO_TARGET_DIR")
+            .map_or_else(|| Path::new(&root).join("target"), PathBuf::from);
         Ok(Self { folder, target })
     }
 
@@ -121,7 +124,10 @@ impl Clone {
         if printed.trim().is_empty() {
             return Err("it printed nothing".to_owned());
         }
-        line.shows.iter().try_fold(printed.as_str(), |rest, shown| after(rest, shown)).map(drop)
+        line.shows
+            .iter()
+            .try_fold(printed.as_str(), |rest, shown| after(rest, shown))
+            .map(drop)
             .map_err(|missing| format!("the page shows `{missing}`, which is not printed there:\n{printed}"))
     }
 

@@ -94,7 +94,9 @@ impl Reader {
         let Some(last) = self.lines.last_mut() else { return };
         if rest.starts_with("until Ctrl-C)") {
             last.ending = Ending::Interrupted;
-        } else if let Some(code) = rest.strip_prefix("exit ").and_then(|it| it.split(')').next()?.parse().ok()) {
+        } else if let Some(code) =
+            rest.strip_prefix("exit ").and_then(|it| it.split(')').next()?.parse().ok())
+        {
             last.ending = Ending::Exit(code);
         }
     }

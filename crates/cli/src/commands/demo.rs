@@ -8,7 +8,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use lockgate::{Answer, Call, Decision, Gate, Outcome, Policy, Source, Verdict, call::visible, gate::ProvedClaim};
+use lockgate::{
+    Answer, Call, Decision, Gate, Outcome, Policy, Source, Verdict, call::visible, gate::ProvedClaim,
+};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -115,7 +117,8 @@ fn prove(json: bool, console: &mut Console<'_>) -> Result<Gate, CommandError> {
         write_claims(console.out, verified.claims())?;
         writeln!(console.out, "\n{}\n", verified.summary())?;
     }
-    let holds = !verified.has_errors() && verified.claims().iter().all(|claim| claim.report.holds == Some(true));
+    let holds =
+        !verified.has_errors() && verified.claims().iter().all(|claim| claim.report.holds == Some(true));
     gate.filter(|_| holds).ok_or_else(|| CommandError::said("the claims of the example policy do not hold"))
 }
 
