@@ -13,7 +13,7 @@ pub(crate) mod seen;
 use std::{
     fmt,
     fs::{self, File, OpenOptions},
-    io::{self, Read, Write},
+    io::{self, BufRead, BufReader, Read, Write},
     path::{Path, PathBuf},
 };
 
@@ -127,12 +127,7 @@ impl Terminal {
 
     fn line(&mut self) -> io::Result<String> {
         let mut line = Vec::new();
-        for byte in Read::by_ref(&mut self.0).take(ANSWER_BYTES_MAX).bytes() {
-            match byte? {
-                b'\n' | b'\r' => break,
-                byte => line.push(byte),
-            }
-        }
+        BufReader::new(Read::by_ref(&mut self.0).take(ANSWER_BYTES_MAX)).read_until(b'\n', &mut line)?;
         Ok(String::from_utf8_lossy(&line).into_owned())
     }
 }

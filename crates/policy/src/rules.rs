@@ -416,7 +416,7 @@ impl<'t> Parser<'t> {
         let target = self.target(*target);
         let pattern = self.pattern(*pattern);
         if let (Some((tool, field)), Some(pattern)) = (target, pattern) {
-            self.put(tool, Takes::Field { field: field.into(), pattern }, *name, words);
+            self.put(tool, &Takes::Field { field: field.into(), pattern }, *name, words);
         }
     }
 
@@ -475,7 +475,7 @@ impl<'t> Parser<'t> {
         }
         let words_of_arguments = texts(arguments).map(str::to_owned).collect();
         let takes = Takes::Running { program: program.text.into(), words: words_of_arguments };
-        self.put(tool.text, takes, *name, words);
+        self.put(tool.text, &takes, *name, words);
     }
 
     fn too_few_for_running(&mut self, words: &[Word<'t>]) {
@@ -492,7 +492,7 @@ impl<'t> Parser<'t> {
         );
     }
 
-    fn put(&mut self, tool: &str, takes: Takes, name: Word<'t>, statement: &[Word<'t>]) {
+    fn put(&mut self, tool: &str, takes: &Takes, name: Word<'t>, statement: &[Word<'t>]) {
         let span = span_of(statement);
         let is_any_shell = is_any_shell(tool);
         for tool in self.tools_named(tool, statement) {

@@ -5,6 +5,8 @@
 //! process that has run a hook in the same home: run hooks by [`agent`], which stands for the agent. Under a coding
 //! agent none of this works, as it should be: run the tests in a terminal of your own.
 
+#![allow(clippy::expect_used, reason = "only tests use it, and may panic")]
+
 use std::{
     ffi::OsStr,
     fs::{File, OpenOptions},

@@ -3,6 +3,8 @@
 //! The target runs as an ordinary test, like those in `fuzz.rs`, for as long as `BOLERO_RANDOM_TEST_TIME_MS` says.
 //! Where there is no bash it says so on standard error, whether or not the output of tests is shown.
 
+#![allow(clippy::unwrap_used, clippy::explicit_write, reason = "helpers of tests may panic, and speak past what is kept back")]
+
 use std::io::{Write, stderr};
 
 use bolero::check;
@@ -21,7 +23,7 @@ fn any_script_in_which_bash_runs_rm_is_one_that_may() {
         if text.contains(['/', '\0']) || may_run_rm(&text) {
             return;
         }
-        let options: &[&str] = if bytes.len() % 4 == 0 { &["-O", "extglob"] } else { &[] };
+        let options: &[&str] = if bytes.len().is_multiple_of(4) { &["-O", "extglob"] } else { &[] };
         assert!(!bash.runs_rm(&text, options).unwrap(), "bash runs what was not seen: {text:?} {options:?}");
     });
 }

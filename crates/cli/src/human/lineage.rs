@@ -113,7 +113,7 @@ pub(super) fn is_agent(process: &Process) -> bool {
         programs(name.split('.').next().unwrap_or_default())
             || PACKAGES.iter().any(|package| word.contains(package))
     };
-    let is_interpreter = INTERPRETERS.iter().any(|it| program == *it)
+    let is_interpreter = INTERPRETERS.contains(&program)
         || program.strip_prefix("python").is_some_and(|it| it.starts_with(['2', '3']));
     let script = || process.words.iter().skip(1).find(|word| !word.starts_with('-'));
     programs(program)

@@ -1,5 +1,11 @@
 //! A project, a home and the real binary between them, for tests of what hooks do.
 #![allow(dead_code, reason = "each test file uses its part")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "the helpers of tests may panic like the tests"
+)]
 
 use std::{
     fs,

@@ -228,8 +228,11 @@ pub(super) struct Waiting<'a> {
     /// Of each rule that is a table: how far labels that are not dead lead.
     tables: HashMap<usize, Led<'a>, foldhash::fast::FixedState>,
     /// What each dead label waits for, once somebody has asked: many reasons go through the same labels.
-    nearest: OnceLock<Vec<Option<(RuleId, Vec<usize>)>>>,
+    nearest: OnceLock<Vec<Option<Demand>>>,
 }
+
+/// The rule that keeps a label closed, and the labels that could open it.
+type Demand = (RuleId, Vec<usize>);
 
 /// How far some labels lead in a table.
 struct Led<'a> {
