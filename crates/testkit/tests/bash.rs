@@ -3,7 +3,11 @@
 //! The target runs as an ordinary test, like those in `fuzz.rs`, for as long as `BOLERO_RANDOM_TEST_TIME_MS` says.
 //! Where there is no bash it says so on standard error, whether or not the output of tests is shown.
 
-#![allow(clippy::unwrap_used, clippy::explicit_write, reason = "helpers of tests may panic, and speak past what is kept back")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::explicit_write,
+    reason = "helpers of tests may panic, and speak past what is kept back"
+)]
 
 use std::io::{Write, stderr};
 
