@@ -686,6 +686,9 @@ pub(crate) struct VerifyArguments {
     /// The output format
     #[arg(long, value_enum, value_name = "FORMAT", default_value = "text", conflicts_with = "json")]
     pub(crate) format: ReportFormat,
+    /// Rewrite old words in the files first, as `lockgate migrate --write`
+    #[arg(long, conflicts_with = "watch")]
+    pub(crate) fix: bool,
 }
 
 /// Which tools there are, to find names that no tool has.
@@ -698,9 +701,6 @@ pub(crate) struct KnownToolsArguments {
     /// one name per line
     #[arg(long, value_name = "FILE")]
     pub(crate) tools: Option<PathBuf>,
-    /// Rewrite old words in the files first, as `lockgate migrate --write`
-    #[arg(long, conflicts_with = "watch")]
-    pub(crate) fix: bool,
 }
 
 /// How findings are printed.
