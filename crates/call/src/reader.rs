@@ -397,6 +397,10 @@ impl Reader {
                 reader.perhaps(|reader| reader.condition(right));
             }
             // Quotes in a pattern or a regular expression need not come in pairs: look through all of them.
+            // What stands in single quotes is a script to `-v` all the same, and the second reading has passed over it.
+            NodeKind::CondTerm { value, .. } if value.contains('\'') => {
+                reader.apart(|reader| reader.text(value, Place::Quoted));
+            }
             NodeKind::CondTerm { value, .. } => reader.text(value, Place::Quoted),
             NodeKind::Word { .. } => drop(reader.words(std::slice::from_ref(node))),
             _ => reader.doubt("the script contains a test that cannot be read"),

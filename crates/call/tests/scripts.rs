@@ -109,6 +109,9 @@ fn a_program_is_trusted_by_its_bare_name_or_in_a_system_folder() {
 fn a_script_that_can_be_read_in_two_ways_is_opaque() {
     let two_ways = [
         "> o[[; rm -rf /",
+        "read $x'b[$(rm x)]'",
+        "declare $x'b[`rm x`]'",
+        "[[ -v 'b[$(time -p coproc x=1 rm x)]' ]]",
         "<<< a[[ rm x",
         "> a[; rm x ]=1",
         "> o { rm x; }",

@@ -304,7 +304,7 @@ Examples:
   lockgate verify policies/ --json | jq '.findings[].message'
   lockgate verify ops.rules --watch   again after every change, until Ctrl-C
   lockgate verify ops.rules --tools tools.json    does every tool name exist?
-  lockgate verify ops.rules --agent claude-code   does the agent have every tool?
+  lockgate verify ops.rules --agent claude-code   names Claude Code lacks
   lockgate verify ops.rules --strict --format github
 
 Exit 0: no errors and every claim holds, 1: an error or a broken claim, with

@@ -226,10 +226,10 @@ fn the_examples_play_as_their_page_says() {
     let text = out(&lockgate(&["explain", &example("ops.rules"), &example("calls.jsonl")], ""));
     let text = text.replace(&example(""), "");
     insta::assert_snapshot!(text, @r#"
-     1  bash  rm -rf data
+     1  bash  cd /srv && sudo rm -rf data
         block  delete requires a successful call to backup first.
                ops.rules:4  require-backup-before-delete
-        as     `delete`
+        as     `bash`, `delete`
         next   call `backup` first
         rules  require-backup-before-delete (ready:1): blocks `delete`
 

@@ -246,6 +246,6 @@ fn of_many_mistakes_in_a_policy_one_line_tells_the_first() {
         let operator = said.err();
         assert_eq!(operator.trim_end().lines().count(), 1, "{operator}");
         assert!(operator.contains("not in force") && operator.contains(told), "{operator}");
-        assert_eq!(operator.matches("blok").count(), "`blok` … blok a".matches("blok").count(), "{operator}");
+        assert_eq!(operator.matches("blok").count(), 1, "{operator}");
     }
 }

@@ -186,7 +186,7 @@ fn a_policy_is_never_overwritten_and_broken_files_keep_everything_as_it_is() {
     world.write("project/lockgate.toml", "mode = 'shadow'\n");
     let refused = world.lockgate(&["init", "codex", "--yes"]);
     assert_eq!(refused.code(), Some(2));
-    assert!(refused.err().contains("lockgate.toml:1: unknown variant `shadow`"), "{}", refused.err());
+    assert!(refused.err().contains("lockgate.toml:1: `shadow` is not known here"), "{}", refused.err());
     assert_eq!(world.files(), ["project/lockgate.toml"]);
 }
 

@@ -37,11 +37,11 @@ fn no_claim_is_proved_that_a_session_breaks() {
     let mut believed = Vec::new();
     for (rules, calls) in [
         // Nobody but the claim knows the name: such a tool is open.
-        ("claim pay impossible", &["pay"][..]),
-        ("claim at most 1 pay", &["pay", "pay"]),
+        ("block other\nclaim pay impossible", &["pay"][..]),
+        ("block other\nclaim at most 1 pay", &["pay", "pay"]),
         ("require login before pay\nclaim never pay after read", &["read", "login", "pay"]),
         ("require login before pay\nclaim never read and pay in one session", &["read", "login", "pay"]),
-        ("claim never pay before login", &["pay"]),
+        ("block other\nclaim never pay before login", &["pay"]),
         // What a rule watches it never refuses, itself included.
         ("require test before test\nclaim test impossible", &["test"]),
         ("limit send to 1 per send\nclaim at most 1 send", &["send", "send"]),
@@ -64,8 +64,9 @@ fn a_tool_that_only_a_rule_without_conditions_knows_is_known() {
         (blocked, "claim pay impossible", Some(true)),
         (asked, "claim human before pay", Some(true)),
     ] {
+        let claims = format!("block other\n{claim}");
         let came: Vec<Option<bool>> =
-            proved(&[file, ("b.rules", claim)]).into_iter().map(|(_, holds)| holds).collect();
+            proved(&[file, ("b.rules", &claims)]).into_iter().map(|(_, holds)| holds).collect();
         assert_eq!(came, [holds], "{claim}");
     }
 }

@@ -420,8 +420,7 @@ fn text(rules: &Rules, rest: &str) -> String {
         .enumerate()
         .map(|(number, (when, then))| format!("  - {{id: r{number}, when: {when}, then: {then}}}\n"))
         .collect();
-    let list = if rules.is_empty() { " []\n".to_owned() } else { format!("\n{}", rules.concat()) };
-    format!("version: 1\n{rest}rules:{list}")
+    format!("version: 1\n{rest}rules:\n{}", rules.concat())
 }
 
 /// A policy, and one that differs from it by an edit that may well change nothing.
@@ -438,7 +437,8 @@ fn edited() -> impl Strategy<Value = (String, String)> {
         let mut changed = rules.clone();
         match edit {
             0 => changed.reverse(),
-            1 => drop(changed.pop()),
+            // A file without a rule is a mistake.
+            1 if changed.len() > 1 => drop(changed.pop()),
             2 => changed.insert(0, other),
             3 => *changed.first_mut().unwrap() = other,
             _ => return (text(&rules, &rest), text(&rules, &other_rest)),

@@ -82,6 +82,8 @@ impl Scene {
     fn built(policy: &str, change: impl FnOnce(&mut Plan)) -> Self {
         let scenery = Scenery::default();
         scenery.now.store(1_000_000, Ordering::SeqCst);
+        // A policy without a rule is a mistake.
+        let policy = if policy.is_empty() { "block other" } else { policy };
         let policy =
             if policy.contains("rules:") { lockgate::when_then(policy) } else { lockgate::rules(policy) };
         let mut plan = Plan {

@@ -1,12 +1,12 @@
 //! Policies that decide nothing.
 //!
-//! A file without a rule lets everything pass, and so does a policy whose rules are all off. Neither is ever meant: an
-//! editor may have emptied the file a moment ago, or everything stands behind one `#`. Both are errors, so that no door
-//! takes such a policy for one that allows.
+//! A file without a rule lets everything pass, and that is never meant: an editor may have emptied the file a moment ago,
+//! or everything stands behind one `#`. It is an error, so that no door takes it for a policy that allows. A policy whose
+//! rules were all switched off by their author allows everything on purpose, perhaps; that is a warning.
 
 use crate::{
     decision::Decision,
-    diagnostic::Diagnostic,
+    diagnostic::{Diagnostic, Severity},
     draft::{Draft, Map},
     policy::Policy,
     rules::comment_start,
@@ -24,7 +24,7 @@ pub(crate) fn void_file(draft: &Draft) -> Option<Diagnostic> {
     Some(finding("no-rules", source, message).label(label).remedy(remedy(draft)))
 }
 
-/// The mistake of a policy whose files have rules of which none acts.
+/// The finding about a policy whose files have rules of which none acts.
 pub(crate) fn void_policy(policy: &Policy, sources: &[Source]) -> Option<Diagnostic> {
     let is_default = |rule: &crate::policy::Rule| {
         policy.default_clause().is_some_and(|it| it.id == rule.id && it.wants == Decision::Allow)
@@ -32,7 +32,8 @@ pub(crate) fn void_policy(policy: &Policy, sources: &[Source]) -> Option<Diagnos
     let source = sources.first().filter(|_| policy.rules().all(is_default))?;
     let message = "no rule of this policy is on, so it would let every call pass".to_owned();
     let remedy = "turn a rule on, or take the file out of the policy";
-    Some(finding("no-rules", source, message).label("all rules are off").remedy(remedy))
+    let finding = finding("no-rules", source, message).label("all rules are off").remedy(remedy);
+    Some(Diagnostic { severity: Severity::Warning, ..finding })
 }
 
 /// A mistake that is about a whole file; it is told at the first line.

@@ -131,6 +131,8 @@ impl Reader {
                 Some((name, value)) if program != "let" => {
                     if argument.is_certain() && name.contains('[') {
                         self.apart(|reader| reader.text(name, Place::Quoted));
+                    } else if has_computed_index(name) {
+                        self.doubt_what_runs(program);
                     }
                     self.set(name, &Field { text: value.to_owned(), ..*argument });
                 }
@@ -141,6 +143,8 @@ impl Reader {
                     }
                     if argument.is_certain() {
                         self.apart(|reader| reader.text(&argument.text, Place::Quoted));
+                    } else if has_computed_index(name) {
+                        self.doubt_what_runs(program);
                     }
                 }
             }
@@ -342,4 +346,9 @@ fn is_foreign_language(text: &str) -> bool {
         return false;
     };
     !interpreter.split_whitespace().any(|word| is_shell(word.rsplit('/').next().unwrap_or_default()))
+}
+
+/// Whether a name that is not known whole has an index that runs something: `read $x'b[$(rm x)]'`.
+fn has_computed_index(name: &str) -> bool {
+    name.split_once('[').is_some_and(|(_, index)| index.contains("$(") || index.contains('`'))
 }

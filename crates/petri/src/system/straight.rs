@@ -47,11 +47,14 @@ pub(super) struct Straight {
     /// The place of each label among the demands.
     place_of: Marks,
     demands: Vec<Demand>,
+    raises: Vec<Raise>,
     /// How many labels are demanded in all.
     total: u64,
     /// The place of each rule among those met.
     met_of: Marks,
     met: Vec<Met>,
+    /// The rules because of which the rule that watches has something to lose.
+    earned: Vec<usize>,
     open: std::collections::VecDeque<usize>,
     ready: BinaryHeap<Reverse<usize>>,
 }
@@ -65,7 +68,17 @@ struct Demand {
     left: u64,
     /// The rule whose cell must be earned by it.
     by: Option<usize>,
+    /// The last place among the raises that was about it.
+    raise: Option<usize>,
     is_open: bool,
+}
+
+/// A rule that has raised a demand.
+#[derive(Clone, Copy, Default)]
+struct Raise {
+    by: usize,
+    /// The raise of the same demand before this one: a reason rests on all of them.
+    before: Option<usize>,
 }
 
 /// A rule that guards something demanded.
@@ -91,7 +104,8 @@ impl Straight {
             Ok(goal) => match self.happen(asked, goal) {
                 Some(way) => Straightly::Way(way),
                 None if !asked.takes_any && self.waits_for_itself(asked, &value_of) => {
-                    Straightly::Never(self.met.iter().map(|met| met.rule).collect())
+                    let met = self.met.iter().map(|met| met.rule);
+                    Straightly::Never(met.chain(self.earned.iter().copied()).collect())
                 }
                 None => Straightly::Unknown,
             },
@@ -172,8 +186,10 @@ impl Straight {
         self.place_of.clear(asked.setting.system.labels().len() + beyond);
         self.met_of.clear(asked.setting.system.cells.len());
         self.demands.clear();
+        self.raises.clear();
         self.total = 0;
         self.met.clear();
+        self.earned.clear();
         self.open.clear();
         self.ready.clear();
     }
@@ -204,7 +220,13 @@ impl Straight {
                 self.spread(asked, value_of)?;
                 let gained = self.gained(monitor);
                 if *value > 0 || gained.is_some() {
-                    self.lose_first(asked, value_of, monitor, goal, gained)?;
+                    // What it has from the beginning needs no reason; what it earns on the way does.
+                    let by = gained.filter(|_| *value == 0).and_then(|label| self.place_of.get(label));
+                    let by = by.and_then(|place| self.demands.at(place).by);
+                    let earned = by.map(|cell| self.reason(asked, Some(cell))).unwrap_or_default();
+                    let lost = self.lose_first(asked, value_of, monitor, goal, gained);
+                    self.earned = earned;
+                    lost?;
                 }
             }
         }
@@ -263,6 +285,10 @@ impl Straight {
         let Some(demand) = self.demands.get_mut(place).filter(|demand| demand.calls < calls) else { return };
         self.total = self.total.saturating_add(calls - demand.calls);
         (demand.calls, demand.by) = (calls, by);
+        if let Some(by) = by {
+            self.raises.push(Raise { by, before: demand.raise });
+            demand.raise = Some(self.raises.len() - 1);
+        }
         if !std::mem::replace(&mut demand.is_open, true) {
             self.open.push_back(place);
         }
@@ -407,10 +433,16 @@ impl Straight {
             is_known.put(place, true);
             rules.push(rule);
             for label in asked.setting.system.needing(rule) {
-                open.extend(self.place_of.get(*label).and_then(|place| self.demands.at(place).by));
+                let mut next = self.place_of.get(*label).and_then(|place| self.demands.at(place).raise);
+                while let Some(raise) = next.map(|place| self.raises.at(place)) {
+                    open.push(raise.by);
+                    next = raise.before;
+                }
             }
         }
+        rules.extend_from_slice(&self.earned);
         rules.sort_unstable();
+        rules.dedup();
         rules
     }
 

@@ -308,7 +308,9 @@ fn named(draft: &Draft) -> Vec<(Name, Span)> {
 /// The names of one file that no tool has, each once.
 fn unknown_names(draft: &Draft, known: &KnownTools) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
-    for (name, span) in named(draft) {
+    let names = named(draft);
+    for (name, span) in &names {
+        let span = *span;
         if name.is_known(known) || name.exact().is_some_and(|name| permitted_tool(name).is_some()) {
             continue;
         }
@@ -324,7 +326,16 @@ fn unknown_names(draft: &Draft, known: &KnownTools) -> Vec<Diagnostic> {
             continue;
         }
         let meant = compared.and_then(|name| meant_by(name, known));
-        findings.push(finding(draft, &name, span, meant.as_deref(), known));
+        // A file for several agents names the tools of each: it is enough that it names the one that is meant here.
+        let is_of_another = name.exact().is_some_and(|name| AGENTS.iter().any(|agent| agent.has(name)));
+        let is_covered = names.iter().any(|(other, _)| match &meant {
+            Some(meant) => other.exact() == Some(meant),
+            None => other.is_known(known),
+        });
+        if known.listed.is_none() && is_of_another && is_covered {
+            continue;
+        }
+        findings.push(finding(draft, name, span, meant.as_deref(), known));
     }
     findings.extend(shells_missing(draft, known));
     findings.sort_by_key(|finding| finding.span.start);

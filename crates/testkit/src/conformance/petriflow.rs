@@ -11,7 +11,9 @@ use super::{BadRecording, Difference, Report};
 use crate::{Door, LinesDoor, Options, PolicyFile};
 
 /// What we answer differently on purpose: the input, our answer, and why.
-const DIFFERENCES: [(&str, &str, &str); 9] = [
+const DIFFERENCES: [(&str, &str, &str); 11] = [
+    ("block *", "Line 1: `*` is not the name of a tool", "a rule that no call can match is a mistake"),
+    ("block a.*", "Line 1: `a.*` is not the name of a tool", "a rule that no call can match is a mistake"),
     (
         "limit a to 3abc per session",
         "Line 1: limit count must be a positive integer, got '3abc'",
@@ -180,6 +182,8 @@ fn answer_to(text: &str) -> String {
             let (reports, _) = verify(&policy);
             reports.iter().map(|net| format!("{}: {}", net.name, net.states)).collect::<Vec<_>>().join(", ")
         }
+        // A text without a rule has no nets. That no door opens with it is shown elsewhere.
+        (_, Some(mistake)) if mistake.code == "no-rules" => String::new(),
         (_, Some(mistake)) => {
             format!("Line {}: {}", mistake.source.place(mistake.span).line, mistake.message)
         }

@@ -53,6 +53,8 @@ pub(super) const ON_PURPOSE: &[(&str, &str)] = &[
     ("parse-03", "a rule without a `then` is a mistake: nobody means to allow by leaving out a word"),
     ("parse-04", "a rule without a `then` is a mistake: nobody means to allow by leaving out a word"),
     ("parse-06", "a rule that says two things is a mistake"),
+    ("parse-12", "a file without a rule would let every call pass"),
+    ("parse-17", "a file without a rule would let every call pass"),
     ("parse-23", WRONG_TYPE),
     (
         "ext-02",
