@@ -181,3 +181,32 @@ fn a_circle_in_a_long_chain_is_found_and_all_behind_it_is_dead() {
     // From the last one back to the circle, and once round.
     assert_eq!(reason.rules.len(), (LARGE - middle) as usize + 1);
 }
+
+#[test]
+fn a_reason_holds_every_rule_it_rests_on() {
+    let label = |number: u32| LabelSet::from(Label(number));
+    let require = |before, then| Rule::Require { before: label(before), then: label(then), latched: false };
+    let never = |after, then| Rule::Never { after: label(after), then: label(then) };
+    for (name, rules, further) in [
+        (
+            "a refill that waits for itself",
+            vec![
+                require(0, 0),
+                Rule::LimitPer { spend: label(1), count: 1, refill: label(0) },
+                require(1, 3),
+            ],
+            never(3, 1),
+        ),
+        (
+            "what is used up was earned on the way",
+            vec![never(0, 0), require(2, 3), require(0, 2), require(1, 2)],
+            require(1, 3),
+        ),
+    ] {
+        let system = System::new(rules.clone()).unwrap();
+        let Answer::No(reason) = Prover::new(&system).can_violate(&further) else { panic!("{name}") };
+        let few: Vec<Rule> = reason.rules.iter().map(|rule| rules[rule.0].clone()).collect();
+        let few = System::new(few).unwrap();
+        assert!(Prover::new(&few).can_violate(&further).is_no(), "{name}: {reason:?}");
+    }
+}
