@@ -307,8 +307,8 @@ Examples:
   lockgate verify ops.rules --agent claude-code   names Claude Code lacks
   lockgate verify ops.rules --strict --format github
 
-Exit 0: no errors and every claim holds, 1: an error or a broken claim, with
---strict also a warning, 2: a claim was not decided, or a file could not be read.";
+Exit 0: no errors and every claim holds, 1: an error, a broken claim, or with
+--strict a warning, 2: a claim was not decided, or a file could not be read.";
 
 const DIFF_USAGE: &str = "lockgate diff [OPTIONS] [OLD] <NEW>";
 

@@ -95,7 +95,7 @@ fn when_then_files_are_looked_at_alike() {
     let world = World::new("void-yaml");
     for (text, expected) in [
         ("rules: []\n", "error[no-rules]"),
-        ("rules: [{id: a, enabled: false, then: block, when: {tool: x}}]\n", "error[no-rules]"),
+        ("rules: [{id: a, enabled: false, then: block, when: {tool: x}}]\n", "warning[no-rules]"),
         ("rules: [{id: a, then: block, when: {tool: '.*'}}]\n", "warning[broad]"),
         ("rules: [{id: a, then: block, when: {tool: x}}]\n", "note[missing-message]"),
         ("rules: [{id: a, then: block, when: {tool: rm}}]\n", "warning[program-name]"),
