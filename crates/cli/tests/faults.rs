@@ -238,7 +238,9 @@ fn a_host_that_never_ends_its_event_is_blocked() {
 #[test]
 fn of_many_mistakes_in_a_policy_one_line_tells_the_first() {
     let world = World::new("faults-many-mistakes");
-    for (policy, told) in [("blok a\n", ""), ("blok a\nblok b\nblok c\n", "and 2 more, which `lockgate verify` shows")] {
+    for (policy, told) in
+        [("blok a\n", ""), ("blok a\nblok b\nblok c\n", "and 2 more, which `lockgate verify` shows")]
+    {
         world.write("project/.lockgate/policy.rules", policy);
         let (agent, event, ..) = &hosts()[0];
         let said = world.hook(agent, &event.to_string());
