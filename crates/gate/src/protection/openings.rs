@@ -21,7 +21,7 @@ pub(super) fn found<'v>(input: &Map<String, Value>, program: &str, verbs: &'v [S
     let spellings = [text.as_str(), &joined, &listed, &bare];
     let verb = verbs.iter().find(|verb| spellings.iter().any(|text| has_word(text, verb)))?;
     let names = |text: &&str| has_program(text, program) || has_glob(text, program);
-    spellings.iter().any(|text| names(text)).then_some(verb)
+    spellings.iter().any(names).then_some(verb)
 }
 
 fn gather_object(object: &Map<String, Value>, text: &mut String) {

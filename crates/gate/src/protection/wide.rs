@@ -118,7 +118,7 @@ fn is_extracting(words: &[&str]) -> bool {
     let is_long = |word: &&str| ["--extract", "--get"].contains(word);
     let is_short = |word: &&str| word.starts_with('-') && !word.starts_with("--") && word.contains('x');
     let old = words.get(1).is_some_and(|word| !word.starts_with('-') && word.contains('x'));
-    old || words.iter().skip(1).any(|word| is_long(&word) || is_short(&word))
+    old || words.iter().skip(1).any(|word| is_long(word) || is_short(word))
 }
 
 /// `cp -r a/. b` and `cp -rT a b` copy what lies in `a` into `b`; `cp -al a b` makes second names of everything in `a`.
@@ -179,7 +179,7 @@ fn find(command: &Command) -> Option<Reach> {
         word.starts_with('-') && !["-H", "-L", "-P"].contains(word) || ["(", "!"].contains(word)
     };
     let end =
-        words.iter().skip(1).position(|word| starts(&word)).map_or(words.len(), |at| at.saturating_add(1));
+        words.iter().skip(1).position(|word| starts(word)).map_or(words.len(), |at| at.saturating_add(1));
     let folders: Vec<usize> =
         (1..end).filter(|at| words.get(*at).is_some_and(|it| !it.starts_with('-'))).collect();
     Some(match folders.is_empty() {
