@@ -1,6 +1,5 @@
 //! Wrong shapes in everything that a user writes: each is answered in our words, with a place, and never in those of the
 //! parsers.
-#![expect(clippy::unwrap_used, reason = "the helpers of tests may panic like the tests")]
 
 mod world;
 

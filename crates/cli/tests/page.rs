@@ -46,7 +46,7 @@ fn is_like(line: &str, told: &str) -> bool {
             return rest.ends_with(part);
         }
         match rest.find(part) {
-            Some(at) => rest = &rest[at + part.len()..],
+            Some(at) => rest = rest.get(at + part.len()..).unwrap_or_default(),
             None => return false,
         }
     }

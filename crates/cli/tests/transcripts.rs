@@ -1,10 +1,5 @@
 //! A hook process takes from those before it what the YAML parser told, and decides as if it had asked the parser itself.
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "the helpers of tests may panic like the tests"
-)]
+#![expect(clippy::unwrap_used, reason = "the helpers of tests may panic like the tests")]
 
 mod world;
 

@@ -178,8 +178,7 @@ fn find(command: &Command) -> Option<Reach> {
     let starts = |word: &&str| {
         word.starts_with('-') && !["-H", "-L", "-P"].contains(word) || ["(", "!"].contains(word)
     };
-    let end =
-        words.iter().skip(1).position(|word| starts(word)).map_or(words.len(), |at| at.saturating_add(1));
+    let end = words.iter().skip(1).position(starts).map_or(words.len(), |at| at.saturating_add(1));
     let folders: Vec<usize> =
         (1..end).filter(|at| words.get(*at).is_some_and(|it| !it.starts_with('-'))).collect();
     Some(match folders.is_empty() {
