@@ -1,6 +1,6 @@
 //! A real bash says what scripts run, and none of it goes unseen.
 //!
-//! The target runs as an ordinary test, like those in `fuzz.rs`, for as long as `BOLERO_RANDOM_TEST_TIME_MS` says.
+//! One test runs the same scripts every time; the other is a fuzz target, which `./test fuzz` runs with new ones.
 //! Where there is no bash it says so on standard error, whether or not the output of tests is shown.
 
 #![allow(
@@ -19,17 +19,32 @@ use lockgate_testkit::bash::{Bash, script};
 const BYTES_MAX: usize = 64;
 
 #[test]
+fn the_same_twenty_thousand_scripts_hide_nothing() {
+    let Some(bash) = bash() else { return };
+    let mut random = fastrand::Rng::with_seed(20);
+    for _ in 0..20_000 {
+        let length = random.usize(..BYTES_MAX);
+        let bytes: Vec<u8> = (0..length).map(|_| random.u8(..)).collect();
+        look(&bash, &bytes);
+    }
+}
+
+#[test]
+#[ignore = "runs in `./test fuzz`"]
 fn any_script_in_which_bash_runs_rm_is_one_that_may() {
     let Some(bash) = bash() else { return };
-    check!().with_max_len(BYTES_MAX).for_each(|bytes: &[u8]| {
-        let text = script(bytes);
-        // Nothing with a slash: only the stand-in can be reached.
-        if text.contains(['/', '\0']) || may_run_rm(&text) {
-            return;
-        }
-        let options: &[&str] = if bytes.len().is_multiple_of(4) { &["-O", "extglob"] } else { &[] };
-        assert!(!bash.runs_rm(&text, options).unwrap(), "bash runs what was not seen: {text:?} {options:?}");
-    });
+    check!().with_max_len(BYTES_MAX).for_each(|bytes: &[u8]| look(&bash, bytes));
+}
+
+/// Makes a script from bytes, and runs it if `rm` was not seen in it.
+fn look(bash: &Bash, bytes: &[u8]) {
+    let text = script(bytes);
+    // Nothing with a slash: only the stand-in can be reached.
+    if text.contains(['/', '\0']) || may_run_rm(&text) {
+        return;
+    }
+    let options: &[&str] = if bytes.len().is_multiple_of(4) { &["-O", "extglob"] } else { &[] };
+    assert!(!bash.runs_rm(&text, options).unwrap(), "bash runs what was not seen: {text:?} {options:?}");
 }
 
 #[test]
