@@ -13,6 +13,7 @@ mod human;
 mod install;
 mod known_tools;
 mod pages;
+mod private;
 mod progress;
 pub mod protocol;
 mod report;

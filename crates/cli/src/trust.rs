@@ -17,7 +17,10 @@ use lockgate::{Policy, Source};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::settings::{self, Environment, Settings};
+use crate::{
+    private::make_folder,
+    settings::{self, Environment, Settings},
+};
 
 /// The largest record that is read, in bytes.
 const RECORD_BYTES_MAX: u64 = 4 * 1024 * 1024;
@@ -266,15 +269,4 @@ fn private(path: &Path) -> io::Result<fs::File> {
 #[cfg(not(unix))]
 fn private(path: &Path) -> io::Result<fs::File> {
     fs::OpenOptions::new().write(true).create_new(true).open(path)
-}
-
-#[cfg(unix)]
-fn make_folder(folder: &Path) -> io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
-}
-
-#[cfg(not(unix))]
-fn make_folder(folder: &Path) -> io::Result<()> {
-    fs::create_dir_all(folder)
 }

@@ -14,6 +14,8 @@ use std::{
 
 use sha2::{Digest, Sha256};
 
+use crate::private::make_folder;
+
 /// The folder that a session's policy is looked for from: that of its first event, or `folder` if this is it.
 ///
 /// # Errors
@@ -162,17 +164,6 @@ fn private() -> fs::OpenOptions {
     let mut options = fs::OpenOptions::new();
     options.write(true).create_new(true);
     options
-}
-
-#[cfg(unix)]
-fn make_folder(folder: &Path) -> io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
-}
-
-#[cfg(not(unix))]
-fn make_folder(folder: &Path) -> io::Result<()> {
-    fs::create_dir_all(folder)
 }
 
 #[cfg(test)]

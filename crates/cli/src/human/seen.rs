@@ -14,7 +14,7 @@ use super::{
     lineage::{is_agent, is_reaper},
     processes::{self, Process},
 };
-use crate::settings::Environment;
+use crate::{private::make_folder, settings::Environment};
 
 /// How many records of agents that have ended are kept.
 const ENDED_MAX: usize = 256;
@@ -195,17 +195,6 @@ fn read(path: &Path) -> Option<(SeenAgent, String)> {
         }
     };
     Some((SeenAgent { pid, started, group, until }, boot))
-}
-
-#[cfg(unix)]
-fn make_folder(folder: &Path) -> io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
-}
-
-#[cfg(not(unix))]
-fn make_folder(folder: &Path) -> io::Result<()> {
-    fs::create_dir_all(folder)
 }
 
 #[cfg(test)]
