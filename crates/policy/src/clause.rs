@@ -167,7 +167,7 @@ pub enum Fact {
         /// What is looked at.
         field: SenderField,
         /// Any of these must match all of it.
-        patterns: Vec<crate::pattern::Pattern>,
+        patterns: Vec<lockgate_pattern::Pattern>,
     },
     /// What the host said about the call.
     Context {

@@ -10,6 +10,7 @@ use lockgate_call::{
     Call, Files, Time,
     sensitive::{Detectors, Mask},
 };
+use lockgate_pattern::{Pattern, python_text};
 use serde_json::Value;
 use smallvec::SmallVec;
 
@@ -17,9 +18,7 @@ use crate::{
     clause::{Applying, Attribute, Clause, Fact, Field, Gravity, Memory, View},
     decision::{Decision, Truth},
     hash::HashMap,
-    pattern::Pattern,
     policy::{Rule, RuleId},
-    python_text::python_text,
     ruleset::draft::{Expr, Operator, RulesetSelector, Template},
     surroundings::Surroundings,
     tool_index::{Certainty, LazySet, ToolIndex},

@@ -9,7 +9,7 @@ use std::{cmp::Ordering, fmt};
 use lockgate_call::path;
 use serde_json::{Map, Number, Value};
 
-use crate::pattern::{Match, Pattern};
+use lockgate_pattern::{Match, Pattern};
 
 /// What one field of a call's input must be like.
 #[derive(Clone, Debug, PartialEq)]

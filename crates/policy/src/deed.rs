@@ -7,6 +7,7 @@
 use std::{borrow::Cow, sync::Arc};
 
 use lockgate_call::{Call, Command, Known, Script, Word, is_script_field, read_script, read_words};
+use lockgate_pattern::{Match, Pattern};
 use serde_json::Value;
 use smallvec::SmallVec;
 
@@ -15,7 +16,6 @@ use crate::{
     draft::{Draft, Mode, Takes},
     hash::{HashMap, HashSet},
     names::{NameId, Names},
-    pattern::{Match, Pattern},
 };
 
 /// What a call amounts to: a name, and whether that is certain.

@@ -5,11 +5,12 @@
 
 use std::num::NonZeroU64;
 
+use lockgate_pattern::Pattern;
+
 use crate::{
     claim::{Claim, Example},
     condition::Condition,
     decision::Decision,
-    pattern::Pattern,
     ruleset::draft::Ruleset,
     source::{Source, Span},
     when_then::draft::WhenThen,

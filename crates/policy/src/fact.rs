@@ -8,14 +8,13 @@ use std::{borrow::Cow, cmp::Ordering, fmt};
 
 use jiff::{Timestamp, tz::TimeZone};
 use lockgate_call::{Call, Selected, Time, sensitive::suspicious};
+use lockgate_pattern::{Match, Pattern, python_text};
 use serde_json::{Map, Number, Value};
 
 use crate::{
     clause::{Attribute, Fact, Field, Memory, Schedule, View, unreadable_scripts},
     condition::compare,
     decision::Truth,
-    pattern::{Match, Pattern},
-    python_text::python_text,
     sandbox::Reached,
     when_then::draft::{ContextTest, Sanitizer, SenderField, Test},
 };

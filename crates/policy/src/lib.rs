@@ -4,7 +4,6 @@
 //! [`Policy::compile`] joins drafts into the one thing the gate and the prover read.
 
 mod accept;
-mod characters;
 mod claim;
 pub mod clause;
 mod clauses;
@@ -16,18 +15,14 @@ mod draft;
 mod fact;
 mod hash;
 mod includes;
-mod javascript;
 mod language;
 mod lint;
 mod names;
 mod net;
 mod net_file;
 mod old_words;
-mod pattern;
 mod policy;
 pub mod proof;
-mod python;
-mod python_text;
 mod render;
 pub mod rules;
 pub mod ruleset;
@@ -40,7 +35,6 @@ mod verify;
 mod void;
 pub mod when_then;
 pub mod window;
-mod word_edges;
 pub mod workflow;
 mod yaml;
 
@@ -58,13 +52,11 @@ pub use draft::{
 };
 pub use includes::included_name;
 pub use lint::{KnownTools, check_names, lint};
+pub use lockgate_pattern::{Match, PYTHON_CHARS_MAX, Pattern, PatternError, python_length, python_text};
 pub use names::Watch;
 pub use net::{Guard, GuardNet};
 pub use old_words::{Migration, Rewritten, migrate};
-pub use pattern::{Match, Pattern, PatternError};
 pub use policy::{Audience, Groups, NetRule, Policy, PolicyHash, Rule, RuleId};
-pub use python::{PYTHON_CHARS_MAX, python_length};
-pub use python_text::python_text;
 pub use render::render;
 pub use sandbox::{Boundaries, Reached, Sandbox, SandboxError};
 pub use source::{Layer, Place, Source, Span};

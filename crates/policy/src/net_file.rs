@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use lockgate_call::path;
+use lockgate_pattern::Pattern;
 
 use crate::{
     condition::{Condition, Test},
@@ -15,7 +16,6 @@ use crate::{
         Check, Draft, DraftNet, DraftRule, DraftTransition, Map, Mode, ScriptField, Statement, Takes,
         UnreadableLine, without_folder,
     },
-    pattern::Pattern,
     rules::read_listed,
     source::{Source, Span},
     yaml::{self, Fields, Node, Reader, Value, did_you_mean},

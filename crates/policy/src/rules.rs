@@ -27,7 +27,10 @@ mod words;
 
 use std::num::NonZeroU64;
 
+pub(crate) use listed::read_listed;
 use lockgate_call::{agent_tools, shell_tools};
+use lockgate_pattern::Pattern;
+use words::{PatternText, Word, lines, words_of};
 
 use crate::{
     decision::Decision,
@@ -36,11 +39,8 @@ use crate::{
         Draft, DraftRule, LIMIT_MAX, Map, Mode, Scope, ScriptField, Statement, Takes, UnreadableLine,
         without_folder,
     },
-    pattern::Pattern,
     source::{Source, Span},
 };
-pub(crate) use listed::read_listed;
-use words::{PatternText, Word, lines, words_of};
 
 /// How many mistakes one file may have before the rest of it is left unread: a file of another language
 /// would otherwise be answered by a report many times its size.

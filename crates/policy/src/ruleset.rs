@@ -24,7 +24,6 @@ mod compose;
 pub mod draft;
 mod eval;
 mod expression;
-mod glob;
 mod keys;
 mod lint;
 mod lower;

@@ -6,11 +6,11 @@
 
 use std::sync::OnceLock;
 
+use lockgate_pattern::{Match, Pattern};
 use regex::{RegexSet, RegexSetBuilder};
 
 use crate::{
     hash::HashMap,
-    pattern::{Match, Pattern},
     when_then::draft::{ToolName, Tools},
 };
 

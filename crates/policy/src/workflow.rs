@@ -9,11 +9,10 @@
 use std::{ops::Deref, sync::Arc};
 
 use crate::{
-    pattern::Pattern,
     policy::{Head, Lines, Policy, Rule},
-    ruleset::draft::ToolGlob,
     source::{Source, Span},
 };
+use lockgate_pattern::{Pattern, ToolGlob};
 
 mod conditions;
 mod exec;

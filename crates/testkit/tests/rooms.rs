@@ -12,7 +12,12 @@ use cargo_metadata::{CargoOpt, DependencyKind, MetadataCommand};
 const ROOMS: &[(&str, &[&str], &str)] = &[
     ("lockgate-petri", &[], "knows tokens, not tools"),
     ("lockgate-call", &[], "the most attacked room stands alone, to be fuzzed alone"),
-    ("lockgate-policy", &["lockgate-petri", "lockgate-call"], "compiles rules, and never meets a session"),
+    ("lockgate-pattern", &[], "compares texts, and knows nothing else of ours"),
+    (
+        "lockgate-policy",
+        &["lockgate-petri", "lockgate-pattern", "lockgate-call"],
+        "compiles rules, and never meets a session",
+    ),
     (
         "lockgate-gate",
         &["lockgate-petri", "lockgate-call", "lockgate-policy"],

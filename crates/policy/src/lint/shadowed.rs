@@ -6,6 +6,8 @@
 //! written: the tools, and facts that are the same to the letter. Missing on purpose: whether one expression implies
 //! another, and rules that remember; those are the prover's.
 
+use lockgate_pattern::{Match, Pattern};
+
 use super::span_of_word;
 use crate::{
     clause::{Attribute, Clause, Fact, Standing},
@@ -13,7 +15,6 @@ use crate::{
     diagnostic::Diagnostic,
     draft::Mode,
     hash::HashMap,
-    pattern::{Match, Pattern},
     policy::{Policy, Rule},
     ruleset::draft::{Expr, Operator},
     source::Span,

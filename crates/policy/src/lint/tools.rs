@@ -10,19 +10,16 @@
 use std::collections::BTreeSet;
 
 use lockgate_call::{AGENTS, AgentTools, shell_tools};
+use lockgate_pattern::{Match, Pattern, ToolGlob};
 
 use super::{File, NAME_COMPARED_BYTES_MAX, NAMES_COMPARED_MAX, Sure, human_word, names_of, span_of_word};
 use crate::{
     diagnostic::{Diagnostic, Severity, closest},
     draft::Draft,
     language::parse,
-    pattern::{Match, Pattern},
     policy::Policy,
     rules::{permission_remedy, permitted_tool},
-    ruleset::{
-        CustomNames,
-        draft::{RuleKind, ToolGlob},
-    },
+    ruleset::{CustomNames, draft::RuleKind},
     source::{Source, Span},
     when_then::draft::{DraftClause, ToolName, Tools},
     workflow::{Condition, Stage},

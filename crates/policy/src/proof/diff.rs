@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use lockgate_pattern::Match;
 use lockgate_petri::system::{Answer, Explored, Label, LabelSet, Prover, System, TooManyRules, Trace};
 
 use super::{
@@ -18,7 +19,6 @@ use super::{
 use crate::{
     clause::{Clause, Standing},
     decision::Decision,
-    pattern::Match,
     policy::{Policy, RuleId},
     when_then::draft::ToolName,
 };

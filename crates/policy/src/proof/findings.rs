@@ -7,6 +7,7 @@ use std::{
 
 use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashSet};
+use lockgate_pattern::ToolGlob;
 use lockgate_petri::system::{Answer, Label, LabelSet, Rule as Form, RuleId as FormId, State, System, Trace};
 
 use super::{
@@ -22,7 +23,6 @@ use crate::{
     diagnostic::{Diagnostic, Severity},
     draft::Statement,
     policy::{Policy, Rule, RuleId},
-    ruleset::draft::ToolGlob,
     when_then::draft::ToolName,
 };
 

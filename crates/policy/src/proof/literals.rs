@@ -5,13 +5,13 @@
 //! clock is missing on purpose: `samples.rs` knows those.
 
 use lockgate_call::Selector;
+use lockgate_pattern::{Match, Pattern};
 use serde_json::{Number, Value};
 
 use crate::{
     clause::{Attribute, Fact, Field},
     condition::{Condition, Test as NetTest},
     decision::Truth,
-    pattern::{Match, Pattern},
     ruleset::draft::{Expr, Operator, PrincipalField, RulesetSelector},
     when_then::draft::{ContextTest, SenderField, Test},
 };

@@ -7,13 +7,13 @@
 
 use std::cmp::Ordering;
 
+use lockgate_pattern::Pattern;
 use serde_json::{Number, Value};
 
 use super::literals::{Looks, Part, Place};
 use crate::{
     condition::compare,
     decision::Truth,
-    pattern::Pattern,
     ruleset::draft::{Operator, PrincipalField},
     when_then::draft::{ContextTest, Test},
 };

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::tz::TimeZone;
 use lockgate_call::{Call, Selector, Time};
+use lockgate_pattern::{Match, Pattern};
 use serde_json::{Map, Value};
 
 use super::literals::{Literal, Place, conjunctions, values_for, values_in};
@@ -16,7 +17,6 @@ use crate::{
     clause::{Attribute, Clause, Fact, Schedule, unreadable_scripts},
     clauses::Counting,
     decision::Decision,
-    pattern::{Match, Pattern},
     policy::{Policy, RuleId},
     ruleset::draft::PrincipalField,
     sandbox::{Boundaries, Reached, Sandbox},

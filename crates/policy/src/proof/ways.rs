@@ -14,6 +14,7 @@ use std::{
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use lockgate_call::Call;
+use lockgate_pattern::ToolGlob;
 use smallvec::SmallVec;
 
 use crate::{
@@ -22,7 +23,6 @@ use crate::{
     deed::Deed,
     names::{FileId, Watch},
     policy::{Audience, Policy},
-    ruleset::draft::ToolGlob,
 };
 
 /// The most ways of one tool.

@@ -7,15 +7,16 @@
 use std::num::NonZeroU64;
 
 use lockgate_call::Selector;
+use lockgate_pattern::Pattern;
 use serde_json::{Map, Number, Value};
 
-pub use super::{glob::ToolGlob, template::Template};
+pub use super::template::Template;
 pub use crate::sandbox::Boundaries;
 use crate::{
     draft::Mode,
-    pattern::Pattern,
     source::{Source, Span},
 };
+pub use lockgate_pattern::ToolGlob;
 
 /// How long a human is waited for where a rule names no time.
 pub const TIMEOUT_MS_DEFAULT: u64 = 300_000;

@@ -8,15 +8,11 @@
 use std::cmp::Ordering;
 
 use lockgate_call::{Call, Selected, Selector};
+use lockgate_pattern::{Match, Pattern, python_text};
 use serde_json::{Map, Number, Value};
 
 use super::draft::{Expr, Operator, PrincipalField, RulesetSelector};
-use crate::{
-    condition::compare,
-    decision::Truth,
-    pattern::{Match, Pattern},
-    python_text::python_text,
-};
+use crate::{condition::compare, decision::Truth};
 
 /// The environment of a call that names none.
 const ENVIRONMENT_DEFAULT: &str = "production";

@@ -3,6 +3,7 @@
 //! Whatever is unknown is a mistake: a selector nobody answers would never hold, and its rule never act.
 
 use lockgate_call::{Selector, SelectorError};
+use lockgate_pattern::Pattern;
 
 use super::{
     CustomNames, File,
@@ -11,7 +12,6 @@ use super::{
 };
 use crate::{
     diagnostic::closest,
-    pattern::Pattern,
     source::Span,
     yaml::{Entry, Node, Value, did_you_mean},
 };

@@ -5,6 +5,8 @@
 
 use std::sync::Arc;
 
+use lockgate_pattern::Pattern;
+
 use super::draft::{
     Action, DraftRulesetRule, Limits, RuleKind, Ruleset, RulesetSelector, SideEffect, TimeoutAction, ToolGlob,
 };
@@ -13,7 +15,6 @@ use crate::{
     clauses::{LooksFor, OnHit, OutputRule},
     decision::Decision,
     diagnostic::Diagnostic,
-    pattern::Pattern,
     policy::{FoundBy, Head, Lines, Policy, Rule},
     sandbox::Sandbox,
     source::Source,

@@ -8,6 +8,7 @@
 use std::sync::LazyLock;
 
 use lockgate_call::visible;
+use lockgate_pattern::python_text;
 use regex::Regex;
 use serde_json::Value;
 
@@ -16,7 +17,6 @@ use super::{
     eval::{Looked, RulesetFacts},
     keys::MESSAGE_CHARS_MAX,
 };
-use crate::python_text::python_text;
 
 /// The longest value a placeholder shows, in characters.
 const VALUE_CHARS_MAX: usize = 200;

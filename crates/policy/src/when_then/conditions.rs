@@ -3,6 +3,7 @@
 //! Every operator does what its name says, and several under one key must all hold. What cannot ever hold, and
 //! what other programs would read as something else than it looks like, is a mistake.
 
+use lockgate_pattern::{Pattern, python_text};
 use serde_json::Value as Json;
 
 use super::{
@@ -12,8 +13,6 @@ use super::{
 };
 use crate::{
     diagnostic::closest,
-    pattern::Pattern,
-    python_text,
     source::Span,
     yaml::{Entry, Node, Value, did_you_mean},
 };

@@ -8,6 +8,7 @@ use std::num::NonZeroU32;
 
 use jiff::tz::TimeZone;
 use lockgate_call::sensitive::{Mask, Suspicion};
+use lockgate_pattern::Pattern;
 use serde_json::{Number, Value};
 
 use crate::{
@@ -15,7 +16,6 @@ use crate::{
     decision::Decision,
     diagnostic::Diagnostic,
     draft::Mode,
-    pattern::Pattern,
     source::Span,
 };
 

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use lockgate_call::sensitive::Suspicion;
+use lockgate_pattern::Pattern;
 
 use super::{
     File,
@@ -11,7 +12,6 @@ use super::{
 };
 use crate::{
     decision::Decision,
-    pattern::Pattern,
     source::Span,
     window::CHAIN_COUNT_MAX,
     yaml::{Fields, Node, did_you_mean},

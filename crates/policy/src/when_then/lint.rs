@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use lockgate_pattern::{Match, Pattern};
 use serde_json::Value as Json;
 
 use super::{
@@ -15,7 +16,6 @@ use crate::{
     decision::Decision,
     diagnostic::Diagnostic,
     draft::{Draft, Mode},
-    pattern::{Match, Pattern},
     source::Span,
 };
 

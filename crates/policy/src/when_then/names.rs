@@ -5,15 +5,14 @@
 //! else is a regular expression, also `fs.read`, in which the dot stands for any character. An entry of a list is
 //! read just as a single name is.
 
+use lockgate_pattern::Pattern;
+
 use super::{
     File,
     draft::{SenderField, ToolName, Tools},
     values::is_blank,
 };
-use crate::{
-    pattern::Pattern,
-    yaml::{Node, Value},
-};
+use crate::yaml::{Node, Value};
 
 /// The longest name or pattern of a tool or sender, in characters.
 pub(super) const NAME_CHARS_MAX: usize = 500;

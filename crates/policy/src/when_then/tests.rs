@@ -1,10 +1,10 @@
 //! What the front end reads, what it refuses, and what it says about it.
 
+use lockgate_pattern::Pattern;
+
 use super::{draft::*, *};
 use crate::{
-    Match, Severity,
-    pattern::Pattern,
-    render,
+    Match, Severity, render,
     window::{CHAIN_COUNT_MAX, ORDERED_CALLS_MAX},
     yaml::told,
 };

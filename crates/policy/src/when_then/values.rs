@@ -4,11 +4,11 @@
 
 use std::num::NonZeroU32;
 
+use lockgate_pattern::{Pattern, PatternError};
 use serde_json::Value as Json;
 
 use super::File;
 use crate::{
-    pattern::{Pattern, PatternError},
     source::Span,
     yaml::{Fields, Node, Value},
 };

@@ -6,8 +6,10 @@
 
 use std::{ops::Range, sync::Arc};
 
+use lockgate_pattern::Pattern;
+
 use super::{Condition, Exec, exec};
-use crate::{diagnostic::closest, pattern::Pattern};
+use crate::diagnostic::closest;
 
 /// How a program may end.
 pub(super) const EXIT_CODE_MAX: i32 = 255;

@@ -2,8 +2,10 @@
 //!
 //! [`lint`] wants a file that was read without an error. It looks at one workflow alone.
 
+use lockgate_pattern::Pattern;
+
 use super::{Check, Condition, DraftWorkflow, Requirement, Stage};
-use crate::{diagnostic::Diagnostic, draft::Draft, pattern::Pattern, source::Span};
+use crate::{diagnostic::Diagnostic, draft::Draft, source::Span};
 
 /// Everything worth telling about a workflow, in file order.
 pub(crate) fn lint(draft: &Draft) -> Vec<Diagnostic> {

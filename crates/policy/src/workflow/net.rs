@@ -13,10 +13,10 @@ use std::{
 };
 
 use lockgate_call::{reads_one_file, runs_nothing};
+use lockgate_pattern::{Pattern, ToolGlob};
 use lockgate_petri::{Firing, Net, NetError, TRANSITIONS_MAX};
 
 use super::{Condition, Requirement, Stage, Workflow};
-use crate::{pattern::Pattern, ruleset::draft::ToolGlob};
 
 /// A workflow's net, and what its transitions stand for.
 #[derive(Clone, Debug)]

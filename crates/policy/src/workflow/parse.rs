@@ -5,6 +5,8 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use lockgate_pattern::{Pattern, ToolGlob, python_text};
+
 use super::{
     Check, DraftWorkflow, Requirement, Stage,
     conditions::{self, Mistake, is_control},
@@ -13,10 +15,7 @@ use super::{
 use crate::{
     diagnostic::{Diagnostic, closest},
     draft::Draft,
-    pattern::Pattern,
-    python_text,
     rules::read_listed,
-    ruleset::draft::ToolGlob,
     source::{Source, Span},
     yaml::{self, Dialect, Fields, Node, Reader, Value, older::older_reading},
 };

@@ -15,7 +15,7 @@ use lockgate_call::{
     Call, Reading, may_answer_early, may_run_another, reads_one_file, runs_nothing, visible,
 };
 
-use crate::pattern::Pattern;
+use lockgate_pattern::Pattern;
 
 pub(crate) use files::is_same_file;
 pub(crate) use kept::{field_text, is_folded, result_object};

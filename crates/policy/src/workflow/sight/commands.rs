@@ -4,9 +4,9 @@
 //! matches somewhere in the whole says little: `npm test; rm -rf /` begins like `npm test`.
 
 use lockgate_call::{Command, Known, Script, Word, read_script};
+use lockgate_pattern::{Match, Pattern};
 
 use super::trimmed;
-use crate::pattern::{Match, Pattern};
 
 /// The most bytes of text in fields that need not be commands at all, which are read like commands.
 pub(super) const LOOSE_BYTES_MAX: usize = 256 * 1024;

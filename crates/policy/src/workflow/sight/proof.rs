@@ -5,9 +5,9 @@
 //! but for a few words with which most do nothing.
 
 use lockgate_call::{Command, Known, Script, Word, launched_at};
+use lockgate_pattern::Pattern;
 
 use super::{commands::literal_text, trimmed};
-use crate::pattern::Pattern;
 
 /// Words with which a program only talks about what it would do, or finds that there is nothing to do.
 const IDLE_OPTIONS: &[&str] = &[

@@ -5,7 +5,7 @@
 //! Missing on purpose: every doubtful case, which is left to those who look closely.
 
 use super::{Anchor, Expression, Manner, Node};
-use crate::pattern::CHARACTER_STATES_MAX;
+use crate::limits::CHARACTER_STATES_MAX;
 
 /// How deep an expression may be nested: half of what the engine reads, which counts what we write around it too.
 pub(super) const NESTED_MAX: usize = 125;

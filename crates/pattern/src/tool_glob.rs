@@ -158,7 +158,7 @@ fn set(text: &str) -> Option<(Piece, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pattern::{Match, Pattern};
+    use crate::{Match, Pattern};
 
     /// Rows were compared with Python's `fnmatch.fnmatchcase`.
     #[test]

@@ -7,50 +7,22 @@
 //! the basic plane counts as one here and as two in JavaScript, which shows in `/^.$/` and the like), groups that
 //! forget what they held when an outer group repeats, and look-around inside a look-behind.
 
-use std::{
-    collections::BTreeSet,
-    fmt,
-    ops::Range,
-    sync::{Arc, OnceLock},
-};
-
-use regex_automata::{
-    Input,
-    dfa::{Automaton, StartKind, dense},
-    nfa::thompson,
-};
-
-use regex_syntax::hir::{Class, Hir, HirKind, Look};
+use std::fmt;
 
 use crate::{
     characters::{all, push_character, set_text},
+    error::PatternError,
+    found::Match,
     javascript::{Dialect, Flags, translate},
+    limits::{
+        BACKTRACKING_TEXT_BYTES_MAX, BACKTRACKS_MAX, CHARACTER_STATES_MAX, PROGRAM_BYTES_MAX,
+        PYTHON_PROGRAM_BYTES_MAX, RANGE_STATES_MAX, REGEX_BYTES_MAX,
+    },
+    linear::{Linear, is_small, too_large},
     python::{Expression, Glance, Reach},
+    sample::{accepts_nothing, only_first, variants, write_sample},
     word_edges::{self, Edges},
 };
-
-/// The deepest nesting of groups in an expression.
-pub(crate) const GROUPS_DEPTH_MAX: usize = 64;
-
-/// The longest regular expression, in bytes.
-const REGEX_BYTES_MAX: usize = 4 * 1024;
-/// The most memory a compiled regular expression may take, in bytes.
-const PROGRAM_BYTES_MAX: usize = 1 << 20;
-/// The most for an expression of Python, whose `\w` alone takes 48 KB: it knows the letters of every script.
-const PYTHON_PROGRAM_BYTES_MAX: usize = 8 << 20;
-/// How often the backtracking engine may turn back before it gives up on a text.
-const BACKTRACKS_MAX: usize = 100_000;
-/// The longest text the backtracking engine looks at, in bytes: between two steps back it may read all of it,
-/// so the time grows with the square of this, to a third of a second for the slowest expression tried.
-const BACKTRACKING_TEXT_BYTES_MAX: usize = 8 * 1024;
-/// More than a state of the engine's automaton takes, in bytes, with what belongs to it.
-const STATE_BYTES_MAX: usize = 256;
-/// More states than one range of characters needs.
-pub(crate) const RANGE_STATES_MAX: usize = 64;
-/// More states than one character needs, by itself or in a set.
-pub(crate) const CHARACTER_STATES_MAX: usize = 8;
-/// The most memory spent on finding out that a pattern can never match, in bytes.
-const IMPOSSIBLE_BYTES_MAX: usize = 1 << 18;
 
 /// A bare word, a text, a glob, or a regular expression of JavaScript or Python.
 #[derive(Clone)]
@@ -79,43 +51,6 @@ enum Engine {
     /// A linear engine, and another for the texts in which it sees other word edges than Python.
     Edges(Linear, Edges),
     Backtracking(fancy_regex::Regex),
-}
-
-/// A linear engine, built when it is first asked: a policy holds many that no call ever needs.
-#[derive(Clone, Debug)]
-struct Linear {
-    source: Arc<str>,
-    bytes_max: usize,
-    /// Whether some text is seen to match without an automaton.
-    is_surely_possible: bool,
-    built: Arc<OnceLock<Option<regex::Regex>>>,
-}
-
-/// What a pattern says about a text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Match {
-    /// The text does not match.
-    No,
-    /// The leftmost match begins at this byte.
-    At(usize),
-    /// The engine gave up: a restriction takes this as a match, a credit as none.
-    Unsure,
-}
-
-/// Why a regular expression cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct PatternError {
-    /// What is wrong, in one sentence without a full stop.
-    pub message: String,
-    /// The bytes of the expression it is about; none if all of it.
-    pub at: Option<Range<usize>>,
-}
-
-impl PatternError {
-    pub(crate) fn whole(message: String) -> Self {
-        Self { message, at: None }
-    }
 }
 
 impl Pattern {
@@ -205,7 +140,7 @@ impl Pattern {
     }
 
     /// A text that matches from its start, as short as is easily found; none where that takes more than a look.
-    pub(crate) fn sample(&self) -> Option<String> {
+    pub fn sample(&self) -> Option<String> {
         let text = match self.language {
             Language::Word | Language::Literal => self.text.clone(),
             Language::Glob | Language::JavaScript(_) | Language::Python(_) => {
@@ -219,7 +154,7 @@ impl Pattern {
 
     /// Texts that it matches, each in another of the ways it has, the plainest first; fewer than there are, and none
     /// where that takes more than a look. What may stand around a match stands around some of them.
-    pub(crate) fn samples(&self) -> Vec<String> {
+    pub fn samples(&self) -> Vec<String> {
         let texts = match self.language {
             Language::Word | Language::Literal => vec![self.text.clone()],
             Language::Glob | Language::JavaScript(_) | Language::Python(_) => {
@@ -246,13 +181,13 @@ impl Pattern {
     }
 
     /// A short text that this one matches and the other one does not, where both are of the linear kind and small.
-    pub(crate) fn sample_without(&self, other: &Self) -> Option<String> {
+    pub fn sample_without(&self, other: &Self) -> Option<String> {
         let text = only_first(self.linear_source()?, other.linear_source()?)?;
         (self.find(&text) != Match::No && other.find(&text) == Match::No).then_some(text)
     }
 
     /// What it is told apart by: the same text means one thing as a glob and another as an expression.
-    pub(crate) fn key(&self) -> String {
+    pub fn key(&self) -> String {
         format!("{:?} {}", self.language, self.text)
     }
 
@@ -332,114 +267,6 @@ impl fmt::Display for Pattern {
     }
 }
 
-/// The longest text that is made up for a pattern, in bytes.
-const SAMPLE_BYTES_MAX: usize = 4 * 1024;
-
-/// Adds a short text that an expression matches. What stands around it is not looked at.
-fn write_sample(hir: &Hir, text: &mut String) -> Option<()> {
-    match hir.kind() {
-        HirKind::Empty | HirKind::Look(_) => {}
-        HirKind::Literal(literal) => text.push_str(std::str::from_utf8(&literal.0).ok()?),
-        HirKind::Class(Class::Unicode(class)) => {
-            let readable = |ranges: &regex_syntax::hir::ClassUnicodeRange| {
-                [('a', 'z'), ('0', '9'), ('A', 'Z'), ('!', '~')]
-                    .iter()
-                    .map(|(from, to)| ((*from).max(ranges.start()), (*to).min(ranges.end())))
-                    .find_map(|(from, to)| (from <= to).then_some(from))
-            };
-            let any = class.ranges().iter().find_map(readable);
-            text.push(
-                any.or_else(|| class.ranges().first().map(regex_syntax::hir::ClassUnicodeRange::start))?,
-            );
-        }
-        HirKind::Class(Class::Bytes(class)) => text.push(char::from(class.ranges().first()?.start())),
-        HirKind::Repetition(repetition) => {
-            for _ in 0..repetition.min {
-                write_sample(&repetition.sub, text)?;
-                if text.len() > SAMPLE_BYTES_MAX {
-                    return None;
-                }
-            }
-        }
-        HirKind::Capture(capture) => write_sample(&capture.sub, text)?,
-        HirKind::Concat(parts) => parts.iter().try_for_each(|part| write_sample(part, text))?,
-        HirKind::Alternation(parts) => {
-            let before = text.len();
-            parts.iter().find_map(|part| {
-                text.truncate(before);
-                write_sample(part, text)
-            })?;
-        }
-    }
-    (text.len() <= SAMPLE_BYTES_MAX).then_some(())
-}
-
-/// The most texts that are made up for one expression.
-const VARIANTS_MAX: usize = 24;
-
-/// The most ranges of one class that a character is taken from.
-const RANGES_TRIED_MAX: usize = 4;
-
-/// Texts that an expression matches: for each choice it leaves one in which that choice falls otherwise than in the
-/// first text. What stands around them is not looked at.
-fn variants(hir: &Hir) -> Option<Vec<String>> {
-    let mut found = match hir.kind() {
-        HirKind::Empty | HirKind::Look(_) => vec![String::new()],
-        HirKind::Literal(literal) => vec![std::str::from_utf8(&literal.0).ok()?.to_owned()],
-        HirKind::Class(_) => {
-            let mut first = String::new();
-            write_sample(hir, &mut first)?;
-            let mut texts = vec![first];
-            if let HirKind::Class(Class::Unicode(class)) = hir.kind() {
-                let ends = class.ranges().iter().take(RANGES_TRIED_MAX).flat_map(|it| [it.start(), it.end()]);
-                texts.extend(ends.filter(|c| (' '..='~').contains(c)).map(String::from));
-            }
-            texts
-        }
-        HirKind::Repetition(repetition) => {
-            let texts = variants(&repetition.sub)?;
-            let most = repetition.max.unwrap_or(u32::MAX);
-            let counts = [repetition.min, repetition.min.saturating_add(1).min(most)];
-            let times = |count: u32, text: &String| {
-                let count = usize::try_from(count).ok()?;
-                (text.len().saturating_mul(count) <= SAMPLE_BYTES_MAX).then(|| text.repeat(count))
-            };
-            let all = counts.iter().flat_map(|count| texts.iter().map(move |text| times(*count, text)));
-            all.flatten().collect()
-        }
-        HirKind::Capture(capture) => variants(&capture.sub)?,
-        HirKind::Concat(parts) => {
-            let parts = parts.iter().map(variants).collect::<Option<Vec<_>>>()?;
-            one_at_a_time(&parts)?
-        }
-        HirKind::Alternation(parts) => {
-            // Turn by turn, so that every branch is among the first.
-            let branches: Vec<Vec<String>> = parts.iter().filter_map(variants).collect();
-            let longest = branches.iter().map(Vec::len).max().unwrap_or_default();
-            let turns = (0..longest).flat_map(|turn| branches.iter().filter_map(move |it| it.get(turn)));
-            turns.cloned().collect()
-        }
-    };
-    let mut seen = BTreeSet::new();
-    found.retain(|text| text.len() <= SAMPLE_BYTES_MAX && seen.insert(text.clone()));
-    found.truncate(VARIANTS_MAX);
-    (!found.is_empty()).then_some(found)
-}
-
-/// The first text of every part, and all in which one part is another of its texts.
-fn one_at_a_time(parts: &[Vec<String>]) -> Option<Vec<String>> {
-    let plain = parts.iter().map(|texts| texts.first().map(String::as_str)).collect::<Option<Vec<_>>>()?;
-    let mut found = vec![plain.concat()];
-    for (place, texts) in parts.iter().enumerate() {
-        for text in texts.iter().skip(1) {
-            let mut words = plain.clone();
-            words.get_mut(place).into_iter().for_each(|word| *word = text.as_str());
-            found.push(words.concat());
-        }
-    }
-    Some(found)
-}
-
 fn find_word(word: &str, text: &str) -> Option<usize> {
     let is_word = |byte: Option<u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     let before = |end: usize| text.get(..end).and_then(|text| text.bytes().next_back());
@@ -475,46 +302,6 @@ fn compile(body: &str, flags: Flags) -> Result<Engine, PatternError> {
     build_backtracking(&backtracking.text, PROGRAM_BYTES_MAX).map(Engine::Backtracking)
 }
 
-impl Linear {
-    /// Looks closely, so that an engine that cannot be built is a mistake at once.
-    fn new(expression: &str, bytes_max: usize) -> Result<Self, PatternError> {
-        let parsed = regex_syntax::parse(expression).map_err(|_| too_large(bytes_max))?;
-        let glance =
-            Glance { states_max: states_at_most(&parsed), is_surely_possible: is_surely_possible(&parsed) };
-        let linear = Self::small(expression, bytes_max, glance.is_surely_possible);
-        // Building is by far the dearest part of loading, and most expressions are small at a glance. Whether
-        // another fits is known only once the engine is there.
-        let fits = is_small(&glance, bytes_max) || linear.engine().is_some();
-        if fits { Ok(linear) } else { Err(too_large(bytes_max)) }
-    }
-
-    /// For an expression that [`is_small`]: its engine can surely be built.
-    fn small(expression: &str, bytes_max: usize, is_surely_possible: bool) -> Self {
-        Self { source: Arc::from(expression), bytes_max, is_surely_possible, built: Arc::default() }
-    }
-
-    fn engine(&self) -> Option<&regex::Regex> {
-        let build = || regex::RegexBuilder::new(&self.source).size_limit(self.bytes_max).build().ok();
-        self.built.get_or_init(build).as_ref()
-    }
-
-    fn find(&self, text: &str) -> Match {
-        match self.engine() {
-            Some(regex) => regex.find(text).map_or(Match::No, |found| Match::At(found.start())),
-            None => Match::Unsure,
-        }
-    }
-}
-
-fn is_small(glance: &Glance, bytes_max: usize) -> bool {
-    glance.states_max.saturating_mul(STATE_BYTES_MAX) <= bytes_max
-}
-
-fn too_large(bytes_max: usize) -> PatternError {
-    let remedy = "use smaller repetitions";
-    PatternError::whole(format!("the expression takes more than {bytes_max} bytes when compiled: {remedy}"))
-}
-
 fn build_backtracking(expression: &str, bytes_max: usize) -> Result<fancy_regex::Regex, PatternError> {
     fancy_regex::RegexBuilder::new(expression)
         .backtrack_limit(BACKTRACKS_MAX)
@@ -529,151 +316,13 @@ fn build_backtracking(expression: &str, bytes_max: usize) -> Result<fancy_regex:
         })
 }
 
-/// How many states an automaton for it has at most, as far as can be told at a glance.
-fn states_at_most(parsed: &Hir) -> usize {
-    match parsed.kind() {
-        HirKind::Empty | HirKind::Look(_) => 1,
-        HirKind::Literal(literal) => literal.0.len().saturating_add(1),
-        // A range of characters is at most a few sequences of bytes.
-        HirKind::Class(Class::Unicode(class)) => class.ranges().len().saturating_mul(RANGE_STATES_MAX),
-        HirKind::Class(Class::Bytes(class)) => class.ranges().len().saturating_add(1),
-        HirKind::Repetition(repetition) => {
-            let times = repetition.max.unwrap_or(repetition.min).max(1) as usize;
-            states_at_most(&repetition.sub).saturating_add(2).saturating_mul(times.saturating_add(1))
-        }
-        HirKind::Capture(capture) => states_at_most(&capture.sub).saturating_add(2),
-        HirKind::Concat(parts) | HirKind::Alternation(parts) => parts
-            .iter()
-            .fold(1, |sum: usize, part| sum.saturating_add(states_at_most(part)).saturating_add(1)),
-    }
-}
-
-/// Whether some text matches, seen from the shape alone: only an empty set of characters, or an edge where none can
-/// be, is in the way of every text. A start at the front and an end at the back are not.
-fn is_surely_possible(parsed: &Hir) -> bool {
-    let HirKind::Concat(parts) = parsed.kind() else {
-        return is_plain(parsed) || ends_well(parsed);
-    };
-    let is_start = |part: &Hir| matches!(part.kind(), HirKind::Look(Look::Start));
-    let starts = parts.iter().take_while(|part| is_start(part)).count();
-    match parts.get(starts..).and_then(<[Hir]>::split_last) {
-        Some((last, before)) => before.iter().all(is_plain) && ends_well(last),
-        None => true,
-    }
-}
-
-/// Whether it asks for no edges, and for no character that there is none of.
-fn is_plain(part: &Hir) -> bool {
-    part.properties().look_set().is_empty() && part.properties().minimum_len().is_some()
-}
-
-/// Whether it can match at the end of a text.
-fn ends_well(part: &Hir) -> bool {
-    match part.kind() {
-        HirKind::Look(look) => *look == Look::End,
-        HirKind::Concat(parts) => {
-            parts.split_last().is_none_or(|(last, before)| before.iter().all(is_plain) && ends_well(last))
-        }
-        HirKind::Alternation(ways) => ways.iter().any(ends_well),
-        HirKind::Repetition(repetition) => repetition.min == 0 || is_plain(part),
-        HirKind::Capture(capture) => ends_well(&capture.sub),
-        HirKind::Empty | HirKind::Literal(_) | HirKind::Class(_) => is_plain(part),
-    }
-}
-
-/// Whether an automaton for the expression, too small to be slow, has no way into a matching state.
-fn accepts_nothing(expression: &str) -> bool {
-    let Some(automaton) = built(expression, dense::Config::new()) else { return false };
-    let Ok(start) = automaton.start_state_forward(&Input::new("")) else {
-        return false;
-    };
-
-    let (mut seen, mut open) = (BTreeSet::from([start]), vec![start]);
-    while let Some(state) = open.pop() {
-        if automaton.is_match_state(state) || automaton.is_match_state(automaton.next_eoi_state(state)) {
-            return false;
-        }
-        let next = (0..=u8::MAX).map(|byte| automaton.next_state(state, byte));
-        open.extend(next.filter(|state| seen.insert(*state)));
-    }
-    true
-}
-
-/// The most pairs of states that are looked at for a text that tells two expressions apart.
-const PAIRS_MAX: usize = 50_000;
-
-/// A short text that only the first of two expressions matches.
-fn only_first(one: &str, other: &str) -> Option<String> {
-    let (one, other) = (automaton(one)?, automaton(other)?);
-    let start = |of: &dense::DFA<Vec<u32>>| of.start_state_forward(&Input::new("")).ok();
-    let begin = (start(&one)?, start(&other)?);
-    let matched = |of: &dense::DFA<Vec<u32>>, at| of.is_match_state(of.next_eoi_state(at));
-    // Each pair of states with the pair before it and the byte between them, in the order they were found.
-    let mut found = vec![(begin, 0, 0_u8)];
-    let mut seen = BTreeSet::from([begin]);
-    let mut next = 0;
-    while let Some(&(at, ..)) = found.get(next) {
-        if matched(&one, at.0) && !matched(&other, at.1) {
-            // What stops within a character is no text; a longer one may be.
-            if let Some(text) = spelled(&found, next) {
-                return Some(text);
-            }
-        }
-        for byte in readable_first() {
-            let pair = (one.next_state(at.0, byte), other.next_state(at.1, byte));
-            let goes_on =
-                !one.is_dead_state(pair.0) && !one.is_quit_state(pair.0) && !other.is_quit_state(pair.1);
-            if goes_on && found.len() < PAIRS_MAX && seen.insert(pair) {
-                found.push((pair, next, byte));
-            }
-        }
-        next += 1;
-    }
-    None
-}
-
-/// All bytes a text may have, those that are easily read first.
-fn readable_first() -> impl Iterator<Item = u8> {
-    let is_other = |byte: &u8| !byte.is_ascii_alphanumeric() && *byte != b' ';
-    (b'a'..=b'z').chain(b'0'..=b'9').chain(b'A'..=b'Z').chain([b' ']).chain((1..=u8::MAX).filter(is_other))
-}
-
-/// The text on the way to a pair.
-fn spelled<T>(found: &[(T, usize, u8)], mut at: usize) -> Option<String> {
-    let mut bytes = Vec::new();
-    while at > 0 {
-        let (_, before, byte) = found.get(at)?;
-        bytes.push(*byte);
-        at = *before;
-    }
-    bytes.reverse();
-    String::from_utf8(bytes).ok()
-}
-
-/// An automaton that is in a matching state at the end of a text exactly if the expression matches somewhere in it;
-/// none if it would be too large.
-fn automaton(expression: &str) -> Option<dense::DFA<Vec<u32>>> {
-    // Whatever follows a match does not undo it. What must follow or not follow it is part of the expression.
-    built(&format!("(?s:(?:{expression}).*)"), dense::Config::new().unicode_word_boundary(true))
-}
-
-fn built(expression: &str, config: dense::Config) -> Option<dense::DFA<Vec<u32>>> {
-    dense::Builder::new()
-        .configure(
-            config
-                .start_kind(StartKind::Unanchored)
-                .accelerate(false)
-                .dfa_size_limit(Some(IMPOSSIBLE_BYTES_MAX))
-                .determinize_size_limit(Some(IMPOSSIBLE_BYTES_MAX)),
-        )
-        .thompson(thompson::Config::new().nfa_size_limit(Some(IMPOSSIBLE_BYTES_MAX)))
-        .build(expression)
-        .ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{
+        limits::{GROUPS_DEPTH_MAX, STATE_BYTES_MAX},
+        sample::VARIANTS_MAX,
+    };
 
     #[test]
     fn samples_are_matched_and_show_each_choice() {

@@ -13,7 +13,7 @@ use regex_automata::{
 };
 use regex_syntax::hir::{Class, ClassUnicode, Hir, HirKind};
 
-use crate::{characters::has, pattern::Match, python::WORD};
+use crate::{characters::has, found::Match, python::WORD};
 
 /// How many steps are taken for one text before giving up on it: about a fifth of a second.
 const STEPS_MAX: usize = 20_000_000;

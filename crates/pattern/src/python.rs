@@ -10,7 +10,7 @@ mod parser;
 
 pub(crate) use glance::Glance;
 
-use crate::{characters::push_character, pattern::PatternError};
+use crate::{characters::push_character, error::PatternError};
 
 /// The longest expression of a tool that PolicyShield takes, in characters.
 pub const PYTHON_CHARS_MAX: usize = 500;

@@ -10,7 +10,8 @@ use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 
 use crate::{
     characters::{all, has, one_of, set_text, without},
-    pattern::{GROUPS_DEPTH_MAX, PatternError},
+    error::PatternError,
+    limits::GROUPS_DEPTH_MAX,
 };
 
 /// The flags `i`, `m` and `s`.

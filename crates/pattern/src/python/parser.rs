@@ -12,7 +12,8 @@ use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 use super::{Anchor, Manner, Node, Set, WORD, WORD_ASCII};
 use crate::{
     characters::{all, has, one_of, set_text, without},
-    pattern::{GROUPS_DEPTH_MAX, PatternError, RANGE_STATES_MAX},
+    error::PatternError,
+    limits::{GROUPS_DEPTH_MAX, RANGE_STATES_MAX},
 };
 
 const SPACE: &str =

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Match, Pattern, pattern::GROUPS_DEPTH_MAX};
+use crate::{Match, Pattern, limits::GROUPS_DEPTH_MAX};
 
 /// The texts of a row are separated by `␣`, and `∅` is the empty one.
 fn check(read: fn(&str) -> Result<Pattern, PatternError>, rows: &[(&str, &str, &str)]) {
