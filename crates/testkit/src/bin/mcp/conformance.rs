@@ -65,7 +65,7 @@ fn both(job: &Job, stage: &Stage, suite: &Suite) -> Result<(Found, Found), Strin
     let server = Server::Rig.command(job.peers, stage, Some(server_port));
     let _server = stage.serve(&server, server_port)?;
     let without = once("without", server_port)?;
-    let gate = Gate::empty(job.lockgate, stage)?;
+    let gate = Gate::silent(job.lockgate, stage)?;
     let _gate = stage.serve(&gate.command(Some(gate_port), &Behind::Url(url(server_port))), gate_port)?;
     Ok((without, once("with", gate_port)?))
 }

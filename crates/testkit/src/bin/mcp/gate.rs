@@ -40,6 +40,9 @@ impl Way {
     }
 }
 
+/// A policy that says nothing about any tool of these servers. A file without a rule is an error.
+pub(crate) const SILENT_POLICY: &str = "block tool_of_another_server\n";
+
 /// Lockgate with a policy, before it is put anywhere.
 pub(crate) struct Gate<'a> {
     pub(crate) program: &'a Path,
@@ -49,9 +52,9 @@ pub(crate) struct Gate<'a> {
 }
 
 impl<'a> Gate<'a> {
-    /// With a policy that says nothing.
-    pub(crate) fn empty(program: &'a Path, stage: &Stage) -> Result<Self, String> {
-        Ok(Self { program, policy: stage.write("empty.rules", "")?, besides: Vec::new() })
+    /// With a policy that says nothing about these servers.
+    pub(crate) fn silent(program: &'a Path, stage: &Stage) -> Result<Self, String> {
+        Ok(Self { program, policy: stage.write("silent.rules", SILENT_POLICY)?, besides: Vec::new() })
     }
 
     /// In front of whatever `behind` says, for clients that start it, or at a port.

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{
     cutter::Cutter,
-    gate::{Behind, Gate, Way, url},
+    gate::{Behind, Gate, SILENT_POLICY, Way, url},
     job::{Job, Outcome},
     peers::{
         Client, PYTHON_AUTO, PYTHON_LEGACY, Server, TYPESCRIPT_AUTO, TYPESCRIPT_LEGACY, TYPESCRIPT_MODERN,
@@ -68,7 +68,7 @@ const PLAIN: Scenario = Scenario {
     ways: &[Way::Stdio],
     servers: Servers::One,
     cut_before: None,
-    policy: ("policy.rules", ""),
+    policy: ("policy.rules", SILENT_POLICY),
     answers: &[],
     calls: &[],
     ran: &[],

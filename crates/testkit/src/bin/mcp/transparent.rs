@@ -87,7 +87,7 @@ impl Pair {
 
     fn through(&self, job: &Job, stage: &Stage, way: Way) -> Result<Session, String> {
         self.prepare(stage)?;
-        let gate = Gate::empty(job.lockgate, stage)?;
+        let gate = Gate::silent(job.lockgate, stage)?;
         let (server_port, gate_port) = (free_port()?, free_port()?);
         let server = |port| self.server.command(job.peers, stage, port);
         let tapped = |name: &str, command: Vec<String>| {
