@@ -10,7 +10,7 @@ mod world;
 
 use std::path::PathBuf;
 
-use lockgate_mcp::pins::{Pins, Shown};
+use lockgate_mcp::pins::{Pins, ShownTool};
 use serde_json::{Map, Value, json};
 use world::World;
 
@@ -129,7 +129,7 @@ fn a_database_of_its_own_has_pins_of_its_own() {
     let world = World::new("accept-state");
     let state = world.path("elsewhere/my.db");
     let mut pins = Pins::open(&world.path("elsewhere/mcp-pins"), "fs").unwrap();
-    assert_eq!(pins.take_in(&[tool("a", "x")], true).unwrap(), [Shown::AsIs]);
+    assert_eq!(pins.take_in(&[tool("a", "x")], true).unwrap(), [ShownTool::AsIs]);
     pins.take_in(&[tool("a", "y")], true).unwrap();
     assert_eq!(world.lockgate(&["mcp", "accept", "--yes"]).out(), "nothing waits\n");
     let done = world.human(&["mcp", "accept", "--yes", "--state", state.to_str().unwrap()]);

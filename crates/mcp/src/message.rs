@@ -7,7 +7,7 @@
 
 use std::{borrow::Cow, fmt};
 
-use lockgate_call::{StrictJson, line_mistake};
+use lockgate::call::{StrictJson, line_mistake};
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
     de::{Error as _, MapAccess, Visitor},

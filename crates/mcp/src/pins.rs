@@ -14,7 +14,7 @@ mod tests;
 
 use std::{collections::BTreeMap, path::Path};
 
-use lockgate_call::{canonical_json, visible};
+use lockgate::call::{canonical_json, visible};
 use serde_json::{Map, Value};
 
 use file::{Definition, Kept, KeptPin, KeptWaiting, PinFile};
@@ -41,11 +41,11 @@ pub struct Pins {
     /// The listing that is being taken in, page by page; none where it was refused.
     listing: Option<BTreeMap<String, Definition>>,
     /// The latest definition of each tool that this process was given.
-    seen: BTreeMap<String, Seen>,
+    seen: BTreeMap<String, SeenDefinition>,
 }
 
 #[derive(Clone, Debug)]
-struct Seen {
+struct SeenDefinition {
     definition: Definition,
     /// The tool that it is, under a new name.
     renamed_from: Option<String>,
@@ -53,7 +53,7 @@ struct Seen {
 
 /// What a client is shown of a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Shown {
+pub enum ShownTool {
     /// What the server said.
     AsIs,
     /// This, which holds nothing of what the server said but the tool's name.
@@ -62,7 +62,7 @@ pub enum Shown {
 
 /// A definition that waits for a human.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Waiting {
+pub struct ChangedTool {
     /// The server, as [`Pins::open`] was told.
     pub server: String,
     /// The tool.
@@ -95,7 +95,11 @@ impl Pins {
     /// # Errors
     /// When the file cannot be used, and when the page is no honest list: a tool without a name, or one that stands
     /// in the listing twice. Then no page counts until a new listing begins.
-    pub fn take_in(&mut self, page: &[Map<String, Value>], is_first: bool) -> Result<Vec<Shown>, PinError> {
+    pub fn take_in(
+        &mut self,
+        page: &[Map<String, Value>],
+        is_first: bool,
+    ) -> Result<Vec<ShownTool>, PinError> {
         let earlier = if is_first { Some(BTreeMap::new()) } else { self.listing.take() };
         self.listing = None;
         let Some(mut listing) = earlier else {
@@ -169,25 +173,25 @@ impl Pins {
     }
 
     /// What a client is shown of a tool that has just been taken in.
-    fn shown(&self, tool: &str) -> Shown {
+    fn shown(&self, tool: &str) -> ShownTool {
         let seen = self.seen.get(tool);
         let own = self.kept.pinned.get(tool);
         if let (Some(pin), Some(seen)) = (own, seen)
             && pin.definition == seen.definition
         {
-            return Shown::AsIs;
+            return ShownTool::AsIs;
         }
         let old = seen.and_then(|seen| self.kept.pinned.get(seen.renamed_from.as_ref()?));
         let schema = own.or(old).and_then(|pin| pin.definition.object().remove("inputSchema"));
         let schema = schema.unwrap_or_else(|| serde_json::json!({"type": "object"}));
         let fields = [("name", tool.into()), ("description", BLOCKED.into()), ("inputSchema", schema)];
-        Shown::Instead(fields.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
+        ShownTool::Instead(fields.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
     }
 
     /// Changes what is kept, while nobody else can.
     fn change(
         &mut self,
-        how: impl Fn(&mut Kept, &mut BTreeMap<String, Seen>) -> Result<(), PinError>,
+        how: impl Fn(&mut Kept, &mut BTreeMap<String, SeenDefinition>) -> Result<(), PinError>,
     ) -> Result<(), PinError> {
         let _alone = self.file.lock()?;
         let before = self.file.read()?.unwrap_or_default();
@@ -209,12 +213,12 @@ impl Pins {
 ///
 /// # Errors
 /// When a file cannot be read or is damaged.
-pub fn waiting(folder: &Path) -> Result<Vec<Waiting>, PinError> {
+pub fn waiting(folder: &Path) -> Result<Vec<ChangedTool>, PinError> {
     let mut found = Vec::new();
     for (server, kept) in file::read_all(folder)? {
         for (tool, it) in &kept.waiting {
             let old = kept.pinned.get(it.renamed_from.as_ref().unwrap_or(tool));
-            found.push(Waiting {
+            found.push(ChangedTool {
                 server: server.clone(),
                 tool: tool.clone(),
                 renamed_from: it.renamed_from.clone(),
@@ -233,7 +237,7 @@ pub fn waiting(folder: &Path) -> Result<Vec<Waiting>, PinError> {
 ///
 /// # Errors
 /// When the file cannot be used, and when the server has said something else meanwhile: look again then.
-pub fn accept(folder: &Path, looked_at: &Waiting) -> Result<(), PinError> {
+pub fn accept(folder: &Path, looked_at: &ChangedTool) -> Result<(), PinError> {
     let mut pins = Pins::open(folder, &looked_at.server)?;
     pins.change(|kept, _| {
         let waits = kept.waiting.remove(&looked_at.tool);
@@ -248,7 +252,7 @@ pub fn accept(folder: &Path, looked_at: &Waiting) -> Result<(), PinError> {
 /// Pins a tool, or asks about it, or takes a question back.
 fn keep(
     kept: &mut Kept,
-    seen: &mut BTreeMap<String, Seen>,
+    seen: &mut BTreeMap<String, SeenDefinition>,
     listing: &BTreeMap<String, Definition>,
     name: &str,
     definition: &Definition,
@@ -270,7 +274,7 @@ fn keep(
             }
         },
     }
-    seen.insert(name.to_owned(), Seen { definition: definition.clone(), renamed_from });
+    seen.insert(name.to_owned(), SeenDefinition { definition: definition.clone(), renamed_from });
 }
 
 /// The pinned tool that is not listed any more and that this one would be under another name.

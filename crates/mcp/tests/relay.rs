@@ -23,7 +23,7 @@ use lockgate::{
     },
     store::{Options, Sqlite},
 };
-use lockgate_mcp::{Asking, DeadTools, Era, House, Naming, Out, Plan, Relay, World};
+use lockgate_mcp::{Action, ApprovalSource, Config, Context, DeadTools, Environment, Era, Naming, Relay};
 use serde_json::{Value, json};
 
 const META: &str = "io.modelcontextprotocol/protocolVersion";
@@ -36,7 +36,7 @@ struct Scenery {
     era: Arc<Mutex<Option<Era>>>,
 }
 
-impl World for Scenery {
+impl Environment for Scenery {
     fn now(&self) -> Time {
         Time(self.now.load(Ordering::SeqCst))
     }
@@ -59,7 +59,7 @@ impl World for Scenery {
 }
 
 struct Scene {
-    house: Arc<House>,
+    context: Arc<Context>,
     relay: Relay,
     scenery: Scenery,
     shelf: Option<Arc<dyn Shelf>>,
@@ -79,30 +79,30 @@ impl Scene {
         Self::built(policy, |_| {})
     }
 
-    fn built(policy: &str, change: impl FnOnce(&mut Plan)) -> Self {
+    fn built(policy: &str, change: impl FnOnce(&mut Config)) -> Self {
         let scenery = Scenery::default();
         scenery.now.store(1_000_000, Ordering::SeqCst);
         // A policy without a rule is a mistake.
         let policy = if policy.is_empty() { "block other" } else { policy };
         let policy =
             if policy.contains("rules:") { lockgate::when_then(policy) } else { lockgate::rules(policy) };
-        let mut plan = Plan {
+        let mut config = Config {
             gate: Gate::new(policy.unwrap()),
             shelf: None,
-            world: Box::new(scenery.clone()),
+            environment: Box::new(scenery.clone()),
             session: "s".to_owned(),
             naming: Naming::plain(),
-            asking: Asking::Client,
+            approval_source: ApprovalSource::Client,
             ask_for: Duration::from_secs(60),
             dead_tools: DeadTools::Mark,
             folder: None,
             pins: None,
         };
-        change(&mut plan);
-        let shelf = plan.shelf.clone();
-        let house = Arc::new(House::new(plan).unwrap());
-        let relay = Relay::new(Arc::clone(&house), true);
-        Self { house, relay, scenery, shelf, _folder: None }
+        change(&mut config);
+        let shelf = config.shelf.clone();
+        let context = Arc::new(Context::new(config).unwrap());
+        let relay = Relay::new(Arc::clone(&context), true);
+        Self { context, relay, scenery, shelf, _folder: None }
     }
 
     /// The same with a shelf, so that `lockgate approve` can answer.
@@ -112,9 +112,9 @@ impl Scene {
             Arc::new(Sqlite::open(folder.path().join("s.db"), Options::default()).unwrap());
         let kept = Arc::clone(&shelf);
         let rules = lockgate::rules(policy).unwrap();
-        let scene = Self::built(policy, move |plan| {
-            plan.gate = Gate::builder(rules).shelf(Arc::clone(&kept)).build().unwrap();
-            plan.shelf = Some(kept);
+        let scene = Self::built(policy, move |config| {
+            config.gate = Gate::builder(rules).shelf(Arc::clone(&kept)).build().unwrap();
+            config.shelf = Some(kept);
         });
         Self { _folder: Some(folder), ..scene }
     }
@@ -153,14 +153,14 @@ impl Scene {
     }
 }
 
-fn sent(outs: Vec<Out>) -> Vec<Sent> {
+fn sent(actions: Vec<Action>) -> Vec<Sent> {
     let read = |text: &str| serde_json::from_str(text).unwrap();
-    let sent = |out: &Out| match out {
-        Out::Client(message) => Sent::Client(read(&message.text)),
-        Out::Server(message) => Sent::Server(read(&message.text)),
-        Out::Restart => Sent::Restart,
+    let sent = |out: &Action| match out {
+        Action::Client(message) => Sent::Client(read(&message.text)),
+        Action::Server(message) => Sent::Server(read(&message.text)),
+        Action::Restart => Sent::Restart,
     };
-    outs.iter().map(sent).collect()
+    actions.iter().map(sent).collect()
 }
 
 fn call(id: i64, tool: &str, arguments: Value) -> Value {
@@ -192,8 +192,8 @@ fn what_nobody_touches_passes_byte_for_byte() {
         r#"{"jsonrpc":"2.0","method":"notifications/future","params":[1,2]}"#,
         r#"{"jsonrpc":"2.0","id":-7,"method":"no/such/method"}"#,
     ] {
-        let outs = scene.relay.from_client(text.to_owned());
-        let [Out::Server(message)] = outs.as_slice() else { panic!("{outs:?}") };
+        let actions = scene.relay.from_client(text.to_owned());
+        let [Action::Server(message)] = actions.as_slice() else { panic!("{actions:?}") };
         assert_eq!(message.text, text);
     }
     for text in [
@@ -202,22 +202,22 @@ fn what_nobody_touches_passes_byte_for_byte() {
         r#"{"jsonrpc":"2.0","id":"srv","method":"sampling/createMessage","params":{"x":1}}"#,
         r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info"}}"#,
     ] {
-        let outs = scene.relay.from_server(text.to_owned());
-        let [Out::Client(message)] = outs.as_slice() else { panic!("{outs:?}") };
+        let actions = scene.relay.from_server(text.to_owned());
+        let [Action::Client(message)] = actions.as_slice() else { panic!("{actions:?}") };
         assert_eq!(message.text, text);
     }
     let answer = r#"{"jsonrpc":"2.0","id":"srv","result":{"role":"assistant"}}"#;
     assert!(
-        matches!(&scene.relay.from_client(answer.to_owned())[..], [Out::Server(message)] if message.text == answer)
+        matches!(&scene.relay.from_client(answer.to_owned())[..], [Action::Server(message)] if message.text == answer)
     );
     // An allowed call and its result, too: numbers that we could not write back the same are not written by us.
     let text = r#"{ "jsonrpc": "2.0","id":1, "method":"tools/call","params": {"arguments":{"n":1.0,"m":1e2},"name":"ok"}}"#;
     assert!(
-        matches!(&scene.relay.from_client(text.to_owned())[..], [Out::Server(message)] if message.text == text)
+        matches!(&scene.relay.from_client(text.to_owned())[..], [Action::Server(message)] if message.text == text)
     );
     let text = r#"{"jsonrpc":"2.0","id":1,"result":{"content":[],"structuredContent":{"n":0.10}}}"#;
     assert!(
-        matches!(&scene.relay.from_server(text.to_owned())[..], [Out::Client(message)] if message.text == text)
+        matches!(&scene.relay.from_server(text.to_owned())[..], [Action::Client(message)] if message.text == text)
     );
 }
 
@@ -257,8 +257,8 @@ fn what_could_be_read_in_two_ways_reaches_nobody() {
         "null",
         "{",
     ] {
-        let outs = sent(scene.relay.from_client(text.to_owned()));
-        let [Sent::Client(answer)] = outs.as_slice() else { panic!("{text}: {outs:?}") };
+        let actions = sent(scene.relay.from_client(text.to_owned()));
+        let [Sent::Client(answer)] = actions.as_slice() else { panic!("{text}: {actions:?}") };
         assert!(answer["error"]["code"].is_number(), "{text}: {answer}");
     }
 }
@@ -406,7 +406,7 @@ rules:
     ] {
         let read = lockgate::Policy::read(&[lockgate::Source::new("p.yaml", policy)]).0;
         let gate = Gate::new(read.unwrap());
-        let mut scene = Scene::built("", |plan| plan.gate = gate);
+        let mut scene = Scene::built("", |config| config.gate = gate);
         scene.client(call(1, "read", json!({})));
         let mut answer = said;
         answer["jsonrpc"] = "2.0".into();
@@ -459,7 +459,7 @@ fn a_task_counts_when_it_is_fetched_in_another_conversation() {
     let mut scene = Scene::new("require backup before delete");
     scene.client(modern(1, "backup", json!({})));
     scene.server(result(1, json!({ "resultType": "task", "taskId": "t", "status": "working" })));
-    scene.relay = Relay::new(Arc::clone(&scene.house), true);
+    scene.relay = Relay::new(Arc::clone(&scene.context), true);
     scene.client(json!({ "jsonrpc": "2.0", "id": 1, "method": "tasks/get", "params": { "taskId": "t" } }));
     scene.server(result(1, json!({ "taskId": "t", "status": "completed", "result": { "content": [] } })));
     assert!(matches!(&scene.client(modern(2, "delete", json!({})))[..], [Sent::Server(_)]));
@@ -675,7 +675,7 @@ fn tools_that_nobody_can_call_are_marked_or_left_out() {
     let tools = json!([{ "name": "live", "inputSchema": {} }, { "name": "dead", "description": "Does.", "inputSchema": {} }]);
     let list = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" });
     let shown = |dead_tools| {
-        let mut scene = Scene::built("", |plan| plan.dead_tools = dead_tools);
+        let mut scene = Scene::built("", |config| config.dead_tools = dead_tools);
         scene.client(list.clone());
         let page = json!({ "tools": tools, "nextCursor": "n", "cacheScope": "public", "ttlMs": 1 });
         let sent = scene.server(result(1, page));
@@ -716,7 +716,7 @@ fn what_a_server_says_of_its_tools_may_tighten_and_never_loosens() {
     let policy = "apiVersion: edictum/v1\nkind: Ruleset\nmetadata: {name: t}\ndefaults: {mode: enforce}\nrules:\n  \
                   - {id: no-harm, type: pre, tool: '*', when: {metadata.mcp.destructive: {equals: true}}, then: {action: block, message: destructive}}\n";
     let opened = lockgate::open_sources(&[lockgate::Source::new("t.yaml", policy)]).unwrap();
-    let mut scene = Scene::built("", |plan| plan.gate = Gate::new(opened.policy));
+    let mut scene = Scene::built("", |config| config.gate = Gate::new(opened.policy));
     scene.client(json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }));
     scene.server(result(
         1,
@@ -741,8 +741,8 @@ fn arguments_that_http_repeats_are_those_the_server_gets() {
         json!({ "tools": [{ "name": "send", "inputSchema": { "properties": properties } }] }),
     ));
     let arguments = json!({ "text": "card 4111 1111 1111 1111", "n": 7, "other": "x" });
-    let outs = scene.relay.from_client(modern(2, "send", arguments).to_string());
-    let [Out::Server(message)] = outs.as_slice() else { panic!("{outs:?}") };
+    let actions = scene.relay.from_client(modern(2, "send", arguments).to_string());
+    let [Action::Server(message)] = actions.as_slice() else { panic!("{actions:?}") };
     let sent: Value = serde_json::from_str(&message.text).unwrap();
     let text = sent["params"]["arguments"]["text"].as_str().unwrap().to_owned();
     assert!(!text.contains("4111 1111"));

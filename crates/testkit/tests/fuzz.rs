@@ -17,7 +17,7 @@ use lockgate::{
     policy::{Diagnostic, Draft, Match, Pattern, accept, lint, render, rules, workflow::Sight},
 };
 use lockgate_cli::{Clock, ServeOptions, protocol, serve};
-use lockgate_mcp::{Asking, DeadTools, House, Naming, Out, Plan, Relay, World};
+use lockgate_mcp::{Action, ApprovalSource, Config, Context, DeadTools, Environment, Naming, Relay};
 use serde_json::Value;
 
 /// How many bytes decide about an input: of a longer one some line is always wrong, and the rest is never reached.
@@ -539,7 +539,7 @@ fn any_conversation_is_led_to_its_end_and_a_blocked_tool_never_runs() {
                 None => relay.tick(),
             };
             for out in outs {
-                let Out::Server(message) = out else { continue };
+                let Action::Server(message) = out else { continue };
                 // However it is written, this is how the laxest server would read it.
                 let Ok(read) = serde_json::from_str::<Value>(&message.text) else {
                     panic!("{}", message.text)
@@ -556,26 +556,26 @@ fn any_conversation_is_led_to_its_end_and_a_blocked_tool_never_runs() {
 #[expect(clippy::unwrap_used, reason = "a target that cannot begin has failed")]
 fn proxy(rules: &str) -> Relay {
     struct Still;
-    impl World for Still {
+    impl Environment for Still {
         fn now(&self) -> Time {
             Time(1_000)
         }
 
         fn log(&self, _: &str) {}
     }
-    let plan = Plan {
+    let config = Config {
         gate: Gate::new(lockgate::rules(rules).unwrap()),
         shelf: None,
-        world: Box::new(Still),
+        environment: Box::new(Still),
         session: "s".to_owned(),
         naming: Naming::plain(),
-        asking: Asking::Client,
+        approval_source: ApprovalSource::Client,
         ask_for: Duration::from_secs(1),
         dead_tools: DeadTools::Mark,
         folder: None,
         pins: None,
     };
-    Relay::new(Arc::new(House::new(plan).unwrap()), true)
+    Relay::new(Arc::new(Context::new(config).unwrap()), true)
 }
 
 #[test]

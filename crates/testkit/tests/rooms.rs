@@ -29,7 +29,7 @@ const ROOMS: &[(&str, &[&str], &str)] = &[
         &["lockgate-petri", "lockgate-call", "lockgate-policy", "lockgate-gate", "lockgate-store"],
         "offers the rooms below as one library, and adds no logic",
     ),
-    ("lockgate-mcp", &["lockgate-call", "lockgate-gate"], "a door; doors never meet"),
+    ("lockgate-mcp", &["lockgate"], "a door; doors never meet"),
     ("lockgate-server", &["lockgate-gate"], "a door; doors never meet"),
     (
         "lockgate-cli",

@@ -13,7 +13,7 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use lockgate_call::{canonical_json, json_mistake, visible};
+use lockgate::call::{canonical_json, json_mistake, visible};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use serde_json::{Map, Value, value::RawValue};
 use sha2::{Digest, Sha256};

@@ -16,7 +16,7 @@ use std::{
 };
 
 use lockgate::{Decision, Time, Verdict};
-use lockgate_mcp::{Asking, DeadTools, House, Naming, Out, Plan, Relay, World};
+use lockgate_mcp::{Action, ApprovalSource, Config, Context, DeadTools, Environment, Naming, Relay};
 use serde_json::{Value, json};
 
 use super::{
@@ -57,7 +57,7 @@ impl Door for McpDoor {
             told: Told::new(operator, rest, String::new()),
             policy: policy.to_vec(),
             options: *options,
-            houses: HashMap::new(),
+            contexts: HashMap::new(),
             scene: Scene::default(),
             decided: Arc::default(),
             relays: HashMap::new(),
@@ -84,7 +84,7 @@ struct Scene {
     log: Arc<Mutex<Vec<String>>>,
 }
 
-impl World for Scene {
+impl Environment for Scene {
     fn now(&self) -> Time {
         Time(self.clock.load(Ordering::SeqCst))
     }
@@ -117,7 +117,7 @@ struct Open {
     policy: Vec<PolicyFile>,
     options: Options,
     /// The proxies, by the folders that their tools run in.
-    houses: HashMap<Folder, Arc<House>>,
+    contexts: HashMap<Folder, Arc<Context>>,
     scene: Scene,
     /// What the gate decided last.
     decided: Arc<Mutex<Option<Verdict>>>,
@@ -180,9 +180,9 @@ impl Open {
     }
 
     /// The proxy for a folder.
-    fn house(&mut self, folder: &Folder) -> Result<Arc<House>, String> {
-        if let Some(house) = self.houses.get(folder) {
-            return Ok(Arc::clone(house));
+    fn context(&mut self, folder: &Folder) -> Result<Arc<Context>, String> {
+        if let Some(context) = self.contexts.get(folder) {
+            return Ok(Arc::clone(context));
         }
         let last = Arc::clone(&self.decided);
         let gate = gate_builder(&self.policy, &self.options)?.shelf(self.told.rest.clone()).on_decision(
@@ -190,27 +190,27 @@ impl Open {
                 *last.lock().unwrap_or_else(PoisonError::into_inner) = Some(verdict.clone());
             },
         );
-        let plan = Plan {
+        let config = Config {
             gate: gate.build().map_err(|error| error.to_string())?,
             shelf: None,
-            world: Box::new(self.scene.clone()),
+            environment: Box::new(self.scene.clone()),
             session: "default".to_owned(),
             // An agent whose clients name each call on the wire.
             naming: Naming::plain().at_host("claude-code"),
-            asking: Asking::Client,
+            approval_source: ApprovalSource::Client,
             ask_for: Duration::from_secs(60),
             dead_tools: DeadTools::Show,
             folder: folder.clone(),
             pins: None,
         };
-        let house = Arc::new(House::new(plan).map_err(|error| error.to_string())?);
-        self.houses.insert(folder.clone(), Arc::clone(&house));
-        Ok(house)
+        let context = Arc::new(Context::new(config).map_err(|error| error.to_string())?);
+        self.contexts.insert(folder.clone(), Arc::clone(&context));
+        Ok(context)
     }
 
     fn relay(&mut self, folder: &Folder, session: &str) -> Result<&mut Relay, String> {
-        let house = self.house(folder)?;
-        let begin = || Relay::new(house, false).in_session(session.to_owned());
+        let context = self.context(folder)?;
+        let begin = || Relay::new(context, false).in_session(session.to_owned());
         Ok(self.relays.entry((folder.clone(), session.to_owned())).or_insert_with(begin))
     }
 
@@ -261,7 +261,7 @@ impl Open {
         let result = result_of(Body(body).says_yes("ok"), body.get("output"));
         let message = json!({ "jsonrpc": "2.0", "id": id, "result": result });
         let outs = self.relay(&folder, &name.0)?.from_server(message.to_string());
-        let [Out::Client(out)] = outs.as_slice() else { return Err(format!("no one answer: {outs:?}")) };
+        let [Action::Client(out)] = outs.as_slice() else { return Err(format!("no one answer: {outs:?}")) };
         let shown: Value = serde_json::from_str(&out.text).map_err(|error| error.to_string())?;
         if shown.get("id") != Some(&json!(id)) {
             return Err(format!("a result of another call: {shown}"));
@@ -289,12 +289,12 @@ enum Said {
 }
 
 impl Said {
-    fn of(outs: &[Out], request: &Value) -> Result<Self, String> {
+    fn of(outs: &[Action], request: &Value) -> Result<Self, String> {
         let [out] = outs else { return Err(format!("no one answer: {outs:?}")) };
         let (out, is_to_server) = match out {
-            Out::Server(out) => (out, true),
-            Out::Client(out) => (out, false),
-            Out::Restart => return Err("the server is to be started again".to_owned()),
+            Action::Server(out) => (out, true),
+            Action::Client(out) => (out, false),
+            Action::Restart => return Err("the server is to be started again".to_owned()),
         };
         let message: Value = serde_json::from_str(&out.text).map_err(|error| error.to_string())?;
         if message.get("id") != request.get("id") {

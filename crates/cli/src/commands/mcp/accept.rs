@@ -7,7 +7,7 @@
 use std::{env, path::Path};
 
 use lockgate::{Time, call::visible};
-use lockgate_mcp::pins::{self, Waiting};
+use lockgate_mcp::pins::{self, ChangedTool};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use similar::{ChangeTag, TextDiff};
@@ -80,9 +80,9 @@ pub(crate) fn run(
 }
 
 /// What waits, of the server and the tools that are named. A tool that is named and does not wait is a mistake.
-fn wanted(arguments: &McpAcceptArguments, all: Vec<Waiting>) -> Result<Vec<Waiting>, CommandError> {
+fn wanted(arguments: &McpAcceptArguments, all: Vec<ChangedTool>) -> Result<Vec<ChangedTool>, CommandError> {
     let Some(server) = &arguments.server else { return Ok(all) };
-    let of_server: Vec<Waiting> = all.into_iter().filter(|it| it.server == *server).collect();
+    let of_server: Vec<ChangedTool> = all.into_iter().filter(|it| it.server == *server).collect();
     let is_missing = |tool: &&String| !of_server.iter().any(|it| it.tool == **tool);
     if let Some(missing) = arguments.tools.iter().find(is_missing) {
         return Err(CommandError::Said(format!(
@@ -91,12 +91,12 @@ fn wanted(arguments: &McpAcceptArguments, all: Vec<Waiting>) -> Result<Vec<Waiti
             visible(server)
         )));
     }
-    let is_meant = |it: &Waiting| arguments.tools.is_empty() || arguments.tools.contains(&it.tool);
+    let is_meant = |it: &ChangedTool| arguments.tools.is_empty() || arguments.tools.contains(&it.tool);
     Ok(of_server.into_iter().filter(is_meant).collect())
 }
 
-fn show(waiting: &Waiting, console: &mut Console<'_>) -> Result<(), CommandError> {
-    let Waiting { server, tool, renamed_from, old, new, seen_at_ms, .. } = waiting;
+fn show(waiting: &ChangedTool, console: &mut Console<'_>) -> Result<(), CommandError> {
+    let ChangedTool { server, tool, renamed_from, old, new, seen_at_ms, .. } = waiting;
     let what = match renamed_from {
         Some(old) => format!("is the tool `{}` under a new name", visible(old)),
         None => "has changed".to_owned(),
@@ -205,8 +205,8 @@ struct WaitingAnswer<'a> {
 }
 
 impl<'a> Answer<'a> {
-    fn new(waiting: &'a [Waiting], accepted: bool) -> Self {
-        let told = |it: &'a Waiting| WaitingAnswer {
+    fn new(waiting: &'a [ChangedTool], accepted: bool) -> Self {
+        let told = |it: &'a ChangedTool| WaitingAnswer {
             server: &it.server,
             tool: &it.tool,
             renamed_from: it.renamed_from.as_deref(),

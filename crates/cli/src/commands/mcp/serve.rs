@@ -17,8 +17,8 @@ use lockgate::{
     store::{Options, Sqlite},
 };
 use lockgate_mcp::{
-    Asking, Board, DeadTools, Ended, House, Hub, Link, Naming, Pins, Plan, Relay, ServeOptions, Talk, drive,
-    stdio,
+    Acceptor, ApprovalSource, Config, Context, ConversationEnd, ConversationKind, DeadTools, Link, Naming,
+    Pins, Relay, ServeOptions, SharedServer, drive, stdio,
 };
 use tokio::{runtime::Builder, signal::unix::SignalKind, sync::watch, task::JoinSet, time::timeout};
 
@@ -46,12 +46,12 @@ pub(crate) fn run(arguments: &McpServeArguments, console: &mut Console<'_>) -> R
     let servers = Servers::chosen(arguments, console)?;
     let environment = Environment::of_process();
     let session = session(arguments, &environment)?;
-    let house = Arc::new(house(arguments, &servers, session, &environment)?);
+    let context = Arc::new(context(arguments, &servers, session, &environment)?);
     // One conversation needs one thread: each change of thread would be a wait that the client notices.
     let mut threads =
         if arguments.listen.is_some() { Builder::new_multi_thread() } else { Builder::new_current_thread() };
     let runtime = threads.enable_all().build()?;
-    let ended = runtime.block_on(proxied(arguments, house, &servers));
+    let ended = runtime.block_on(proxied(arguments, context, &servers));
     // Whoever still reads stdin must not keep the process.
     runtime.shutdown_background();
     ended
@@ -59,20 +59,22 @@ pub(crate) fn run(arguments: &McpServeArguments, console: &mut Console<'_>) -> R
 
 async fn proxied(
     arguments: &McpServeArguments,
-    house: Arc<House>,
+    context: Arc<Context>,
     servers: &Servers,
 ) -> Result<Ending, CommandError> {
     let Some(address) = arguments.listen else {
         let running = Running::default();
         let link = servers.start(&running).map_err(CommandError::said)?;
-        let relay = Relay::new(house, servers.pins_itself());
+        let relay = Relay::new(context, servers.pins_itself());
         let (client, written) = stdio();
         let ended = drive(relay, client, link, servers.restart(&running), told_to_end()).await;
         written.wait(LAST_WORDS).await;
         running.end().await;
         return match ended {
-            Ended::Client => Ok(Ending::Yes),
-            Ended::Server(reason) => Err(CommandError::Said(format!("the server has ended: {reason}"))),
+            ConversationEnd::Client => Ok(Ending::Yes),
+            ConversationEnd::Server(reason) => {
+                Err(CommandError::Said(format!("the server has ended: {reason}")))
+            }
         };
     };
     let token = arguments.token_file.as_deref().map(read_token).transpose()?;
@@ -83,9 +85,9 @@ async fn proxied(
     let (close, closing) = watch::channel(());
     let conversations = Arc::new(Mutex::default());
     let board = Arc::new(Switchboard {
-        house,
+        context,
         servers: servers.clone(),
-        hub: Mutex::default(),
+        shared_server: Mutex::default(),
         conversations: Arc::clone(&conversations),
         closing,
     });
@@ -118,25 +120,27 @@ async fn told_to_end() {
 
 /// Begins a conversation for each client over HTTP.
 struct Switchboard {
-    house: Arc<House>,
+    context: Arc<Context>,
     servers: Servers,
     /// The one server of all stateless requests, where it is a process.
-    hub: Mutex<Option<(Hub, Running)>>,
+    shared_server: Mutex<Option<(SharedServer, Running)>>,
     conversations: Arc<Mutex<JoinSet<()>>>,
     /// Closed when all conversations are to end.
     closing: watch::Receiver<()>,
 }
 
-impl Board for Switchboard {
-    fn begin(&self, client: Link, talk: Talk) {
+impl Acceptor for Switchboard {
+    fn begin(&self, client: Link, talk: ConversationKind) {
         let relay = Relay::new(
-            Arc::clone(&self.house),
-            matches!(talk, Talk::Session(_)) && self.servers.pins_itself(),
+            Arc::clone(&self.context),
+            matches!(talk, ConversationKind::Session(_)) && self.servers.pins_itself(),
         );
         let running = Running::default();
         let (relay, server) = match talk {
-            Talk::Session(id) => (relay.in_session(format!("mcp/{id}")), self.servers.start(&running)),
-            Talk::Request => (relay, self.shared(&running)),
+            ConversationKind::Session(id) => {
+                (relay.in_session(format!("mcp/{id}")), self.servers.start(&running))
+            }
+            ConversationKind::Request => (relay, self.shared(&running)),
         };
         let restart = self.servers.restart(&running);
         let server = match server {
@@ -155,7 +159,7 @@ impl Board for Switchboard {
     }
 
     fn mirrored(&self, text: &str) -> Vec<(String, Option<String>)> {
-        self.house.mirrored(text)
+        self.context.mirrored(text)
     }
 }
 
@@ -165,24 +169,26 @@ impl Switchboard {
         if !self.servers.pins_itself() {
             return self.servers.start(running);
         }
-        let mut hub = self.hub.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((hub, _)) = hub.as_ref().filter(|(hub, _)| !hub.is_gone()) {
-            return Ok(hub.connect());
+        let mut shared_server = self.shared_server.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((shared_server, _)) =
+            shared_server.as_ref().filter(|(shared_server, _)| !shared_server.is_gone())
+        {
+            return Ok(shared_server.connect());
         }
         let running = Running::default();
-        let new = Hub::new(self.servers.start(&running)?);
+        let new = SharedServer::new(self.servers.start(&running)?);
         let link = new.connect();
-        *hub = Some((new, running));
+        *shared_server = Some((new, running));
         Ok(link)
     }
 }
 
-fn house(
+fn context(
     arguments: &McpServeArguments,
     servers: &Servers,
     session: String,
     environment: &Environment,
-) -> Result<House, CommandError> {
+) -> Result<Context, CommandError> {
     let here = env::current_dir()?;
     let (folder, settings) = if arguments.host.is_some() {
         under(environment, &session, here.to_str()).map_err(CommandError::Said)?
@@ -231,22 +237,22 @@ fn house(
     }
     let key = servers.key(arguments);
     let pins = if arguments.memory { None } else { Some(pins(&state, &key)?) };
-    let world = Surroundings::new(sources, (!arguments.memory).then(|| era_file(&state, &key)));
+    let surroundings = Surroundings::new(sources, (!arguments.memory).then(|| era_file(&state, &key)));
     let naming = match (&arguments.name, arguments.host) {
         (None, _) => Naming::plain(),
         (Some(name), None) => Naming::of_server(name),
         (Some(name), Some(host)) => Naming::of_server(name).at_host(host.name()),
     };
-    let plan = Plan {
+    let config = Config {
         gate: builder.build().map_err(CommandError::said)?,
         shelf,
-        world: Box::new(world),
+        environment: Box::new(surroundings),
         session,
         naming,
-        asking: match settings.ask {
-            Ask::Host | Ask::Defer => Asking::Client,
-            Ask::Wait => Asking::Elsewhere,
-            Ask::Block => Asking::Nobody,
+        approval_source: match settings.ask {
+            Ask::Host | Ask::Defer => ApprovalSource::Client,
+            Ask::Wait => ApprovalSource::Command,
+            Ask::Block => ApprovalSource::None,
         },
         ask_for: Duration::from_secs(arguments.ask_for),
         dead_tools: match arguments.dead_tools {
@@ -257,7 +263,7 @@ fn house(
         folder: here.to_str().map(ToOwned::to_owned),
         pins,
     };
-    House::new(plan).map_err(CommandError::said)
+    Context::new(config).map_err(CommandError::said)
 }
 
 fn sources(arguments: &McpServeArguments, settings: &Settings) -> Result<Vec<Source>, CommandError> {

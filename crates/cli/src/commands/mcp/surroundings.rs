@@ -13,7 +13,7 @@ use lockgate::{
     look_at_links,
     policy::{CLAIMS_MAX, Claimed, KnownTools, check_names},
 };
-use lockgate_mcp::{Era, World};
+use lockgate_mcp::{Environment, Era};
 use serde_json::{Value, json};
 
 use super::serve::say;
@@ -64,7 +64,7 @@ fn is_plain(tool: &str) -> bool {
     !tool.is_empty() && tool.chars().all(|it| it.is_ascii_alphanumeric() || "_-".contains(it))
 }
 
-impl World for Surroundings {
+impl Environment for Surroundings {
     fn now(&self) -> Time {
         now()
     }
