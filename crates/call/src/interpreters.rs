@@ -397,7 +397,11 @@ impl Interpreter {
                 file = words.next();
                 continue;
             }
-            if !text.starts_with('-') || text == "-" || !word.is_certain() && !text.starts_with("-e") {
+            let is_code = |text: &str| {
+                text.starts_with("-e")
+                    || matches!(self.option(text), Meaning::Code(_, glued) if !glued.is_empty())
+            };
+            if !text.starts_with('-') || text == "-" || !word.is_certain() && !is_code(text) {
                 if has(self.elsewhere, text) {
                     return Source::Elsewhere;
                 }

@@ -600,7 +600,8 @@ impl<'r> Finder<'r, '_> {
         let Some(interpreter) = interpreter(program).filter(|interpreter| interpreter.is_filter()) else {
             return none;
         };
-        let field = |word: &Word| Field { text: word.text.clone(), known: word.known, splits: false };
+        let field =
+            |word: &Word| Field { known: word.known, splits: false, ..Field::uncertain(word.text.clone()) };
         let arguments: Vec<Field> = command.words.iter().skip(1).map(field).collect();
         let Source::Inline(parts, _) = interpreter.source(&arguments) else { return none };
         let code = parts.iter().map(|part| part.text.as_str()).collect::<Vec<_>>().join("\n");

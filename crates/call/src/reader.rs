@@ -16,11 +16,16 @@ use crate::outline::{self, Reading};
 use crate::scan::Place;
 use crate::script::{Command, Known, Redirection, RedirectionKind, SCRIPT_BYTES_MAX, Script, TOO_LONG, Word};
 use crate::variables::Variables;
-use crate::words::{Field, IN_PARAMETER, Inside, look_into, resolve};
+use crate::words::{Field, IN_PARAMETER, Inside, look_into, resolve, without_quotes};
 use crate::written::{Content, Written};
 
+use quoted::{Quoted, is_piece_of_index, may_run_within};
+use sums::{looks_like_a_command, set_in_sums, sets_unknown_in_sums};
+
 mod files;
+mod quoted;
 mod run;
+mod sums;
 
 /// How deep commands may be nested, by brackets, loops, quotes and wrappers together.
 const NESTING_MAX: usize = 64;
@@ -96,6 +101,8 @@ pub(crate) struct Reader {
     outlines: Vec<String>,
     /// Whether what is read now is part of a text that is read twice already.
     is_compared: bool,
+    /// What stands quoted in the script and would run once an index or a sum takes it in.
+    quoted: Quoted,
     /// How far the parser may go down, at most, where we stand.
     steps_max: usize,
     is_cramped: bool,
@@ -151,7 +158,10 @@ impl Reader {
         if !self.is_compared && levels.saturating_mul(levels).saturating_mul(text.len()) > NESTED_BYTES_MAX {
             return self.doubt("the script is nested too deeply to be read");
         }
-        set_in_sums(text).for_each(|name| self.sets(name));
+        set_in_sums(text).iter().for_each(|name| self.sets(name));
+        if sets_unknown_in_sums(text) {
+            self.variables.freeze();
+        }
         match catch_unwind(|| rable::parse(text, false)) {
             Ok(Ok(nodes)) => {
                 if self.scripts == 1 && has_lines(text) {
@@ -307,6 +317,7 @@ impl Reader {
                 self.block("select", &[], &[body], &input);
             }
             NodeKind::ForArith { init, cond, incr, body, redirects } => {
+                self.quoted.computes();
                 [init, cond, incr].into_iter().for_each(|text| self.text(text, Place::Quoted));
                 let input = self.group_files(redirects, input);
                 self.block("for", &[], &[body], &input);
@@ -326,6 +337,7 @@ impl Reader {
                 self.perhaps(|reader| reader.within(around, read));
             }
             NodeKind::ArithmeticCommand { redirects, raw_content, .. } => {
+                self.quoted.computes();
                 self.text(raw_content, Place::Quoted);
                 let input = self.group_files(redirects, input);
                 self.variables.forget();
@@ -336,6 +348,7 @@ impl Reader {
                 }
             }
             NodeKind::ConditionalExpr { body, redirects } => {
+                self.quoted.computes();
                 self.condition(body);
                 self.group_files(redirects, input);
                 self.variables.forget();
@@ -400,6 +413,11 @@ impl Reader {
             // What stands in single quotes is a script to `-v` all the same, and the second reading has passed over it.
             NodeKind::CondTerm { value, .. } if value.contains('\'') => {
                 reader.apart(|reader| reader.text(value, Place::Quoted));
+                // Quotes within go away before `-v` looks at it: `'b[$(<''x)]'`.
+                let plain = without_quotes(value);
+                if value.get(1..value.len().saturating_sub(1)) != Some(plain.as_str()) {
+                    reader.perhaps(|reader| reader.apart(|reader| reader.text(&plain, Place::Quoted)));
+                }
             }
             NodeKind::CondTerm { value, .. } => reader.text(value, Place::Quoted),
             NodeKind::Word { .. } => drop(reader.words(std::slice::from_ref(node))),
@@ -466,7 +484,7 @@ impl Reader {
         let fields = self.words(words);
         let mut set = Vec::with_capacity(assignments.len());
         for assignment in assignments {
-            let value = self.words(std::slice::from_ref(assignment));
+            let value = self.resolved(std::slice::from_ref(assignment));
             // With a program it holds for that program alone.
             set.extend(self.assign(assignment, &value, fields.is_empty()));
         }
@@ -500,12 +518,20 @@ impl Reader {
         let value = match fields {
             [field] => match field.text.split_once('=') {
                 Some((_, text)) => Field { text: text.to_owned(), ..*field },
-                None => Field::uncertain(&field.text),
+                None => Field { quotes_code: field.quotes_code, ..Field::uncertain(&field.text) },
             },
-            _ => Field::uncertain(""),
+            // Braces and blanks make no words of their own in an assignment.
+            _ => {
+                let texts: Vec<&str> = fields.iter().map(|field| field.text.as_str()).collect();
+                let quotes_code = fields.iter().any(|field| field.quotes_code);
+                Field { quotes_code, ..Field::uncertain(texts.join(" ")) }
+            }
         };
         self.set(name, &value);
         let index = source.get(name.len()..).filter(|rest| rest.starts_with('['));
+        if index.is_some() {
+            self.quoted.computes();
+        }
         // With an index it looks like a glob, so its value is not certain although it is quoted.
         if index.is_some() && source.contains('\'') && value.text.contains(['$', '`']) {
             self.perhaps(|reader| reader.apart(|reader| reader.text(&value.text, Place::Quoted)));
@@ -542,7 +568,11 @@ impl Reader {
 
     fn look_at_value(&mut self, name: &str, value: &Field) {
         let around = || format!("{}=", short(name));
-        if value.known != Known::Unknown && is_piece_of_index(&value.text) {
+        let may_be_piece = match value.known {
+            Known::Unknown => value.quotes_code && may_run_within(&value.text),
+            _ => is_piece_of_index(&value.text),
+        };
+        if may_be_piece {
             return self.doubt("the script puts an expression together when it runs");
         }
         // What looks like a glob is none in an assignment.
@@ -580,11 +610,23 @@ impl Reader {
         }
     }
 
-    /// Resolves words and reads what they run while they are expanded.
+    /// Resolves words, reads what they run while they are expanded, and keeps what they would run if expanded again.
     fn words(&mut self, words: &[Node]) -> Vec<Field> {
+        let fields = self.resolved(words);
+        fields.iter().for_each(|field| self.quoted.keep(field));
+        fields
+    }
+
+    /// Resolves words and reads what they run while they are expanded.
+    fn resolved(&mut self, words: &[Node]) -> Vec<Field> {
         let mut inside = Vec::new();
         let mut fields = Vec::with_capacity(words.len());
-        words.iter().for_each(|word| resolve(word, &mut self.variables, &mut inside, &mut fields));
+        for word in words {
+            if let NodeKind::Word { value, .. } = &word.kind {
+                self.quoted.look_for_sums(value);
+            }
+            resolve(word, &mut self.variables, &mut inside, &mut fields);
+        }
         self.inside(inside);
         fields
     }
@@ -597,6 +639,7 @@ impl Reader {
     }
 
     fn text(&mut self, text: &str, place: Place) {
+        self.quoted.look_for_sums(text);
         if text.contains('=') {
             // It may assign, as `${x:=value}` does.
             self.variables.forget();
@@ -711,42 +754,6 @@ fn may_keep_assignments(program: &Field) -> bool {
 /// A name as it is shown: no longer than needed to find it again.
 fn short(name: &str) -> String {
     name.chars().take(NAME_CHARS_MAX).collect()
-}
-
-/// Whether a value is the beginning of an index that runs something once it is whole: `a[$` before `(rm x)]`.
-fn is_piece_of_index(value: &str) -> bool {
-    value.ends_with('$') && value.matches('[').count() > value.matches(']').count()
-}
-
-/// Whether a sum could be meant as a command: `rm -rf /x` is both.
-fn looks_like_a_command(sum: &str) -> bool {
-    let mut words = sum.split_whitespace();
-    let is_name = |word: &str| !word.contains(|c: char| !c.is_ascii_alphanumeric() && !"_/.-".contains(c));
-    let is_argument = |word: &str| {
-        word.trim_start_matches(['-', '/']).starts_with(|c: char| c.is_alphabetic() || "_.~\"'$".contains(c))
-    };
-    words.next().is_some_and(|first| is_name(first) && !first.starts_with(|c: char| c.is_ascii_digit()))
-        && words.next().is_none_or(is_argument)
-}
-
-/// Variables that a sum or an expansion may set: `((PATH = 5))`, `${PATH:=.}`. Those with a small letter are the
-/// script's own.
-fn set_in_sums(text: &str) -> impl Iterator<Item = &str> {
-    let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let has_sums = text.contains(['[', '{']) || text.contains("((");
-    let assigns = text.match_indices('=').filter(move |_| has_sums);
-    assigns.filter_map(move |(at, _)| {
-        let (before, after) = text.split_at_checked(at)?;
-        if after.starts_with("==") || before.ends_with(['=', '!']) {
-            return None;
-        }
-        let before = before.trim_end_matches(|c: char| c == ' ' || "+-*/%&|^<>:".contains(c));
-        let start = before.trim_end_matches(is_letter);
-        let name =
-            before.get(start.len()..).filter(|name| !name.starts_with(|c: char| c.is_ascii_digit()))?;
-        let is_ours = name.is_empty() || name.chars().any(|c| c.is_ascii_lowercase()) || start.ends_with('$');
-        (!is_ours).then_some(name)
-    })
 }
 
 /// How far the parser goes down for a text, at most. A bracket or a keyword takes several calls, what joins

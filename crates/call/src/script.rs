@@ -179,6 +179,7 @@ fn read(bytes: usize, start: impl Fn(&mut Reader) + Sync) -> Script {
     let read_up_to = |steps_max| {
         let mut reader = Reader::new(steps_max);
         start(&mut reader);
+        reader.read_quoted();
         reader
     };
     let reader = read_up_to(STEPS_HERE);

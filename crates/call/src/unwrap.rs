@@ -138,6 +138,9 @@ impl Wrapper {
             let text = word.text.as_str();
             let mut skipped = Some(word);
             let mut goes = false;
+            if options && !word.is_certain() && text.starts_with('-') {
+                all.inner.extend(self.glued(word));
+            }
             if options && word.is_certain() && text.starts_with('-') && !(script.is_some() && glues) {
                 unsure = false;
                 match self.meaning(text) {
@@ -213,6 +216,16 @@ impl Wrapper {
                     self.run(rest, replaced, all);
                 }
             }
+        }
+    }
+
+    /// What an option that is not known whole runs, where a script is glued to it: `mapfile -C'rm x'$y`.
+    fn glued(&self, word: &Field) -> Option<Inner> {
+        let value = |text: &str| Field { text: text.to_owned(), ..*word };
+        match self.meaning(&word.text) {
+            Meaning::Script(script) => Some(Inner::Script(value(script))),
+            Meaning::Setting(text) => setting(&value(text)),
+            _ => None,
         }
     }
 
@@ -462,6 +475,7 @@ fn join(words: &[Field]) -> Field {
         text: texts.join(" "),
         known: if words.iter().all(Field::is_certain) { Known::Certain } else { Known::Unknown },
         splits: words.iter().any(|word| word.splits),
+        quotes_code: words.iter().any(|word| word.quotes_code),
     }
 }
 

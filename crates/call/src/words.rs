@@ -19,6 +19,9 @@ const PLAIN: &[u8] = b"_-./,:=@%+^";
 /// Characters that make a glob, or end one begun before.
 const GLOB: [char; 5] = ['*', '?', '[', ']', '('];
 
+/// Characters that begin a substitution.
+const CODE: [char; 2] = ['$', '`'];
+
 /// Characters that keep the choices of braces from being plain text.
 const SYNTAX: [char; 6] = ['{', '$', '`', '\\', '\'', '"'];
 
@@ -31,15 +34,17 @@ pub(crate) struct Field {
     pub(crate) known: Known,
     /// Whether it may turn out to be no word or several.
     pub(crate) splits: bool,
+    /// Whether a `$` or a backtick in it stands for itself. An index, a sum or a prompt expands it all the same.
+    pub(crate) quotes_code: bool,
 }
 
 impl Field {
     pub(crate) fn certain(text: impl Into<String>) -> Self {
-        Self { text: text.into(), known: Known::Certain, splits: false }
+        Self { text: text.into(), known: Known::Certain, splits: false, quotes_code: false }
     }
 
     pub(crate) fn uncertain(text: impl Into<String>) -> Self {
-        Self { text: text.into(), known: Known::Unknown, splits: true }
+        Self { text: text.into(), known: Known::Unknown, splits: true, quotes_code: false }
     }
 
     /// Whether the program really gets this text.
@@ -82,7 +87,8 @@ pub(crate) fn resolve<'a>(
         look_into(value, Place::Word, IN_WORD, inside);
         // It may assign.
         variables.forget();
-        return fields.push(Field::uncertain(value));
+        let quotes_code = quotes_code(value);
+        return fields.push(Field { quotes_code, ..Field::uncertain(value) });
     }
     let mut resolver = Resolver::new(variables, fields);
     let mut rest = value.as_str();
@@ -132,6 +138,76 @@ pub(crate) fn look_into(text: &str, place: Place, around: &'static str, inside: 
         Some(scripts) => inside.extend(scripts.into_iter().map(|script| Inside::Text(script, around))),
         None => inside.push(Inside::Unknown),
     }
+}
+
+/// Whether a `$` or a backtick stands for itself in a word, other than within what the word runs. In doubt it does.
+fn quotes_code(word: &str) -> bool {
+    if !word.contains(['\'', '\\']) || !word.contains(CODE) {
+        return false;
+    }
+    let mut quotes = Quotes::default();
+    let mut rest = word.chars();
+    while let Some(c) = rest.next() {
+        let is_escaped = quotes.escaped;
+        let is_itself = quotes.step(c) == Meaning::Single || is_escaped;
+        if !CODE.contains(&c) {
+            continue;
+        }
+        let after = match c {
+            _ if is_itself => return true,
+            '`' => after_backticks(rest.as_str()),
+            _ if rest.as_str().starts_with('(') => after_brackets(rest.as_str()),
+            _ => continue,
+        };
+        let Some(after) = after else { return true };
+        rest = after.chars();
+    }
+    false
+}
+
+/// What follows the script whose backtick was just opened.
+fn after_backticks(text: &str) -> Option<&str> {
+    let mut letters = text.chars();
+    while let Some(c) = letters.next() {
+        match c {
+            '\\' => drop(letters.next()),
+            '`' => return Some(letters.as_str()),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// What follows the bracket that is opened here; none where a quoted one may be counted.
+fn after_brackets(text: &str) -> Option<&str> {
+    let mut depth = 0_usize;
+    let mut quotes = Quotes::default();
+    let mut letters = text.chars();
+    while let Some(c) = letters.next() {
+        match (c, quotes.step(c)) {
+            ('(', Meaning::Bare) => depth = depth.saturating_add(1),
+            (')', Meaning::Bare) if depth <= 1 => return Some(letters.as_str()),
+            (')', Meaning::Bare) => depth = depth.saturating_sub(1),
+            ('(' | ')' | '#', _) => return None,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// A text without its quotes, where it is taken whole although it is not split into parts.
+pub(crate) fn without_quotes(text: &str) -> String {
+    let mut quotes = Quotes::default();
+    let mut plain = String::with_capacity(text.len());
+    for c in text.chars() {
+        match quotes.step(c) {
+            Meaning::Syntax => continue,
+            Meaning::WithBackslash => plain.push('\\'),
+            Meaning::Bare | Meaning::Quoted | Meaning::Single => {}
+        }
+        plain.push(c);
+    }
+    plain
 }
 
 /// Follows the quotes of a word from character to character.
@@ -192,6 +268,8 @@ struct Resolver<'v> {
     bracket: bool,
     /// Whether a character of globs stands for itself: without its quotes the text then says something else.
     quoted_glob: bool,
+    /// Whether a character of substitutions stands for itself.
+    quotes_code: bool,
 }
 
 impl<'v> Resolver<'v> {
@@ -204,6 +282,7 @@ impl<'v> Resolver<'v> {
             started: false,
             bracket: false,
             quoted_glob: false,
+            quotes_code: false,
         }
     }
 
@@ -285,7 +364,10 @@ impl<'v> Resolver<'v> {
                     }
                     self.bracket |= c == '[';
                 }
-                Meaning::Quoted | Meaning::Single => self.quoted_glob |= GLOB.contains(&c),
+                Meaning::Quoted | Meaning::Single => {
+                    self.quoted_glob |= GLOB.contains(&c);
+                    self.quotes_code |= CODE.contains(&c);
+                }
             }
             self.push(c.encode_utf8(&mut [0; 4]));
         }
@@ -332,6 +414,7 @@ impl<'v> Resolver<'v> {
 
     /// Puts in the value of a bare variable, which white space cuts into fields.
     fn split(&mut self, value: &str) {
+        self.quotes_code |= value.contains(CODE);
         for c in value.chars() {
             if matches!(c, ' ' | '\t' | '\n') {
                 self.close();
@@ -384,6 +467,7 @@ impl<'v> Resolver<'v> {
 
     fn push_quoted(&mut self, text: &str) {
         self.quoted_glob |= text.contains(GLOB) || text.contains('\\');
+        self.quotes_code |= text.contains(CODE);
         self.push(text);
     }
 
@@ -394,6 +478,9 @@ impl<'v> Resolver<'v> {
     fn close(&mut self) {
         if std::mem::take(&mut self.quoted_glob) && self.open.iter().any(|field| field.known == Known::Glob) {
             self.doubt(Known::Unknown, true);
+        }
+        if std::mem::take(&mut self.quotes_code) {
+            self.open.iter_mut().for_each(|field| field.quotes_code = true);
         }
         let open = std::mem::replace(&mut self.open, vec![Field::certain("")]);
         if std::mem::take(&mut self.started) {

@@ -33,8 +33,13 @@ impl Reader {
         let mut files = Vec::new();
         for redirect in redirects {
             match &redirect.kind {
-                NodeKind::HereDoc { quoted: true, .. } => {}
-                NodeKind::HereDoc { content, .. } => self.text(content, Place::Quoted),
+                NodeKind::HereDoc { content, quoted: true, .. } => self.quoted.keep_text(content),
+                NodeKind::HereDoc { content, .. } => {
+                    if content.contains('\\') {
+                        self.quoted.keep_text(content);
+                    }
+                    self.text(content, Place::Quoted);
+                }
                 NodeKind::Redirect { op, target, varfd, .. } => {
                     if let Some(name) = varfd {
                         self.sets(name);

@@ -96,6 +96,7 @@ impl Reader {
         let is = |word: &Field, option: &str| word.text == option;
         let arguments = words.get(1..).unwrap_or_default();
         self.written.copy(program, arguments);
+        self.quoted.look_at_words(program, arguments);
         if program == "tee" {
             let text = match input {
                 Input::Text(text) if !self.is_conditional => Some(text),
@@ -125,6 +126,10 @@ impl Reader {
         };
         if !takes_names {
             return;
+        }
+        // A name that is only known when the script runs may have an index; a number is a sum.
+        if arguments.iter().any(|word| !word.is_certain() || is(word, "-i")) {
+            self.quoted.computes();
         }
         for argument in arguments {
             match argument.text.split_once('=') {
