@@ -1,10 +1,12 @@
 //! One tool invocation an agent asks for.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::links::Links;
+/// The most paths of one call that are looked up. What comes after them cannot be told.
+pub(crate) const LINKS_MAX: usize = 1_000;
 
 /// A moment, in milliseconds since 1970. Time is a value handed in: nothing below a door looks at a clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -67,6 +69,30 @@ pub struct Sighting {
     pub door: Arc<str>,
     /// The fields of the input that tell calls apart where nobody names ids; empty for all of them.
     pub told_apart_by: Vec<String>,
+}
+
+/// Where paths really lead: the paths of one call, each with the place behind all links, or none where that
+/// could not be told. A path that is not in here leads where its text says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Links(pub(crate) BTreeMap<String, Option<String>>);
+
+impl Links {
+    /// Whether there were more paths than are looked up, so that some were not.
+    #[must_use]
+    pub fn is_overfull(&self) -> bool {
+        self.0.len() > LINKS_MAX
+    }
+
+    /// Each path that was looked at, and where it leads.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, Option<&str>)> {
+        self.0.iter().map(|(path, real)| (path.as_str(), real.as_deref()))
+    }
+}
+
+impl FromIterator<(String, Option<String>)> for Links {
+    fn from_iter<T: IntoIterator<Item = (String, Option<String>)>>(links: T) -> Self {
+        Self(links.into_iter().collect())
+    }
 }
 
 impl Call {

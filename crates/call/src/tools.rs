@@ -6,8 +6,8 @@
 
 use serde_json::{Map, Value};
 
-use crate::confirm::is_trusted;
-use crate::wrappers::is_shell;
+use crate::programs::names::is_shell;
+use crate::programs::names::is_trusted;
 
 /// Tools that show one file they are given the path of.
 const READERS: &[&str] = &[

@@ -2,10 +2,12 @@
 //!
 //! A row says how a wrapper's command line is built, so that what it runs can be found in there; a wrapper
 //! that is missing is seen as an ordinary program. Those whose command lines follow rules of their own, such
-//! as shells and `find`, stand in [`crate::unwrap`]; languages other than the shell's in [`crate::interpreters`].
+//! as shells and `find`, stand in `unwrap.rs`; languages other than the shell's in `interpreters.rs`.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
+
+use super::names::{SHELLS, has};
 
 /// How a wrapper's command line is built. Lists are words with spaces between them.
 pub(crate) struct Wrapper {
@@ -454,13 +456,7 @@ const RUNNING_KEYS_ENDING: [&str; 14] = [
     ".rustc-workspace-wrapper",
 ];
 
-/// Shells that read a script from `-c`, a file or their standard input.
-const SHELLS: [&str; 16] = [
-    "sh", "bash", "zsh", "dash", "ksh", "mksh", "ash", "rbash", "fish", "csh", "tcsh", "yash", "pwsh",
-    "elvish", "nu", "xonsh",
-];
-
-/// Programs with rules of their own, in [`crate::unwrap`].
+/// Programs with rules of their own, in `unwrap.rs`.
 const OTHERS: [&str; 7] = ["find", "alias", "trap", "fc", "source", ".", "runuser"];
 
 /// The rows by name: every command of every script asks.
@@ -477,10 +473,6 @@ static ROWS: LazyLock<HashMap<&str, Vec<&Wrapper>>> = LazyLock::new(|| {
 /// The rows of a program.
 pub(crate) fn wrappers(program: &str) -> &'static [&'static Wrapper] {
     ROWS.get(program).map_or(&[], Vec::as_slice)
-}
-
-pub(crate) fn is_shell(program: &str) -> bool {
-    SHELLS.contains(&program)
 }
 
 /// All names of programs that run others.
@@ -500,10 +492,4 @@ pub(crate) fn script_of_setting<'a>(key: &str, value: &'a str) -> Option<&'a str
         None if key.starts_with("alias.") => None,
         None => runs.then_some(value),
     }
-}
-
-/// Whether the list holds the word.
-pub(crate) fn has(list: &str, word: &str) -> bool {
-    // Most words are in no list: look for the text before looking for the word.
-    list.contains(word) && list.split_ascii_whitespace().any(|item| item == word)
 }

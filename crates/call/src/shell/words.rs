@@ -6,9 +6,9 @@
 
 use rable::{Node, NodeKind};
 
-use crate::scan::{Place, substitutions};
-use crate::script::Known;
-use crate::variables::Variables;
+use crate::programs::word::{Field, Known};
+use crate::shell::scan::{Place, substitutions};
+use crate::shell::variables::Variables;
 
 /// The most words that braces may make of one word.
 const BRACE_WORDS_MAX: usize = 64;
@@ -24,34 +24,6 @@ const CODE: [char; 2] = ['$', '`'];
 
 /// Characters that keep the choices of braces from being plain text.
 const SYNTAX: [char; 6] = ['{', '$', '`', '\\', '\'', '"'];
-
-/// One word as a program would get it.
-#[derive(Clone, Debug)]
-pub(crate) struct Field {
-    /// Its text without quotes; what is not known stands as written.
-    pub(crate) text: String,
-    /// How much of it is known.
-    pub(crate) known: Known,
-    /// Whether it may turn out to be no word or several.
-    pub(crate) splits: bool,
-    /// Whether a `$` or a backtick in it stands for itself. An index, a sum or a prompt expands it all the same.
-    pub(crate) quotes_code: bool,
-}
-
-impl Field {
-    pub(crate) fn certain(text: impl Into<String>) -> Self {
-        Self { text: text.into(), known: Known::Certain, splits: false, quotes_code: false }
-    }
-
-    pub(crate) fn uncertain(text: impl Into<String>) -> Self {
-        Self { text: text.into(), known: Known::Unknown, splits: true, quotes_code: false }
-    }
-
-    /// Whether the program really gets this text.
-    pub(crate) fn is_certain(&self) -> bool {
-        self.known == Known::Certain
-    }
-}
 
 /// What a word runs while it is expanded.
 pub(crate) enum Inside<'a> {

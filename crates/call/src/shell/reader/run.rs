@@ -1,15 +1,17 @@
 //! What the words of a command run: the program itself, what it wraps, or code it is given.
 
 use super::{Input, Reader, short};
-use crate::confirm::is_trusted;
 use crate::glob::fits;
-use crate::interpreters::{self, Interpreter, Source, interpreter};
-use crate::scan::Place;
-use crate::script::{Known, Word};
-use crate::unwrap::{Inner, Unwrapped, unwrap};
-use crate::words::Field;
-use crate::wrappers::{self, is_shell};
-use crate::written::Content;
+use crate::programs::inner::{Inner, Unwrapped};
+use crate::programs::interpreters::{self, Interpreter, Source, interpreter};
+use crate::programs::names::is_shell;
+use crate::programs::names::is_trusted;
+use crate::programs::unwrap::unwrap;
+use crate::programs::word::Field;
+use crate::programs::word::{Known, Word};
+use crate::programs::wrappers;
+use crate::shell::scan::Place;
+use crate::shell::written::Content;
 
 /// Builtins that take names of variables, and so run what stands in `name[$(…)]` once more.
 const NAMERS: [&str; 12] = [

@@ -4,9 +4,10 @@
 //! code in a language of its own, an alias of git, a package manager's settings. A rule that lists what may run
 //! has to know of those. What a program does by itself once it runs is left out on purpose: nobody can read that.
 
-use crate::interpreters::{Interpreter, interpreter};
-use crate::script::{Command, Known};
-use crate::wrappers::has;
+use crate::programs::interpreters::{Interpreter, interpreter};
+use crate::programs::names::has;
+use crate::programs::word::Known;
+use crate::shell::script::Command;
 
 /// What git can be told to do without running anything but itself. Every other verb is an alias, a program of
 /// that name, or runs what its settings say.

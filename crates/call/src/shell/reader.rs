@@ -10,14 +10,15 @@ use std::panic::catch_unwind;
 
 use rable::{ListOperator, Node, NodeKind};
 
-use crate::confirm::confirm;
-use crate::environment;
-use crate::outline::{self, Reading};
-use crate::scan::Place;
-use crate::script::{Command, Known, Redirection, RedirectionKind, SCRIPT_BYTES_MAX, Script, TOO_LONG, Word};
-use crate::variables::Variables;
-use crate::words::{Field, IN_PARAMETER, Inside, look_into, resolve, without_quotes};
-use crate::written::{Content, Written};
+use crate::programs::word::{Field, Known, Word};
+use crate::shell::confirm::confirm;
+use crate::shell::environment;
+use crate::shell::outline::{self, Reading};
+use crate::shell::scan::Place;
+use crate::shell::script::{Command, Redirection, RedirectionKind, SCRIPT_BYTES_MAX, Script, TOO_LONG};
+use crate::shell::variables::Variables;
+use crate::shell::words::{IN_PARAMETER, Inside, look_into, resolve, without_quotes};
+use crate::shell::written::{Content, Written};
 
 use quoted::{Quoted, is_piece_of_index, may_run_within};
 use sums::{looks_like_a_command, set_in_sums, sets_unknown_in_sums};
@@ -727,12 +728,6 @@ impl Reader {
         if self.found.doubts.len() < DOUBTS_MAX && !self.found.doubts.contains(&why) {
             self.found.doubts.push(why);
         }
-    }
-}
-
-impl From<Field> for Word {
-    fn from(field: Field) -> Self {
-        Self { text: field.text, known: field.known }
     }
 }
 

@@ -11,11 +11,12 @@ use url::Url;
 
 use crate::call::Call;
 use crate::glob::fits;
-use crate::interpreters::{Source, interpreter};
-use crate::path::{PathDoubt, lies_in, normalise};
-use crate::reading::{Place, ReadScript, Reading, TOUCHED_MAX, Text, TextKind, Unseen, unseen};
-use crate::script::{Command, Known, RedirectionKind, Word};
-use crate::words::Field;
+use crate::places::path::{PathDoubt, lies_in, normalise};
+use crate::programs::interpreters::{Source, interpreter};
+use crate::programs::word::Field;
+use crate::programs::word::{Known, Word};
+use crate::shell::reading::{Place, ReadScript, Reading, TOUCHED_MAX, Text, TextKind, Unseen, unseen};
+use crate::shell::script::{Command, RedirectionKind};
 
 /// The longest path that is read. No system takes longer ones.
 const PATH_BYTES_MAX: usize = 4_096;
@@ -1061,8 +1062,8 @@ mod tests {
     use std::borrow::Cow;
 
     use super::*;
-    use crate::script::{Redirection, Script};
-    use crate::selector::Selector;
+    use crate::json::selector::Selector;
+    use crate::shell::script::{Redirection, Script};
 
     /// The paths of one command as a script's reader would hand it on.
     fn see(command: Command) -> Vec<(String, Access)> {

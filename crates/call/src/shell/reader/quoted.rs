@@ -6,8 +6,9 @@
 //! purpose, and so is what a program would write: `a=$(curl -s https://host/x); ((a))`.
 
 use super::Reader;
-use crate::scan::Place;
-use crate::words::{Field, without_quotes};
+use crate::programs::word::Field;
+use crate::shell::scan::Place;
+use crate::shell::words::without_quotes;
 
 /// The most words that are kept.
 const WORDS_MAX: usize = 64;

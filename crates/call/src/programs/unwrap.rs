@@ -5,44 +5,11 @@
 //! `ssh` leaves the machine. After an option we do not know, both readings of the next word are given: its
 //! value and the command. Options are not checked: a wrong command line is read like a right one.
 
-use crate::consoles::takes_commands;
-use crate::script::Known;
-use crate::words::Field;
-use crate::wrappers::{Rest, Wrapper, has, is_shell, script_of_setting, wrappers};
-
-/// Something a command runs.
-pub(crate) enum Inner {
-    /// A program and its arguments.
-    Words(Vec<Field>),
-    /// A script.
-    Script(Field),
-    /// A file, as a script.
-    File(Field),
-    /// A program and its arguments, unless the script wrote a file of that name.
-    ProgramUnlessFile(Vec<Field>),
-    /// Whatever comes on standard input, as a script.
-    Input,
-    /// Whatever is typed into it once it runs; what another command writes there does nothing more.
-    Typed,
-    /// Something unknown before the script runs.
-    Unknown,
-}
-
-/// What a command hands on.
-#[derive(Default)]
-pub(crate) struct Unwrapped {
-    pub(crate) inner: Vec<Inner>,
-    /// Variables it sets for what it runs: `env A=1 make`.
-    pub(crate) assignments: Vec<Field>,
-    /// What to call it in [`crate::Command::reached_by`], where its name does not say enough.
-    pub(crate) label: Option<&'static str>,
-    /// Words of its own that may name a place.
-    pub(crate) places: Vec<Field>,
-    /// Whether it does something of its own beside.
-    pub(crate) own: bool,
-    /// Whether what it hands on may never run, or often.
-    pub(crate) repeats: bool,
-}
+use super::consoles::takes_commands;
+use super::inner::{Inner, Unwrapped};
+use super::names::{has, is_shell};
+use super::word::{Field, Known};
+use super::wrappers::{Rest, Wrapper, script_of_setting, wrappers};
 
 /// What the command runs; none for an ordinary program.
 pub(crate) fn unwrap(program: &str, words: &[Field]) -> Option<Unwrapped> {

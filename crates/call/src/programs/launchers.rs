@@ -3,7 +3,7 @@
 //! `uv run pytest` succeeds only if `pytest` does. [`launched_at`] knows a launcher only where no option stands
 //! between it and what it starts: with one it may start something else, or nothing.
 
-use crate::script::{Command, Known, Word};
+use super::word::{Known, Word};
 
 /// The words before the program that is started.
 const LAUNCHERS: &[&[&str]] = &[
@@ -34,17 +34,6 @@ pub fn launched_at(words: &[Word]) -> Option<usize> {
     let at = LAUNCHERS.iter().find(starts)?.len();
     let program = words.get(at)?;
     (program.known == Known::Certain && !program.text.starts_with('-')).then_some(at)
-}
-
-/// Whether a command is what the one listed before it starts, and nothing else.
-pub(crate) fn is_launched(command: &Command, by: &Command) -> bool {
-    let Some((around, outer)) = command.reached_by.split_last() else { return false };
-    let started = launched_at(&by.words).and_then(|at| by.words.get(at..));
-    Some(around) == by.program.as_ref()
-        && outer == by.reached_by
-        && started == Some(command.words.as_slice())
-        && command.redirections.is_empty()
-        && command.assignments.is_empty()
 }
 
 #[cfg(test)]

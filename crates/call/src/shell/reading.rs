@@ -10,8 +10,9 @@ use std::fmt;
 use serde_json::{Map, Value};
 
 use crate::call::Call;
-use crate::script::{Script, is_script_field, read_script, read_words, shell_script};
-use crate::selector::{Selector, Step};
+use crate::json::selector::{Selector, Step};
+use crate::shell::read::{is_script_field, read_script, read_words, shell_script};
+use crate::shell::script::Script;
 
 /// The most values of one input that are looked at, and how deep they may be nested.
 const VALUES_MAX: usize = 10_000;

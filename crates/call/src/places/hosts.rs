@@ -10,8 +10,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use url::Url;
 
 use crate::call::Call;
-use crate::reading::{Place, Reading, TOUCHED_MAX, Text, TextKind, Unseen, unseen};
-use crate::script::{Command, Known, Word};
+use crate::programs::word::{Known, Word};
+use crate::shell::reading::{Place, Reading, TOUCHED_MAX, Text, TextKind, Unseen, unseen};
+use crate::shell::script::Command;
 
 /// The longest text that is searched for URLs, and the longest URL that is read.
 const TEXT_BYTES_MAX: usize = 1024 * 1024;
@@ -855,7 +856,7 @@ impl fmt::Display for Host {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::script::{Redirection, RedirectionKind};
+    use crate::shell::script::{Redirection, RedirectionKind};
 
     #[test]
     fn what_stands_around_a_command_may_name_a_host() {

@@ -3,10 +3,10 @@
 use rable::{Node, NodeKind};
 
 use super::{Input, Reader};
-use crate::scan::Place;
-use crate::script::{Redirection, RedirectionKind};
-use crate::words::Field;
-use crate::written::Content;
+use crate::programs::word::Field;
+use crate::shell::scan::Place;
+use crate::shell::script::{Redirection, RedirectionKind};
+use crate::shell::written::Content;
 
 impl Reader {
     /// Reads what the redirections of a compound command run, and lists its files.

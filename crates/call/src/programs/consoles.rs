@@ -4,8 +4,8 @@
 //! what that is. [`takes_commands`] says so of a command line. Pagers (`less x`, `man x`, `git log`) are missing on
 //! purpose: most runs of them have no terminal, and a gate that doubts each of them would be switched off.
 
-use crate::words::Field;
-use crate::wrappers::has;
+use super::names::has;
+use super::word::Field;
 
 /// How one is recognised. Lists are words with spaces between them.
 struct Console {

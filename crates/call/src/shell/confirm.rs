@@ -7,8 +7,8 @@
 
 use rable::{ListOperator, Node, NodeKind};
 
-use crate::launchers::is_launched;
-use crate::script::{Command, Script};
+use crate::programs::launchers::launched_at;
+use crate::shell::script::{Command, Script};
 
 /// The longest script that is vouched for, in commands.
 const COMMANDS_MAX: usize = 32;
@@ -62,10 +62,6 @@ const SETTERS: [&str; 9] =
 /// Wrappers whose own success is that of the command they run.
 const STATUS_KEEPERS: [&str; 7] = ["command", "doas", "ionice", "nice", "nohup", "sudo", "timeout"];
 
-/// Folders in which a program's name can be trusted.
-const SYSTEM_FOLDERS: [&str; 6] =
-    ["/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"];
-
 /// Marks the commands that must have succeeded if the script did; `nodes` is the script, `script` what was
 /// seen in it.
 pub(crate) fn confirm(script: &mut Script, nodes: &[Node]) {
@@ -114,6 +110,17 @@ fn heads(script: &Script) -> Vec<usize> {
         before.is_none_or(|before| !is_launched(command, before))
     };
     pairs.filter(|(_, pair)| is_head(pair)).map(|(at, _)| at).collect()
+}
+
+/// Whether a command is what the one listed before it starts, and nothing else.
+fn is_launched(command: &Command, by: &Command) -> bool {
+    let Some((around, outer)) = command.reached_by.split_last() else { return false };
+    let started = launched_at(&by.words).and_then(|at| by.words.get(at..));
+    Some(around) == by.program.as_ref()
+        && outer == by.reached_by
+        && started == Some(command.words.as_slice())
+        && command.redirections.is_empty()
+        && command.assignments.is_empty()
 }
 
 /// Marks a command that was given as words, and so without a shell that could come between.
@@ -190,11 +197,6 @@ fn is_direct(written: &[&str], text_with_path: &str) -> bool {
         };
     }
     rest.first().copied() == program
-}
-
-/// Whether a program is the one its name says: by bare name, or right in a folder of the system.
-pub(crate) fn is_trusted(program: &str) -> bool {
-    program.rsplit_once('/').is_none_or(|(folder, _)| SYSTEM_FOLDERS.contains(&folder))
 }
 
 fn names_variable(redirect: &Node) -> bool {

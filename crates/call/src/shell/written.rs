@@ -4,10 +4,10 @@
 //! was written where, as far as the text says it. Files are told apart by their last name alone: folders change
 //! under a script, and two files of one name are better taken for one than one for two.
 
-use crate::confirm::is_trusted;
-use crate::script::Command;
-use crate::words::Field;
-use crate::wrappers::has;
+use crate::programs::names::has;
+use crate::programs::names::is_trusted;
+use crate::programs::word::Field;
+use crate::shell::script::Command;
 
 /// The most files remembered; past them every file may have been written.
 const FILES_MAX: usize = 32;

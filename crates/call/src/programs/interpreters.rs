@@ -8,10 +8,10 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use crate::sed;
-use crate::unwrap::Inner;
-use crate::words::Field;
-use crate::wrappers::has;
+use super::inner::Inner;
+use super::names::has;
+use super::sed;
+use super::word::Field;
 
 /// The most calls looked at in one piece of code.
 const CALLS_MAX: usize = 64;

@@ -4,20 +4,10 @@
 //! system walks it, and the file behind all links. Watching for links that change between the look and the
 //! call is missing on purpose: whoever needs more than that needs the system's own sandbox.
 
-use std::collections::BTreeMap;
-
-use crate::call::Call;
-use crate::path::normalise;
-use crate::paths::Files;
-use crate::reading::{Reading, may_hold_a_script};
-
-/// The most paths of one call that are looked up. What comes after them cannot be told.
-const LINKS_MAX: usize = 1_000;
-
-/// Where paths really lead: the paths of one call, each with the place behind all links, or none where that
-/// could not be told. A path that is not in here leads where its text says.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Links(BTreeMap<String, Option<String>>);
+use crate::call::{Call, LINKS_MAX, Links};
+use crate::places::path::normalise;
+use crate::places::paths::Files;
+use crate::shell::reading::{Reading, may_hold_a_script};
 
 impl Links {
     /// Looks at every path of the call, up to a limit.
@@ -38,23 +28,6 @@ impl Links {
         }
         links
     }
-
-    /// Whether there were more paths than are looked up, so that some were not.
-    #[must_use]
-    pub fn is_overfull(&self) -> bool {
-        self.0.len() > LINKS_MAX
-    }
-
-    /// Each path that was looked at, and where it leads.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, Option<&str>)> {
-        self.0.iter().map(|(path, real)| (path.as_str(), real.as_deref()))
-    }
-}
-
-impl FromIterator<(String, Option<String>)> for Links {
-    fn from_iter<T: IntoIterator<Item = (String, Option<String>)>>(links: T) -> Self {
-        Self(links.into_iter().collect())
-    }
 }
 
 impl Files for Links {
@@ -71,7 +44,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::paths;
+    use crate::places::paths::paths;
 
     /// A machine on which `/desk/link` leads to `/etc`.
     struct Linked;

@@ -3,7 +3,7 @@
 //! `EDITOR='rm x' git commit` runs `rm`. A variable in here is read wherever it is set, whether or not anything
 //! asks for it later: telling which program looks at which variable is left out on purpose.
 
-use crate::wrappers::has;
+use crate::programs::names::has;
 
 /// What the value of a variable does.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -1,0 +1,27 @@
+//! Names of programs: which are shells, which can be trusted, and the lists in the tables beside.
+
+/// Shells that read a script from `-c`, a file or their standard input.
+pub(super) const SHELLS: [&str; 16] = [
+    "sh", "bash", "zsh", "dash", "ksh", "mksh", "ash", "rbash", "fish", "csh", "tcsh", "yash", "pwsh",
+    "elvish", "nu", "xonsh",
+];
+
+/// Folders in which a program's name can be trusted.
+const SYSTEM_FOLDERS: [&str; 6] =
+    ["/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"];
+
+/// Whether a program is a shell.
+pub(crate) fn is_shell(program: &str) -> bool {
+    SHELLS.contains(&program)
+}
+
+/// Whether a program is the one its name says: by bare name, or right in a folder of the system.
+pub(crate) fn is_trusted(program: &str) -> bool {
+    program.rsplit_once('/').is_none_or(|(folder, _)| SYSTEM_FOLDERS.contains(&folder))
+}
+
+/// Whether the list holds the word.
+pub(crate) fn has(list: &str, word: &str) -> bool {
+    // Most words are in no list: look for the text before looking for the word.
+    list.contains(word) && list.split_ascii_whitespace().any(|item| item == word)
+}

@@ -1,0 +1,14 @@
+//! Reading scripts: which commands they run, with which words, files and variables.
+
+mod confirm;
+mod environment;
+mod outline;
+pub(crate) mod read;
+mod reader;
+pub(crate) mod reading;
+mod scan;
+pub(crate) mod script;
+mod unread;
+mod variables;
+mod words;
+mod written;
