@@ -667,7 +667,7 @@ fn a_condition_runs_its_program_only_with_exec_and_in_the_folder_of_the_call() {
     fs::write(folder.join("done"), "").unwrap();
     let file = workflow.to_str().unwrap();
     for (program, options, verdict, said) in [
-        ("sh -c 'test -f done'", &[][..], "block", "this gate runs none unless it is told to"),
+        ("sh -c 'test -f done'", &[][..], "block", "this gate does not run programs"),
         ("sh -c 'test -f done'", &["--exec"], "allow", ""),
         ("sh -c 'test -f missing'", &["--exec"], "block", "waits for exec"),
         ("sleep 1000", &["--exec", "--exec-limit", "1"], "block", "did not end within 1 second"),

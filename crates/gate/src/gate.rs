@@ -590,10 +590,7 @@ impl Gate {
                 None => Err("this gate runs no programs".to_owned()),
             };
             let ended = catch_unwind(AssertUnwindSafe(run));
-            ran.took(
-                exec.clone(),
-                ended.unwrap_or_else(|_| Err("whoever runs programs panicked".to_owned())),
-            );
+            ran.took(exec.clone(), ended.unwrap_or_else(|_| Err("the program runner panicked".to_owned())));
         }
     }
 

@@ -40,14 +40,16 @@ pub enum SavedError {
     #[error("not a saved session: {}; use the file that `--save` wrote, or start a new session", json_mistake(.0))]
     Unreadable(#[from] serde_json::Error),
     /// It was saved by another version of Lockgate.
-    #[error("saved in form {found}, but this Lockgate reads form {VERSION}; start a new session")]
+    #[error(
+        "saved in format {found}, but this version of Lockgate reads format {VERSION}; start a new session"
+    )]
     OtherVersion {
         /// The version it names.
         found: u32,
     },
     /// A net was redrawn under a session that had moved in it.
     #[error(
-        "net `{net}` no longer has the place `{place}` in which this session stands; keep the old net or start a new session"
+        "net `{net}` no longer has the place `{place}` in which this session is; keep the old net or start a new session"
     )]
     Redrawn {
         /// The net.

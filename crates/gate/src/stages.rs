@@ -65,7 +65,7 @@ impl<'a> Staged<'a> {
             match &considered.outcome {
                 Says::Runs(exec) if !(may_run && is_trusted) && ran.ended(exec).is_none() => {
                     let why = if is_trusted {
-                        "its program was not run: this gate runs none unless it is told to"
+                        "its program was not run: this gate does not run programs"
                     } else {
                         "its program was not run: a human has to run `lockgate trust` first"
                     };

@@ -264,12 +264,12 @@ pub(crate) fn human_sentence(rule: &NetRule, deed: &str) -> String {
 
 /// Why a call that needs a human is blocked where nobody can be asked.
 pub(crate) fn unattended_sentence(sentence: &str) -> String {
-    format!("{sentence} (It needs the approval of a human, and nobody can be asked.)")
+    format!("{sentence} (It needs human approval, and no human can be asked.)")
 }
 
 /// What a human's refusal that still stands says.
 pub(crate) fn refused_before_sentence(deed: &str) -> String {
-    format!("{deed} was rejected by human review before, and that still stands.")
+    format!("{deed} was rejected by human review before, and that answer is still valid.")
 }
 
 /// What a human's refusal says.
@@ -302,12 +302,10 @@ pub(crate) fn guessed_sentence(deed: &str, sentence: &str) -> String {
 
 /// Why a hand-written net refuses what only may be its deed.
 pub(crate) fn doubtful_sentence(deed: &str) -> String {
-    format!(
-        "this call may be {deed}, but it cannot be told for certain: say it plainly, one command at a time."
-    )
+    format!("this call may be {deed}, but that is not certain: write it plainly, one command at a time.")
 }
 
 /// Why a net refuses a deed after which it would fire by itself for too long, or hold too many tokens.
 pub(crate) fn restless_sentence(deed: &str) -> String {
-    format!("{deed} would leave its net without rest, so it is blocked: ask whoever wrote the net.")
+    format!("{deed} would make its net fire without end, so it is blocked: contact the policy author.")
 }

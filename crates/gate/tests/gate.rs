@@ -431,9 +431,9 @@ fn a_saved_session_that_does_not_fit_is_refused_with_a_remedy() {
     assert_eq!(
         refusals,
         [
-            "net `backups` no longer has the place `kept` in which this session stands; keep the old net or start a \
+            "net `backups` no longer has the place `kept` in which this session is; keep the old net or start a \
              new session",
-            "saved in form 9, but this Lockgate reads form 1; start a new session",
+            "saved in format 9, but this version of Lockgate reads format 1; start a new session",
         ]
     );
     assert!(Session::from_json("[]", gate.policy()).is_err());
@@ -474,7 +474,7 @@ fn a_net_that_would_not_come_to_rest_blocks() {
     let verdict = Gate::new(policy).call(&Call::new("1", "pour"));
     assert_eq!(
         told(&verdict),
-        "block: pour would leave its net without rest, so it is blocked: ask whoever wrote the net."
+        "block: pour would make its net fire without end, so it is blocked: contact the policy author."
     );
 }
 

@@ -1,10 +1,10 @@
 //! The MCP door: a proxy between any client and any server that judges every tool call.
 //!
-//! A client and a server are [`Link`]s, whatever carries them: [`stdio`], a process that was [`start`]ed, HTTP ([`serve`]
-//! and [`connect`]); several servers can be seen [`as_one`]. Between client and server stands a [`Relay`], which says what becomes of each
-//! message; [`drive`] moves the messages. What all conversations share is a [`Context`]: the gate above all. The protocol
-//! is read as raw JSON-RPC and no further than needed: what nobody here touches passes byte for byte, so revisions and
-//! extensions that do not exist yet pass, too. There are no policies and no command line in here.
+//! A client and a server are [`Link`]s, whatever carries them: [`stdio`], a process that was [`start`]ed, HTTP
+//! ([`serve`] and [`connect`]); several servers can be seen [`as_one`]. A [`Relay`] decides what happens to each
+//! message; [`drive`] moves the messages. All conversations share a [`Context`], which holds the gate. The protocol is
+//! parsed as raw JSON-RPC and no further than needed: everything else passes byte for byte, so future revisions and
+//! extensions pass too. There are no policies and no command line in here.
 
 mod joined;
 pub mod message;

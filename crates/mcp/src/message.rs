@@ -1,8 +1,7 @@
 //! JSON-RPC messages, read no further than needed.
-//!
-//! [`Message::read`] understands the envelope and nothing else; what nobody here touches is passed on as it came, byte
-//! for byte. What two readers could take for two different messages (a key that stands twice, an answer that is a
-//! request as well) is refused, so that a client, a server and the gate never disagree about what was said. Batches are
+//! [`Message::read`] parses the envelope and nothing else; everything that the relay does not change is passed on byte
+//! for byte. Messages that parsers could interpret differently (a duplicate key, an answer that is also a
+//! request) are rejected, so that a client, a server and the gate never disagree about what was said. Batches are
 //! left out: one revision of 2025 had them, the next took them away.
 
 use std::{borrow::Cow, fmt};
@@ -55,7 +54,7 @@ pub enum Kind {
     },
     /// Wants none.
     Notice {
-        /// What is told.
+        /// The method.
         method: String,
     },
     /// Answers a request; without an id where the other side could not read one.
@@ -90,7 +89,7 @@ impl<'a> Message<'a> {
         let (result, error) = (members.get("result").is_some(), members.get("error").is_some());
         let kind = match (members.text("method")?, id) {
             (Some(_), _) if result || error => {
-                return Err(Malformed("a message asks or answers, not both".into()));
+                return Err(Malformed("a message is a request or an answer, not both".into()));
             }
             (Some(method), None) => Kind::Notice { method },
             (Some(method), Some(Some(id))) => Kind::Request { id, method },
@@ -120,14 +119,14 @@ impl Id {
             Ok(Value::Null) => Ok(None),
             Ok(Value::String(text)) => Ok(Some(Self::Text(text))),
             Ok(Value::Number(number)) => {
-                let whole = number.as_i64().ok_or_else(|| Malformed("the id is no whole number".into()))?;
+                let whole = number.as_i64().ok_or_else(|| Malformed("the id is not an integer".into()))?;
                 Ok(Some(Self::Number(whole)))
             }
-            _ => Err(Malformed("the id is neither a text nor a number".into())),
+            _ => Err(Malformed("the id is neither a string nor a number".into())),
         }
     }
 
-    /// Reads an id that stands in a value, such as that of a request to cancel.
+    /// Reads an id from a value, such as that of a request to cancel.
     pub fn of(value: &Value) -> Option<Self> {
         match value {
             Value::String(text) => Some(Self::Text(text.clone())),
@@ -162,7 +161,7 @@ impl<'a> Members<'a> {
     /// Reads an object.
     ///
     /// # Errors
-    /// When it is none, or a name stands twice in it.
+    /// When it is not an object, or has a duplicate name.
     pub fn read(text: &'a str) -> Result<Self, Malformed> {
         serde_json::from_str(text)
             .map_err(|error| Malformed(format!("it is not a JSON object: {}", line_mistake(&error))))
@@ -180,7 +179,7 @@ impl<'a> Members<'a> {
     pub fn text(&self, name: &str) -> Result<Option<String>, Malformed> {
         let read = |raw: &RawValue| serde_json::from_str::<String>(raw.get());
         let text = self.get(name).map(read).transpose();
-        text.map_err(|_| Malformed(format!("`{name}` is no text")))
+        text.map_err(|_| Malformed(format!("`{name}` is not a string")))
     }
 
     /// The object in a member; none where it is not there.
@@ -219,7 +218,7 @@ impl<'a> Members<'a> {
 pub fn read_object(name: &str, raw: &RawValue) -> Result<Map<String, Value>, Malformed> {
     match read_value(name, raw)? {
         Value::Object(object) => Ok(object),
-        _ => Err(Malformed(format!("`{name}` is no object"))),
+        _ => Err(Malformed(format!("`{name}` is not an object"))),
     }
 }
 
@@ -254,7 +253,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
                 let mut members: Vec<(String, Cow<'de, RawValue>)> = Vec::new();
                 while let Some(name) = entries.next_key::<String>()? {
                     if members.iter().any(|(own, _)| *own == name) {
-                        return Err(A::Error::custom(format!("key `{name}` stands twice in one object")));
+                        return Err(A::Error::custom(format!("key `{name}` appears twice in one object")));
                     }
                     if members.len() == MEMBERS_MAX {
                         return Err(A::Error::custom(format!("it has more than {MEMBERS_MAX} members")));

@@ -1,10 +1,10 @@
 //! Tool definitions, pinned on first sight.
 //!
-//! What a server says about a tool is an instruction to the model. [`Pins::take_in`] keeps the first definition of every
-//! tool, and a server that says something else later is shown with a notice instead, and its tool is not called
-//! ([`Pins::objection`]) until a human has looked at the change ([`waiting`]) and accepted it ([`accept`]). One file per
-//! server holds all of it, shared by every proxy of that server. Only the latest accepted definition counts: going back
-//! to an older one is a change too, because a human may have accepted the newer one to be rid of the older.
+//! What a server says about a tool is an instruction to the model. [`Pins::take_in`] keeps the first definition of
+//! every tool, and a server that says something else later is shown with a notice instead, and its tool is not called
+//! ([`Pins::objection`]) until a human has looked at the change ([`waiting`]) and accepted it ([`accept`]). One file
+//! per server holds all of it, shared by every proxy of that server. Only the latest accepted definition counts: going
+//! back to an older one is a change too, because a human may have accepted the newer one to be rid of the older.
 //!
 //! Whether a definition is honest is not looked at here: a server that lies from the first day is pinned as it is.
 
@@ -63,7 +63,7 @@ pub enum ShownTool {
 /// A definition that waits for a human.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChangedTool {
-    /// The server, as [`Pins::open`] was told.
+    /// The server's name, as given to [`Pins::open`].
     pub server: String,
     /// The tool.
     pub tool: String,
@@ -93,7 +93,7 @@ impl Pins {
     /// Takes in one page of a listing of tools, and says what a client is to be shown of each. New tools are pinned.
     ///
     /// # Errors
-    /// When the file cannot be used, and when the page is no honest list: a tool without a name, or one that stands
+    /// When the file cannot be used, and when the page is not a valid list: a tool without a name, or one that appears
     /// in the listing twice. Then no page counts until a new listing begins.
     pub fn take_in(
         &mut self,
@@ -188,7 +188,7 @@ impl Pins {
         ShownTool::Instead(fields.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
     }
 
-    /// Changes what is kept, while nobody else can.
+    /// Changes the stored pins under an exclusive lock.
     fn change(
         &mut self,
         how: impl Fn(&mut Kept, &mut BTreeMap<String, SeenDefinition>) -> Result<(), PinError>,

@@ -24,7 +24,7 @@ pub const INVALID_PARAMS: i64 = -32602;
 /// The server is gone, or Lockgate itself failed.
 pub const INTERNAL_ERROR: i64 = -32603;
 
-/// An error as an answer. Without an id where nobody can tell what it answers.
+/// An error as an answer. Without an id if the request is unknown.
 pub fn error(id: Option<&Id>, code: i64, message: &str) -> String {
     let id = id.map_or(Value::Null, Id::to_value);
     to_text(&json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } }))

@@ -2,7 +2,8 @@
 //!
 //! Bottom up: `config.rs` and `context.rs` (what all conversations share), `state.rs` (one conversation),
 //! `settlement.rs` (results), `tasks.rs`, `asking.rs`, `calls.rs` (tool calls), `listing.rs` (lists of tools),
-//! `conversation.rs` (every message) and `drive.rs`, the only file here that moves messages. None of the others does I/O.
+//! `conversation.rs` (every message) and `drive.rs`, the only file here that moves messages. None of the others does
+//! I/O.
 
 mod asking;
 mod call_states;

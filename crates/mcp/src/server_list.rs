@@ -73,7 +73,7 @@ pub fn read_servers(text: &str, variable: impl Fn(&str) -> Option<String>) -> Re
         let fault = |what: String| ServersError(format!("server `{name}`: {what}"));
         check_server_name(name).map_err(fault)?;
         let entry = Entry {
-            members: entry.as_object().ok_or_else(|| fault("it is no object".into()))?,
+            members: entry.as_object().ok_or_else(|| fault("it is not an object".into()))?,
             variable: &variable,
         };
         match entry.read().map_err(fault)? {
@@ -81,7 +81,7 @@ pub fn read_servers(text: &str, variable: impl Fn(&str) -> Option<String>) -> Re
             None => found.notes.push(format!("server `{name}` is disabled and left out")),
         }
         let ignored =
-            entry.unknown_keys().map(|key| format!("server `{name}`: `{key}` is not known here and ignored"));
+            entry.unknown_keys().map(|key| format!("server `{name}`: `{key}` is not known and ignored"));
         found.notes.extend(ignored);
     }
     if found.servers.is_empty() {
@@ -90,7 +90,7 @@ pub fn read_servers(text: &str, variable: impl Fn(&str) -> Option<String>) -> Re
     Ok(found)
 }
 
-/// Whether tools can be told apart by this name before them, as in `name__tool`.
+/// Whether this name can be the prefix of tool names, as in `name__tool`.
 ///
 /// # Errors
 /// Says what the name must be like.
@@ -101,9 +101,7 @@ pub fn check_server_name(name: &str) -> Result<(), String> {
     }
     // `a_` with the tool `b` would read like `a` with the tool `_b`.
     if name.contains("__") || name.ends_with('_') {
-        return Err(
-            "a name neither holds `__` nor ends in `_`: `__` stands between a server and its tool".into()
-        );
+        return Err("a name neither holds `__` nor ends in `_`: `__` separates a server and its tool".into());
     }
     Ok(())
 }
@@ -119,7 +117,7 @@ fn entries_of(file: &Value) -> Result<&Map<String, Value>, ServersError> {
         (None, Some(entries)) => ("servers", entries),
         (None, None) => return Err(ServersError("the file has neither `mcpServers` nor `servers`".into())),
     };
-    entries.as_object().ok_or_else(|| ServersError(format!("`{key}` is no object")))
+    entries.as_object().ok_or_else(|| ServersError(format!("`{key}` is not an object")))
 }
 
 /// One server of the file.
@@ -134,7 +132,7 @@ impl<'a, V: Fn(&str) -> Option<String>> Entry<'a, V> {
         match self.members.get("disabled") {
             None | Some(Value::Bool(false)) => {}
             Some(Value::Bool(true)) => return Ok(None),
-            Some(_) => return Err("`disabled` is neither true nor false".into()),
+            Some(_) => return Err("`disabled` is not a boolean".into()),
         }
         let kind = self.plain_text("type")?;
         match (kind, self.members.contains_key("command"), self.members.contains_key("url")) {
@@ -142,7 +140,7 @@ impl<'a, V: Fn(&str) -> Option<String>> Entry<'a, V> {
             (None | Some("stdio"), true, false) => self.command().map(Some),
             (None | Some("http" | "streamable-http" | "streamableHttp"), false, true) => self.http().map(Some),
             (Some("sse"), ..) => {
-                Err("`sse` is the HTTP transport of 2024, which is not spoken here: use the server's `http` address".into())
+                Err("`sse` is the HTTP transport of 2024, which is not supported: use the server's `http` address".into())
             }
             (Some("stdio"), ..) => Err("it has no `command`".into()),
             (Some("http" | "streamable-http" | "streamableHttp"), ..) => Err("it has no `url`".into()),
@@ -167,15 +165,15 @@ impl<'a, V: Fn(&str) -> Option<String>> Entry<'a, V> {
     fn http(&self) -> Result<ServerSpec, String> {
         let url = self.text("url")?.unwrap_or_default();
         // An address may hold a secret, so it is not repeated.
-        let scheme = Url::parse(&url).map_err(|error| format!("`url` is no address: {error}"))?;
+        let scheme = Url::parse(&url).map_err(|error| format!("`url` is not a URL: {error}"))?;
         if !matches!(scheme.scheme(), "http" | "https") {
-            return Err("`url` begins neither with `http://` nor with `https://`".into());
+            return Err("`url` does not begin with `http://` or `https://`".into());
         }
         Ok(ServerSpec::Http { url, headers: self.pairs("headers")? })
     }
 
     fn plain_text(&self, key: &str) -> Result<Option<&'a str>, String> {
-        let read = |value: &'a Value| value.as_str().ok_or_else(|| format!("`{key}` is no text"));
+        let read = |value: &'a Value| value.as_str().ok_or_else(|| format!("`{key}` is not a string"));
         self.members.get(key).map(read).transpose()
     }
 
@@ -185,20 +183,20 @@ impl<'a, V: Fn(&str) -> Option<String>> Entry<'a, V> {
 
     fn list(&self, key: &str) -> Result<Vec<String>, String> {
         let Some(value) = self.members.get(key) else { return Ok(Vec::new()) };
-        let items = value.as_array().ok_or_else(|| format!("`{key}` is no list"))?;
+        let items = value.as_array().ok_or_else(|| format!("`{key}` is not a list"))?;
         let read = |item: &Value| match item.as_str() {
             Some(text) => self.filled_in(text),
-            None => Err(format!("`{key}` holds something that is no text")),
+            None => Err(format!("`{key}` has an item that is not a string")),
         };
         items.iter().map(read).collect()
     }
 
     fn pairs(&self, key: &str) -> Result<Vec<(String, String)>, String> {
         let Some(value) = self.members.get(key) else { return Ok(Vec::new()) };
-        let members = value.as_object().ok_or_else(|| format!("`{key}` is no object"))?;
+        let members = value.as_object().ok_or_else(|| format!("`{key}` is not an object"))?;
         let read = |(name, value): (&String, &Value)| match value.as_str() {
             Some(text) => Ok((name.clone(), self.filled_in(text)?)),
-            None => Err(format!("`{key}`: `{name}` is no text")),
+            None => Err(format!("`{key}`: `{name}` is not a string")),
         };
         members.iter().map(read).collect()
     }
@@ -250,7 +248,7 @@ impl<'a, V: Fn(&str) -> Option<String>> Entry<'a, V> {
 fn without_comments(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
-    // Where the last comma stands that nothing but blanks and comments follow.
+    // The place of the last comma that only blanks and comments follow.
     let mut comma: Option<usize> = None;
     while let Some(first) = rest.chars().next() {
         let length = match first {
@@ -378,28 +376,28 @@ mod tests {
     #[test]
     fn what_would_change_the_server_is_an_error() {
         let table = [
-            ("[]", "it is no object"),
+            ("[]", "it is not an object"),
             ("{}", "it has neither `command` nor `url`"),
             (r#"{"command": ""}"#, "`command` is empty"),
-            (r#"{"command": 1}"#, "`command` is no text"),
-            (r#"{"command": "x", "args": "y"}"#, "`args` is no list"),
-            (r#"{"command": "x", "args": [1]}"#, "`args` holds something that is no text"),
-            (r#"{"command": "x", "env": {"A": 1}}"#, "`env`: `A` is no text"),
+            (r#"{"command": 1}"#, "`command` is not a string"),
+            (r#"{"command": "x", "args": "y"}"#, "`args` is not a list"),
+            (r#"{"command": "x", "args": [1]}"#, "`args` has an item that is not a string"),
+            (r#"{"command": "x", "env": {"A": 1}}"#, "`env`: `A` is not a string"),
             (r#"{"command": "x", "env": {"A=B": ""}}"#, "`A=B` cannot be the name of a variable"),
-            (r#"{"command": "x", "env": []}"#, "`env` is no object"),
-            (r#"{"command": "x", "cwd": null}"#, "`cwd` is no text"),
-            (r#"{"command": "x", "disabled": "yes"}"#, "`disabled` is neither true nor false"),
+            (r#"{"command": "x", "env": []}"#, "`env` is not an object"),
+            (r#"{"command": "x", "cwd": null}"#, "`cwd` is not a string"),
+            (r#"{"command": "x", "disabled": "yes"}"#, "`disabled` is not a boolean"),
             (r#"{"command": "x", "url": "http://a"}"#, "it has both `command` and `url`: keep one of them"),
             (r#"{"type": "stdio", "url": "http://a"}"#, "it has no `command`"),
             (r#"{"type": "http", "command": "x"}"#, "it has no `url`"),
             (r#"{"type": "ws", "url": "http://a"}"#, "type `ws` is not known: use `stdio` or `http`"),
             (
                 r#"{"type": "sse", "url": "http://a"}"#,
-                "`sse` is the HTTP transport of 2024, which is not spoken here: use the server's `http` address",
+                "`sse` is the HTTP transport of 2024, which is not supported: use the server's `http` address",
             ),
-            (r#"{"url": "file:///etc"}"#, "`url` begins neither with `http://` nor with `https://`"),
-            (r#"{"url": "a.example"}"#, "`url` is no address: relative URL without a base"),
-            (r#"{"url": "http://a", "headers": {"A": true}}"#, "`headers`: `A` is no text"),
+            (r#"{"url": "file:///etc"}"#, "`url` does not begin with `http://` or `https://`"),
+            (r#"{"url": "a.example"}"#, "`url` is not a URL: relative URL without a base"),
+            (r#"{"url": "http://a", "headers": {"A": true}}"#, "`headers`: `A` is not a string"),
             (
                 r#"{"command": "${NONE}"}"#,
                 "variable `NONE` is not set: set it, or write `${NONE:-otherwise}`",
@@ -430,7 +428,7 @@ mod tests {
                 r#"{"mcpServers": {}, "servers": {}}"#.to_owned(),
                 "the file has both `mcpServers` and `servers`: keep one of them",
             ),
-            (r#"{"mcpServers": []}"#.to_owned(), "`mcpServers` is no object"),
+            (r#"{"mcpServers": []}"#.to_owned(), "`mcpServers` is not an object"),
             (
                 r#"{"mcpServers": {}}"#.to_owned(),
                 "no server is left: name one, or enable one that is disabled",
@@ -476,8 +474,8 @@ mod tests {
             found.notes,
             [
                 "server `off` is disabled and left out",
-                "server `on`: `alwaysAllow` is not known here and ignored",
-                "server `on`: `url2` is not known here and ignored",
+                "server `on`: `alwaysAllow` is not known and ignored",
+                "server `on`: `url2` is not known and ignored",
             ]
         );
     }

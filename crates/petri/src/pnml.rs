@@ -257,7 +257,7 @@ impl<'a> Reader<'a> {
         let root = self.document.root_element();
         let is_known = root.tag_name().namespace().is_none_or(|it| it == NAMESPACE || it.contains("pnml"));
         if root.tag_name().name() != "pnml" || !is_known {
-            return Err(self.mistake(root, "this is no PNML file: its outermost element must be `pnml`"));
+            return Err(self.mistake(root, "this is not a PNML file: its outermost element must be `pnml`"));
         }
         let mut nets = elements(root).filter(|node| is(*node, "net"));
         let net = nets.next().ok_or_else(|| self.mistake(root, "there is no `net` in this file"))?;
@@ -465,7 +465,7 @@ impl<'a> Reader<'a> {
         match text.parse() {
             Ok(number) if is_plain => Ok(number),
             _ if is_plain => Err(self.mistake(label, format!("`{kind}` is larger than {}", u64::MAX))),
-            _ => Err(self.mistake(label, format!("`{kind}` must be a whole number from 0 up, in a `text`"))),
+            _ => Err(self.mistake(label, format!("`{kind}` must be a non-negative integer, in a `text`"))),
         }
     }
 

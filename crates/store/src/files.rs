@@ -22,7 +22,7 @@ const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
 /// really is.
 pub(crate) fn prepare(path: &Path) -> Result<PathBuf, OpenError> {
     let Some(name) = path.file_name() else {
-        let reason = "names no file; name the file the database is to rest in";
+        let reason = "does not name a file; name the file of the database";
         return Err(OpenError::new(path, OpenErrorKind::NotAFile, reason));
     };
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));

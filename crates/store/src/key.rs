@@ -119,7 +119,7 @@ fn read_file(path: &Path) -> Result<Option<SigningKey>, OpenError> {
     match (read, seed) {
         (Ok(_), Some(seed)) => Ok(Some(SigningKey::from_bytes(&seed))),
         _ => {
-            let reason = "is no key of Lockgate, or a damaged one; restore it from a copy";
+            let reason = "is not a Lockgate key, or is damaged; restore it from a copy";
             Err(OpenError::new(path, OpenErrorKind::NoKey, reason))
         }
     }

@@ -75,14 +75,14 @@ pub fn verify_lines(
                 None,
                 ProblemKind::Unreadable,
                 format!(
-                    "line {number} is longer than {LINE_BYTES_MAX} bytes; nothing after it was looked at"
+                    "line {number} is longer than {LINE_BYTES_MAX} bytes; the rest of the file was not checked"
                 ),
             );
             break;
         }
         match read_line(text) {
             _ if head.is_some() => {
-                problems.add(None, ProblemKind::Unreadable, format!("line {number} stands after the head"));
+                problems.add(None, ProblemKind::Unreadable, format!("line {number} comes after the head"));
                 break;
             }
             None => problems.add(

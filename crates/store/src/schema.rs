@@ -102,7 +102,7 @@ fn look_at_form(connection: &Connection, path: &Path, wait: Duration) -> Result<
         (APPLICATION_ID, version @ 1..) => refused(
             OpenErrorKind::Newer,
             format!(
-                "has form {version}, and this Lockgate reads forms up to {VERSION}; use the newer Lockgate that wrote it"
+                "has format {version}, but this version of Lockgate reads formats up to {VERSION}; use the newer Lockgate that wrote it"
             ),
         ),
         (0, 0) if is_empty(connection).map_err(sql)? => Ok(Form::Empty),

@@ -251,8 +251,7 @@ pub(crate) fn whole(time: Time) -> i64 {
 /// A number that is never negative in a database of ours.
 pub(crate) fn number(row: &Row<'_>, column: usize) -> Result<u64, Fault> {
     let number: i64 = row.get(column)?;
-    u64::try_from(number)
-        .map_err(|_| Fault::told("holds a negative number where none can be; restore it from a copy"))
+    u64::try_from(number).map_err(|_| Fault::told("holds an invalid negative number; restore it from a copy"))
 }
 
 /// The bytes of a text or a blob, whatever they are.

@@ -197,7 +197,7 @@ impl Walk {
                 if from == to { format!("record {from} is") } else { format!("records {from} to {to} are") };
             verified.add(from, ProblemKind::Missing, format!("{which} missing"));
         } else if n < self.next {
-            let sentence = format!("record {n} stands where record {} belongs", self.next);
+            let sentence = format!("record {n} is where record {} should be", self.next);
             verified.add(n, ProblemKind::OutOfOrder, sentence);
         }
         let known_prev: Option<Hash> = prev.try_into().ok();
@@ -234,7 +234,7 @@ impl Walk {
                 verified.add(last + 1, ProblemKind::Cut, sentence);
             } else if last > head.n {
                 let sentence =
-                    format!("record {last} stands after the signed head, which names record {}", head.n);
+                    format!("record {last} comes after the signed head, which names record {}", head.n);
                 verified.add(last, ProblemKind::Cut, sentence);
             } else if self.prev.is_some_and(|hash| hash != head.hash) {
                 let sentence = format!("record {last} is not the one that the signed head names");
@@ -252,7 +252,7 @@ impl Walk {
                 }
                 Some(head) if n < head.pruned => {
                     format!(
-                        "record {n} was noted elsewhere and has been pruned since, so it tells nothing; note a later one"
+                        "record {n} was noted elsewhere and has been pruned since, so it cannot be compared; note a later one"
                     )
                 }
                 _ => {

@@ -1,4 +1,4 @@
-//! What the client of a fleet says: answered here, sent to one server, or asked of several.
+//! Messages of the client: answered here, sent to one server, or sent to several.
 
 use std::collections::BTreeSet;
 
@@ -49,7 +49,9 @@ impl JoinedServers {
             }
             _ => match List::of_method(method) {
                 Some(list) => self.list(id, list, message),
-                None => Err(Refusal(METHOD_NOT_FOUND, "several servers cannot be asked that as one".into())),
+                None => {
+                    Err(Refusal(METHOD_NOT_FOUND, "this method is not supported for several servers".into()))
+                }
             },
         };
         if let Err(Refusal(code, sentence)) = done {
@@ -61,7 +63,7 @@ impl JoinedServers {
         let begun =
             |open: &Open| matches!(open, Open::Gathering(Gathering { what: GatheringKind::Initialize, .. }));
         if self.is_ready || self.open.values().any(begun) {
-            return Err(Refusal(INVALID_REQUEST, "the conversation has begun already".into()));
+            return Err(Refusal(INVALID_REQUEST, "the conversation has already begun".into()));
         }
         let servers = self.places(|server| server.state == State::New);
         if servers.is_empty() {
@@ -98,7 +100,7 @@ impl JoinedServers {
         Ok(())
     }
 
-    /// Sends a request to the server whose name stands before that of the tool or prompt.
+    /// Sends a request to the server in the prefix of the tool or prompt name.
     fn send_by_name(&mut self, id: &Id, message: &Message<'_>, may_start_task: bool) -> Result<(), Refusal> {
         let mut params = params_of(message).unwrap_or_default();
         let (server, own) = self.named_in(&params)?;
@@ -109,7 +111,7 @@ impl JoinedServers {
         Ok(())
     }
 
-    /// The server that a name stands for, and what that server calls it.
+    /// The server in the prefix of a name, and the rest of the name.
     fn named_in(&self, members: &Members<'_>) -> Result<(usize, String), Refusal> {
         let wrong = |sentence: String| Refusal(INVALID_PARAMS, sentence);
         let name = members.text("name").map_err(|malformed| wrong(malformed.to_string()))?;
@@ -124,7 +126,7 @@ impl JoinedServers {
 
     fn send_by_address(&mut self, id: &Id, message: &Message<'_>, text: &str) -> Result<(), Refusal> {
         let uri = params_of(message).and_then(|params| params.text("uri").ok().flatten());
-        let uri = uri.ok_or_else(|| Refusal(INVALID_PARAMS, "`uri` is missing or no text".into()))?;
+        let uri = uri.ok_or_else(|| Refusal(INVALID_PARAMS, "`uri` is missing or not a string".into()))?;
         if let Some(server) = self.owner_of(&uri) {
             self.route(id, server, text.to_owned(), false);
             return Ok(());
@@ -169,7 +171,8 @@ impl JoinedServers {
 
     fn send_by_task(&mut self, id: &Id, message: &Message<'_>, text: &str) -> Result<(), Refusal> {
         let task = params_of(message).and_then(|params| params.text("taskId").ok().flatten());
-        let task = task.ok_or_else(|| Refusal(INVALID_PARAMS, "`taskId` is missing or no text".into()))?;
+        let task =
+            task.ok_or_else(|| Refusal(INVALID_PARAMS, "`taskId` is missing or not a string".into()))?;
         let server = self.tasks.iter().find(|(own, _)| *own == task).map(|(_, server)| *server);
         let server = server.ok_or_else(|| Refusal(INVALID_PARAMS, format!("there is no task `{task}`")))?;
         self.route(id, server, text.to_owned(), false);
@@ -200,7 +203,7 @@ impl JoinedServers {
     fn cancel(&mut self, message: &Message<'_>, text: &str) {
         let Some(request) = request_id(message) else { return };
         match self.open.get_mut(&request) {
-            // A late answer may still come, and whoever judges calls wants to see it.
+            // A late answer may still come, and the relay has to see it.
             Some(Open::Routed { server, is_cancelled, .. }) => {
                 *is_cancelled = true;
                 self.actions.push(JoinedAction::ToServer(*server, text.to_owned()));

@@ -1,7 +1,7 @@
-//! Moves the messages of a fleet.
+//! Moves the messages of joined servers.
 //!
 //! A side that takes nothing for a while holds up neither the others nor itself: what is meant for it waits, and only
-//! when much waits for a server is the client not heard any more. So nobody waits for somebody who waits for them.
+//! when much waits for a server is the client not heard any more. This prevents a deadlock.
 
 use std::{
     collections::VecDeque,
@@ -23,13 +23,13 @@ use tokio::{
 use super::state::{JoinedAction, JoinedServers};
 use crate::transport::link::{Incoming, Link, Outgoing, TransportEnd, WAITING_MAX, pipe};
 
-/// How often the fleet is told that time passes.
+/// How often [`JoinedServers::tick`] is called.
 const TICK: Duration = Duration::from_secs(1);
 
 /// How many ticks a server that hears nothing any more may take to say why it ends.
 const DEAF_TICKS: u32 = 3;
 
-/// Several servers as one. Names are such that [`crate::check_server_name`] has nothing against them; `log` is told
+/// Several servers as one. Names must pass [`crate::check_server_name`]; `log` gets
 /// what people should know.
 ///
 /// Must be called within a tokio runtime.
@@ -52,7 +52,7 @@ struct Driver {
     joined: JoinedServers,
     client: Outlet<Incoming>,
     servers: Vec<Option<(Outlet<Outgoing>, mpsc::Receiver<Incoming>)>>,
-    /// Whoever is heard first, so that nobody is always heard last.
+    /// The server that is polled first, so that none is always polled last.
     next: usize,
     /// Why the latest server has ended.
     last: String,
@@ -135,7 +135,7 @@ impl Driver {
         match incoming {
             Some(Incoming::Message(text)) => self.joined.from_server(server, &text),
             Some(Incoming::Unreadable(reason)) => {
-                self.joined.log_of(server, &format!("what it sent is no message: {reason}"));
+                self.joined.log_of(server, &format!("it sent an invalid message: {reason}"));
                 mem::take(&mut self.joined.actions)
             }
             Some(Incoming::Gone { reason, about: Some(id) }) => {
@@ -161,7 +161,7 @@ impl Driver {
             }
         }
         for place in deaf {
-            actions.extend(self.gone(place, "it takes no more messages".to_owned()));
+            actions.extend(self.gone(place, "it does not take messages any more".to_owned()));
         }
         actions
     }
@@ -189,7 +189,7 @@ struct Outlet<T> {
     to: mpsc::Sender<T>,
     waiting: VecDeque<T>,
     permit: Option<Permit<T>>,
-    /// How long nobody has listened.
+    /// How long the receiver has been gone.
     deaf_ticks: Option<u32>,
 }
 
@@ -202,7 +202,7 @@ impl<T: Send + 'static> Outlet<T> {
         self.waiting.push_back(message);
     }
 
-    /// Sends what waits; an error once nobody listens.
+    /// Sends what waits; an error once the receiver is gone.
     fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<Result<(), SendError<()>>> {
         loop {
             if let Some(permit) = &mut self.permit {

@@ -96,7 +96,7 @@ impl JoinedServers {
         let page = Members::read(result.get()).map_err(|malformed| malformed.to_string())?;
         let items = page.get(list.key()).ok_or_else(|| format!("its answer has no `{}`", list.key()))?;
         let items: Vec<Box<RawValue>> =
-            serde_json::from_str(items.get()).map_err(|_| format!("`{}` is no list", list.key()))?;
+            serde_json::from_str(items.get()).map_err(|_| format!("`{}` is not a list", list.key()))?;
         let done = Ok(PartOutcome::Done(RawValue::NULL.to_owned()));
         for item in items {
             if gathering.items >= ITEMS_MAX || gathering.bytes + item.get().len() > ITEMS_BYTES_MAX {
@@ -245,9 +245,9 @@ impl JoinedServers {
             List::Resources => *self.resources.entry(name).or_insert(server),
             List::Templates => *self.templates.entry(name).or_insert(server),
             List::Tasks if self.remember_task(&name, server) => server,
-            List::Tasks => return Err("is that of another server"),
+            List::Tasks => return Err("belongs to another server"),
         };
-        if owner == server { Ok(item.to_owned()) } else { Err("is that of another server") }
+        if owner == server { Ok(item.to_owned()) } else { Err("belongs to another server") }
     }
 
     fn tell_failure(&mut self, id: &Id, parts: &[ServerPart]) {

@@ -1,7 +1,6 @@
 //! How what several servers say becomes one.
-//!
-//! The greeting of the fleet is that of all its servers; lists keep every entry as it came but for its name. Whose
-//! entry it is, is not known here.
+//! The greeting joins those of all servers; lists keep every entry unchanged except for its name. This file does not
+//! know the owners of entries.
 
 use std::collections::HashMap;
 
@@ -43,7 +42,7 @@ impl List {
         }
     }
 
-    /// How it is told that the list has changed. Nobody tells that of tasks.
+    /// The notification that the list has changed. There is none for tasks.
     pub(super) fn change(self) -> &'static str {
         match self {
             Self::Tools => "notifications/tools/list_changed",
@@ -75,7 +74,7 @@ impl List {
     }
 }
 
-/// What an entry is told apart by.
+/// What identifies an entry.
 pub(super) fn name_of(list: List, item: &RawValue) -> Option<String> {
     let key = match list {
         List::Tools | List::Prompts => "name",

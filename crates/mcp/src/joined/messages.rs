@@ -28,7 +28,7 @@ impl JoinedServers {
             return Vec::new();
         }
         match Message::read(text) {
-            Err(malformed) => self.log_of(server, &format!("what it sent is no message: {malformed}")),
+            Err(malformed) => self.log_of(server, &format!("it sent an invalid message: {malformed}")),
             Ok(message) => match &message.kind {
                 Kind::Request { id, .. } => self.question(server, id.clone(), message),
                 Kind::Notice { method } => self.notice_of(server, method, &message, text),
@@ -64,7 +64,7 @@ impl JoinedServers {
         mem::take(&mut self.actions)
     }
 
-    /// Time passes: whoever takes too long to answer what all are asked is not waited for any longer.
+    /// Time passes: gives up servers that take too long to answer a request to all.
     pub fn tick(&mut self) -> Vec<JoinedAction> {
         let mut late = Vec::new();
         for (id, open) in &mut self.open {

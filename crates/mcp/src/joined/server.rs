@@ -1,4 +1,4 @@
-//! What the servers of a fleet say: to the client, under ids that no two of them share.
+//! Messages of the servers to the client, under ids that no two servers share.
 
 use super::{
     lists::{self, List},

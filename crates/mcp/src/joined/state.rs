@@ -32,7 +32,7 @@ pub(super) const TASKS_MAX: usize = 1024;
 /// How many ticks a server may take to answer what all are asked.
 pub(super) const PATIENCE_TICKS: u32 = 25;
 
-/// What stands between a server's name and that of its tool.
+/// The separator between a server's name and that of its tool.
 pub(super) const BETWEEN: &str = "__";
 
 pub(super) const RESOURCE_NOT_FOUND: i64 = -32002;
@@ -42,11 +42,11 @@ pub(super) const UNSUPPORTED_VERSION: i64 = -32022;
 /// What becomes of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JoinedAction {
-    /// The client is told.
+    /// Send to the client.
     ToClient(String),
-    /// The server at this place is told.
+    /// Send to the server at this place.
     ToServer(usize, String),
-    /// People are told.
+    /// Log for people.
     Log(String),
 }
 
@@ -150,12 +150,12 @@ pub(super) struct Question {
     pub(super) progress_token: Option<Value>,
 }
 
-/// A request that the fleet answers itself, with an error.
+/// An error that answers a request without asking a server.
 pub(super) struct Refusal(pub(super) i64, pub(super) String);
 
 impl JoinedServers {
-    /// A fleet of servers with these names. Names must be such that [`crate::check_server_name`] has nothing against
-    /// them, and all different; a server with any other name is left out.
+    /// Joins servers with these names. Names must pass [`crate::check_server_name`]
+    /// and be distinct; a server with any other name is left out.
     pub fn new(names: impl IntoIterator<Item = String>) -> Self {
         let mut joined = Self {
             servers: Vec::new(),
@@ -178,7 +178,7 @@ impl JoinedServers {
         joined
     }
 
-    /// Whether this server has no part in the fleet any more.
+    /// Whether this server is left out or gone.
     pub fn is_out(&self, server: usize) -> bool {
         self.servers.get(server).is_none_or(|server| server.state == State::Out)
     }
@@ -188,7 +188,7 @@ impl JoinedServers {
         self.servers.iter().all(|server| server.state == State::Out)
     }
 
-    /// Whether somebody is waited for whom [`JoinedServers::tick`] may give up.
+    /// Whether there are servers that [`JoinedServers::tick`] may give up.
     pub fn is_waiting(&self) -> bool {
         !self.asked.is_empty()
     }
@@ -269,7 +269,7 @@ impl JoinedServers {
         self.actions.push(JoinedAction::ToServer(server, text));
     }
 
-    /// Remembers who runs a task; false where somebody else does.
+    /// Remembers which server runs a task; false if another server does.
     pub(super) fn remember_task(&mut self, task: &str, server: usize) -> bool {
         if let Some((_, own)) = self.tasks.iter().find(|(own, _)| own == task) {
             return *own == server;

@@ -122,7 +122,7 @@ fn servers_greet_as_one() {
           > odd {"id":"lockgate-5","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"x":1.0}}}
           > dead {"id":"lockgate-6","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"x":1.0}}}
         client {"id":2,"method":"initialize"}
-          > client {"id":2,"error":{"code":-32600,"message":"the conversation has begun already"}}
+          > client {"id":2,"error":{"code":-32600,"message":"the conversation has already begun"}}
         git {"id":"lockgate-1","result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":false},"logging":{}},"serverInfo":{},"instructions":" Use it. "}}
         fs {"id":"lockgate-2","result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{"a":1},"resources":{"subscribe":true}},"instructions":"Files."}}
         modern {"id":"lockgate-3","error":{"code":-32022,"message":"no","data":{"supported":["2026-07-28"]}}}
@@ -139,7 +139,7 @@ fn servers_greet_as_one() {
           > git {"method":"notifications/initialized"}
           > fs {"method":"notifications/initialized"}
         client {"id":3,"method":"initialize"}
-          > client {"id":3,"error":{"code":-32600,"message":"the conversation has begun already"}}
+          > client {"id":3,"error":{"code":-32600,"message":"the conversation has already begun"}}
         "##,
     );
 }
@@ -196,13 +196,13 @@ fn tools_are_listed_and_called_under_the_name_of_their_server() {
         client {"id":4,"method":"tools/call","params":{"name":"svn__status"}}
           > client {"id":4,"error":{"code":-32602,"message":"no server has `svn__status`"}}
         client {"id":5,"method":"tools/call","params":{"name":7}}
-          > client {"id":5,"error":{"code":-32602,"message":"`name` is no text"}}
+          > client {"id":5,"error":{"code":-32602,"message":"`name` is not a string"}}
         client {"id":6,"method":"tools/call"}
           > client {"id":6,"error":{"code":-32602,"message":"`name` is missing"}}
         client {"id":7,"method":"tools/list","params":{"cursor":"2"}}
           > client {"id":7,"error":{"code":-32602,"message":"there is one page only"}}
         client {"id":8,"method":"unheard/of"}
-          > client {"id":8,"error":{"code":-32601,"message":"several servers cannot be asked that as one"}}
+          > client {"id":8,"error":{"code":-32601,"message":"this method is not supported for several servers"}}
         "##,
     );
 }
@@ -253,7 +253,7 @@ fn resources_are_routed_to_whoever_listed_them() {
           > fs {"id":"lockgate-4","method":"resources/list"}
         git {"id":"lockgate-3","result":{"resources":[{"uri":"git://a","x":1.0}]}}
         fs {"id":"lockgate-4","result":{"resources":[{"uri":"file:///a"},{"uri":"git://a"}]}}
-          > log server `fs`: an entry of its resources is that of another server
+          > log server `fs`: an entry of its resources belongs to another server
           > client {"id":1,"result":{"resources":[{"uri":"git://a","x":1.0},{"uri":"file:///a"}]}}
         client {"id":2,"method":"resources/read","params":{"uri":"file:///a"}}
           > fs {"id":2,"method":"resources/read","params":{"uri":"file:///a"}}
@@ -282,7 +282,7 @@ fn resources_are_routed_to_whoever_listed_them() {
         fs {"id":"lockgate-12","error":{"code":1,"message":"no"}}
           > client {"id":6,"error":{"code":-32002,"message":"no server has `file:///b.txt`"}}
         client {"id":7,"method":"resources/read","params":{}}
-          > client {"id":7,"error":{"code":-32602,"message":"`uri` is missing or no text"}}
+          > client {"id":7,"error":{"code":-32602,"message":"`uri` is missing or not a string"}}
         "##,
     );
 }
@@ -328,7 +328,7 @@ fn tasks_are_routed_to_whoever_runs_them() {
           > fs {"id":"lockgate-4","method":"tasks/list"}
         git {"id":"lockgate-3","result":{"tasks":[{"taskId":"t1"}]}}
         fs {"id":"lockgate-4","result":{"tasks":[{"taskId":"t3"},{"taskId":"t1"}]}}
-          > log server `fs`: an entry of its tasks is that of another server
+          > log server `fs`: an entry of its tasks belongs to another server
           > client {"id":5,"result":{"tasks":[{"taskId":"t1"},{"taskId":"t3"}]}}
         client {"id":6,"method":"tasks/cancel","params":{"taskId":"t3"}}
           > fs {"id":6,"method":"tasks/cancel","params":{"taskId":"t3"}}
@@ -505,7 +505,7 @@ fn ids_are_never_mixed_up() {
         git {"id":null,"error":{"code":1,"message":"what"}}
           > log server `git`: it could not read a message
         git {"nonsense":1}
-          > log server `git`: what it sent is no message: there is neither a method nor an id
+          > log server `git`: it sent an invalid message: there is neither a method nor an id
         client {"nonsense":1}
           > client {"id":null,"error":{"code":-32600,"message":"there is neither a method nor an id"}}
         "##,

@@ -187,7 +187,7 @@ impl<'de> Deserialize<'de> for Definition {
             return Err(D::Error::custom("a definition does not have the hash that stands beside it"));
         }
         if serde_json::from_str::<Map<String, Value>>(text).is_err() {
-            return Err(D::Error::custom("a definition is no object"));
+            return Err(D::Error::custom("a definition is not an object"));
         }
         Ok(Self::new(text.to_owned()))
     }
@@ -212,7 +212,7 @@ pub(super) struct PinFile {
     known: Option<(Vec<u8>, Kept)>,
 }
 
-/// Nobody else writes pins while this lives.
+/// An exclusive lock: other processes cannot write pins while it exists.
 #[derive(Debug)]
 pub(super) struct Alone(#[expect(dead_code, reason = "closing it gives the lock back")] File);
 
@@ -247,7 +247,7 @@ impl PinFile {
         Ok(Some(kept))
     }
 
-    /// Waits until nobody else writes pins in this folder.
+    /// Waits for the exclusive lock on this folder.
     pub(super) fn lock(&self) -> Result<Alone, PinError> {
         make_folder(&self.folder)?;
         let path = self.folder.join("lock");
@@ -346,7 +346,9 @@ fn understand(path: &Path, bytes: &[u8]) -> Result<(String, Kept), PinError> {
 fn read_bytes(path: &Path) -> Result<Option<Vec<u8>>, PinError> {
     let unreadable = |error: &io::Error| PinError::io(path, "read", error);
     match fs::symlink_metadata(path) {
-        Ok(metadata) if !metadata.is_file() => return Err(PinError::damaged(path, "it is no regular file")),
+        Ok(metadata) if !metadata.is_file() => {
+            return Err(PinError::damaged(path, "it is not a regular file"));
+        }
         Ok(_) => {}
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(unreadable(&error)),

@@ -24,7 +24,7 @@ use crate::{
 /// How many calls wait for humans at once in one conversation.
 const HELD_MAX: usize = 256;
 
-/// How often a waiting client is told that its call waits, in milliseconds.
+/// How often a waiting client gets a progress notice, in milliseconds.
 const STILL_WAITING_MS: u64 = 5_000;
 
 /// A call that a human was asked about, with the verdict that the answer or the timeout led to.
@@ -131,7 +131,7 @@ impl Relay {
     }
 
     /// The held calls that were answered by `lockgate approve`, or that have waited too long. The clients of the
-    /// others are told that their calls wait.
+    /// others get progress notices.
     pub(super) fn answered_elsewhere(&mut self, actions: &mut Vec<Action>) -> Vec<AnsweredCall> {
         let now = self.context.now();
         let mut answered = Vec::new();

@@ -17,7 +17,7 @@ pub(super) struct PendingCall {
     pub(super) call: Call,
     pub(super) is_modern: bool,
     pub(super) channel: ApprovalChannel,
-    /// What progress is told under.
+    /// The token of progress notices.
     pub(super) token: Option<Value>,
 }
 
@@ -44,9 +44,9 @@ pub(super) struct HeldCall {
     pub(super) pending: PendingCall,
     pub(super) approval: ApprovalId,
     pub(super) until: Time,
-    /// How often the client was told that the call waits.
+    /// How many progress notices the client got.
     pub(super) reminders: u64,
-    /// When it is told next.
+    /// When it gets the next one.
     pub(super) remind_at: Time,
 }
 

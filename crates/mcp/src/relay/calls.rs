@@ -1,8 +1,8 @@
 //! Tool calls: judged before the server sees them, settled before the client sees what became of them.
 //!
-//! A call that is let pass is a [`CallInFlight`] until its result is there, which may take several exchanges: the server may
-//! want to know more first (here), or make a task of it (`tasks.rs`). Calls that need a human are in `asking.rs`.
-//! Whatever fails in here ends as a refusal that the model can read.
+//! A call that is let pass is a [`CallInFlight`] until its result is there, which may take several exchanges: the
+//! server may want to know more first (here), or make a task of it (`tasks.rs`). Calls that need a human are in
+//! `asking.rs`. Whatever fails in here ends as a refusal that the model can read.
 
 use lockgate::gate::{Decision, Verdict};
 use serde_json::{Map, Value, json};
@@ -80,8 +80,7 @@ impl Relay {
             Some(ticket) => match self.context.request_states.redeem(ticket, &call, call.at) {
                 Some(continuation) => Some(continuation),
                 None => {
-                    let reason =
-                        "the state of this request is not known here, or not for this call; call again";
+                    let reason = "the request state is unknown or belongs to another call; call again";
                     actions.push(to_client(error(Some(id), INVALID_PARAMS, reason), Some(id)));
                     return;
                 }
@@ -192,7 +191,7 @@ impl Relay {
                 self.let_pass(&id, pending, flight, actions);
             }
             (Decision::Ask, _) => self.ask(id, pending, verdict, actions),
-            // Something was to be masked, and nobody says what is left.
+            // The masked input is missing.
             (Decision::Block, _) | (Decision::Redact, None) => {
                 self.refuse(&id, &pending, &verdict.sentence(), actions);
             }
@@ -220,7 +219,7 @@ impl Relay {
         if flight.change.is_some() {
             let Some(text) = with_arguments(&pending.text, &flight.call.input) else {
                 self.failed(&flight);
-                return self.refuse(id, &pending, "what is left of the input cannot be written.", actions);
+                return self.refuse(id, &pending, "the masked input cannot be written.", actions);
             };
             pending.text = text;
         }

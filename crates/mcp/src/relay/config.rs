@@ -15,7 +15,7 @@ pub trait Environment: Send + Sync {
     /// What time it is.
     fn now(&self) -> Time;
 
-    /// Tells whoever runs the proxy.
+    /// Logs a line for the operator.
     fn log(&self, line: &str);
 
     /// Looks up what rules want to know about a call and the call does not say, such as where links lead.
@@ -81,7 +81,7 @@ pub enum DeadTools {
 pub struct Config {
     /// Judges.
     pub gate: Gate,
-    /// Where answers from elsewhere are looked for; none where nobody can give any.
+    /// Where answers of `lockgate approve` are read from; none if there cannot be any.
     pub shelf: Option<Arc<dyn Shelf>>,
     /// The process around.
     pub environment: Box<dyn Environment>,

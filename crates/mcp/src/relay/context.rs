@@ -1,7 +1,7 @@
 //! What all conversations of one proxy share: the gate, how humans are asked, what is known of the server's tools.
 //!
-//! A [`Context`] is made once. What it does not know itself (what time it is, where links lead, whom to tell) it asks the
-//! [`Environment`] around it. There is no I/O in here but that of the gate's store and of pinned definitions.
+//! A [`Context`] is made once. Its `Environment` gives it the time and the targets of links, and takes its log. There is no
+//! I/O in here except that of the gate's store and of pinned definitions.
 
 use std::{
     collections::BTreeMap,
@@ -165,7 +165,7 @@ impl Context {
         read().unwrap_or_default()
     }
 
-    /// What stands against a tool whatever the rules say.
+    /// Why a tool must not be called, whatever the rules say.
     fn objection(&self, tool: &str) -> Option<String> {
         match self.pins()?.objection(tool) {
             Ok(objection) => objection,

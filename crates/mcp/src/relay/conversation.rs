@@ -1,9 +1,8 @@
 //! One conversation between a client and a server: what is passed on, what is judged, what is answered.
-//!
-//! A [`Relay`] is told every message of both sides and says what is to be sent; it has no I/O of its own, so it can be
+//! A [`Relay`] takes every message of both sides and returns what to send; it does no I/O of its own, so it can be
 //! tested and attacked without a process. Most messages pass as they came. Tool calls go to `calls.rs`, lists of tools
 //! to `listing.rs`; here is what they share: which requests are open, who may answer what, and what is waited for.
-//! Whatever nobody asked for is left out, with a line for the operator.
+//! Answers without a request are dropped, with a line for the operator.
 
 use lockgate::call::visible;
 use serde_json::{Value, value::RawValue};
@@ -23,8 +22,8 @@ const OPEN_MAX: usize = 4096;
 /// How many messages wait while the server is still thinking about a probe.
 const BACKLOG_MAX: usize = 256;
 
-/// How long the answer to a client's probe may take; then it is told no, and goes on with an older revision. A client
-/// that waits less long goes on by itself.
+/// How long the answer to a client's probe may take; then the client gets a no, and continues with an older revision. A
+/// client with a shorter timeout continues by itself.
 const PROBE_MS: u64 = 20_000;
 
 /// How long a server may think about a probe before it is started again.
@@ -56,11 +55,11 @@ impl Relay {
 
     /// Takes in that the client sent something that is no message.
     pub fn unreadable(&mut self, reason: &str) -> Vec<Action> {
-        self.context.log(&format!("the client sent no message: {reason}"));
+        self.context.log(&format!("the client sent an invalid message: {reason}"));
         vec![to_client(error(None, INVALID_REQUEST, reason), None)]
     }
 
-    /// While the server still thinks about a probe that its client no longer waits for, it is told nothing else.
+    /// While the server has not answered a probe that its client gave up, messages to the server wait.
     fn kept_back(&mut self, actions: Vec<Action>) -> Vec<Action> {
         if !matches!(self.probe, Probe::GivenUp { .. }) {
             return actions;
@@ -163,7 +162,7 @@ impl Relay {
         if self.cancel_held(&id) {
             return Handling::Done;
         }
-        // Its result counts for nothing any more, and is not passed on either: nobody waits for it.
+        // Its result no longer counts and is not passed on: the client does not wait for it.
         match self.open.remove(&id) {
             Some(OpenRequest::Call(flight)) => self.failed(&flight),
             // Whatever else is cancelled may still be answered; that answer is left out then.
@@ -186,7 +185,10 @@ impl Relay {
         if self.asked_by_server.remove(id) {
             return Handling::Pass;
         }
-        self.context.log(&format!("the client answered `{}`, which nobody asked", visible(&id.to_string())));
+        self.context.log(&format!(
+            "the client answered `{}`, which is not an open request",
+            visible(&id.to_string())
+        ));
         Handling::Done
     }
 
@@ -197,7 +199,7 @@ impl Relay {
         let message = match &read {
             Ok(message) => message,
             Err(malformed) => {
-                self.context.log(&format!("the server sent no message: {malformed}"));
+                self.context.log(&format!("the server sent an invalid message: {malformed}"));
                 return actions;
             }
         };
@@ -253,8 +255,10 @@ impl Relay {
         }
         match self.open.remove(id) {
             None => {
-                self.context
-                    .log(&format!("the server answered `{}`, which nobody asked", visible(&id.to_string())));
+                self.context.log(&format!(
+                    "the server answered `{}`, which is not an open request",
+                    visible(&id.to_string())
+                ));
                 Handling::Done
             }
             Some(OpenRequest::Call(flight)) => self.result(id, *flight, message, actions),
@@ -328,7 +332,7 @@ impl Relay {
         actions
     }
 
-    /// The server has ended: whoever waits for it is told, and what ran counts as failed. With `about`, only that one
+    /// The server has ended: open requests get an error, and running calls have failed. With `about`, only that one
     /// request is lost.
     pub fn server_gone(&mut self, about: Option<&Id>, reason: &str) -> Vec<Action> {
         let lost: Vec<Id> = match about {
@@ -346,7 +350,7 @@ impl Relay {
         actions
     }
 
-    /// The client has ended: nobody waits for anything any more.
+    /// The client has ended: running calls have failed and questions are refused.
     pub fn client_gone(&mut self) {
         let open: Vec<OpenRequest> = self.open.drain().map(|(_, open)| open).collect();
         for flight in open
@@ -383,13 +387,13 @@ fn capabilities(message: &Message<'_>) -> Option<Value> {
     params(message)?.object("capabilities").ok()?.map(Value::Object)
 }
 
-/// The token that the progress of a request is told under, as JSON.
+/// The progress token of a request, as JSON.
 fn progress_token(message: &Message<'_>) -> Option<String> {
     let meta = params(message)?.object("_meta").ok()??;
     meta.get("progressToken").map(to_text)
 }
 
-/// The token of a notice about progress.
+/// The token of a progress notice.
 fn progress_of(message: &Message<'_>) -> Option<String> {
     let params = params(message)?;
     let token = params.get("progressToken")?;

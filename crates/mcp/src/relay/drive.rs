@@ -1,8 +1,8 @@
 //! Moves the messages of one conversation.
 //!
 //! [`drive`] waits for whichever side speaks, asks the [`Relay`] what becomes of it, and sends that. A side that reads
-//! slowly slows the other down and nothing piles up; but nobody is kept from speaking because they do not listen just
-//! now, for they may not listen because they are kept from speaking.
+//! slowly slows the other down and nothing piles up. But a side may always speak while it does not listen: it may not
+//! listen because it cannot speak.
 
 use std::{
     collections::VecDeque,
@@ -38,7 +38,7 @@ pub enum ConversationEnd {
     Server(String),
 }
 
-/// Moves messages until one side has ended, or somebody wants us to: then what was judged gets its end, as if the
+/// Moves messages until one side has ended, or `closing` ends: then open calls are settled as if the
 /// client had left.
 pub async fn drive(
     mut relay: Relay,
@@ -111,9 +111,9 @@ async fn last_words(server: &mut Link) -> String {
                 return reason;
             }
         }
-        "it takes no more messages".to_owned()
+        "it does not take messages any more".to_owned()
     };
-    timeout(LAST_WORDS, reason).await.unwrap_or_else(|_| "it takes no more messages".to_owned())
+    timeout(LAST_WORDS, reason).await.unwrap_or_else(|_| "it does not take messages any more".to_owned())
 }
 
 enum Event {
@@ -127,13 +127,15 @@ fn take_in(relay: &mut Relay, event: Event) -> (Vec<Action>, Option<Conversation
     let nothing = Vec::new();
     match event {
         Event::Tick => (relay.tick(), None),
-        Event::ServerDeaf => (nothing, Some(ConversationEnd::Server("it takes no more messages".to_owned()))),
+        Event::ServerDeaf => {
+            (nothing, Some(ConversationEnd::Server("it does not take messages any more".to_owned())))
+        }
         Event::Client(Some(Incoming::Message(text))) => (relay.from_client(text), None),
         Event::Client(Some(Incoming::Unreadable(reason))) => (relay.unreadable(&reason), None),
         Event::Client(None | Some(Incoming::Gone { .. })) => (nothing, Some(ConversationEnd::Client)),
         Event::Server(Some(Incoming::Message(text))) => (relay.from_server(text), None),
         Event::Server(Some(Incoming::Unreadable(reason))) => {
-            relay.context.log(&format!("the server sent no message: {reason}"));
+            relay.context.log(&format!("the server sent an invalid message: {reason}"));
             (nothing, None)
         }
         Event::Server(Some(Incoming::Gone { reason, about: Some(id) })) => {
@@ -152,7 +154,7 @@ fn deciding<T>(is_durable: bool, decide: impl FnOnce() -> T) -> T {
     if is_durable && has_others() { tokio::task::block_in_place(decide) } else { decide() }
 }
 
-/// Tells whoever still listens, and lets nothing that was judged go without an end.
+/// Sends the last messages, and settles every open call.
 async fn end(
     mut relay: Relay,
     client: Link,

@@ -1,8 +1,8 @@
-//! Lists of tools: what a client, and so the model, is told that there is.
+//! Lists of tools, as the client and the model see them.
 //!
 //! A definition that has changed since it was first seen is kept from the model until a human has looked at it; a tool
-//! that rules never let anybody call is marked or left out. What a server says of its tools may tighten and never
-//! loosens. A list that nothing was changed in passes byte for byte.
+//! that no session can ever call is marked or removed. What a server says about its tools can add restrictions, never
+//! lift them. An unchanged list passes byte for byte.
 
 use lockgate::call::visible;
 use serde_json::{Map, Value};
@@ -18,7 +18,7 @@ use crate::{
     protocol::{INTERNAL_ERROR, error},
 };
 
-/// What stands before an argument's name in HTTP headers is the transport's business; this names the argument.
+/// Names the argument; the transport adds the prefix of the HTTP header.
 const HEADER_KEY: &str = "x-mcp-header";
 
 impl Relay {
@@ -124,7 +124,7 @@ fn mark(tool: &mut Map<String, Value>, why: &str) {
 fn tools(result: &Members<'_>) -> Result<Vec<Map<String, Value>>, Malformed> {
     let Some(raw) = result.get("tools") else { return Err(Malformed("`tools` is missing".into())) };
     let Value::Array(tools) = read_value("tools", raw)? else {
-        return Err(Malformed("`tools` is no list".into()));
+        return Err(Malformed("`tools` is not a list".into()));
     };
     let object = |tool| match tool {
         Value::Object(tool) if !name_of(&tool).is_empty() => Ok(tool),

@@ -1,7 +1,7 @@
 //! What rules call the tools of a server, and which session and call of a host a message belongs to.
 //!
 //! Where the client is an agent with hooks, both doors see the same call; they must call it the same, so that it is
-//! judged once and counts once. How each agent names things is told here and nowhere else.
+//! judged once and counts once. This file alone knows how each agent names things.
 
 use serde_json::{Map, Value};
 

@@ -1,8 +1,8 @@
 //! RequestStates: what a client is given with a question, and brings back with the answer.
 //!
 //! A stateless client repeats its request with the answer and a `requestState` of ours in it. What comes back may be
-//! anything, so a ticket is signed, lapses, counts once, and is good for the very same call only. They do not outlive
-//! the process: a question from before is asked again.
+//! forged, so a state is signed, expires, is valid once, and only for the same call. States do not outlive
+//! the process: after a restart the question is asked again.
 
 use std::{collections::BTreeMap, sync::Mutex};
 
@@ -16,16 +16,17 @@ use sha2::{Digest, Sha256};
 
 use super::call_states::CallInFlight;
 
-/// How many tickets may be out at once; the oldest lapse first.
+/// How many states may be open at once; the oldest expire first.
 const TICKETS_MAX: usize = 4096;
 
 /// How long one is good for, in milliseconds.
 pub(super) const TICKET_MS: u64 = 15 * 60 * 1000;
 
-/// What all tickets begin with, so that states of others are told apart.
+/// The prefix of all states, which distinguishes them from those of servers.
 const PREFIX: &str = "lockgate1.";
 
-/// What a ticket is for.
+/// What follows when a client sends a state back.
+
 #[derive(Clone, Debug)]
 pub(super) enum Continuation {
     /// The client's human was asked.
@@ -34,7 +35,7 @@ pub(super) enum Continuation {
     MoreInput(Box<CallInFlight>, Option<String>),
 }
 
-/// The tickets of a process.
+/// The open request states of a process.
 pub(super) struct RequestStates {
     key: [u8; 64],
     out: Mutex<BTreeMap<u64, Issued>>,
@@ -58,7 +59,7 @@ impl RequestStates {
         Ok(Self { key, out: Mutex::default() })
     }
 
-    /// A ticket for a call.
+    /// Issues a state for a call.
     pub(super) fn issue(&self, continuation: Continuation, call: &Call, now: Time) -> String {
         let digest = digest(call);
         let mut out = self.out.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -72,7 +73,8 @@ impl RequestStates {
         format!("{PREFIX}{number}.{}", BASE64_URL_SAFE_NO_PAD.encode(signature))
     }
 
-    /// What a ticket is for; none unless it is ours, of this very call, in time, and here for the first time.
+    /// The continuation of a state; none unless the state is ours, for this call, not expired, and used for the first
+    /// time.
     pub(super) fn redeem(&self, ticket: &str, call: &Call, now: Time) -> Option<Continuation> {
         let (number, signature) = ticket.strip_prefix(PREFIX)?.split_once('.')?;
         let number: u64 = number.parse().ok()?;
@@ -80,7 +82,7 @@ impl RequestStates {
         let digest = digest(call);
         self.mac(number, &digest).verify_slice(&signature).ok()?;
         let mut out = self.out.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        // Looked at before it is taken out: a wrong call must not use up the right one's ticket.
+        // Checked before it is removed: a wrong call must not use up the state of the right one.
         let is_good = out.get(&number).is_some_and(|issued| issued.digest == digest && issued.until > now);
         if is_good { out.remove(&number).map(|issued| issued.continuation) } else { None }
     }

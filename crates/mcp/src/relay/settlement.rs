@@ -31,7 +31,7 @@ impl Relay {
     /// Settles a call as failed: no result of it will come.
     pub(super) fn failed(&self, flight: &CallInFlight) {
         if let Err(error) = self.settle(flight, false, None) {
-            self.context.log(&format!("that a call failed could not be stored: {error}"));
+            self.context.log(&format!("the failure of a call could not be stored: {error}"));
         }
     }
 
@@ -47,7 +47,7 @@ impl Relay {
         self.context.config.gate.result(&outcome)
     }
 
-    /// Settles a call by what its server says, and tells what may be passed on of it.
+    /// Settles a call by its result, and returns what may be passed on.
     pub(super) fn review(
         &self,
         flight: &CallInFlight,
@@ -76,7 +76,7 @@ impl Relay {
         let settled = self.settle(flight, ok, if place.is_some() { inner } else { said.clone() });
         match settled {
             Err(error) => ReviewedOutput::Withheld(format!(
-                "Lockgate could not store the result ({error}), so it is kept back."
+                "Lockgate could not store the result ({error}), so it is withheld."
             )),
             Ok(settlement) => {
                 let reason = settlement.sentence();
@@ -87,7 +87,7 @@ impl Relay {
                     _ if is_whole => ReviewedOutput::Unchanged,
                     Some(left) => ReviewedOutput::Replaced(left),
                     None => ReviewedOutput::Withheld(
-                        reason.unwrap_or_else(|| "the output is kept back.".to_owned()),
+                        reason.unwrap_or_else(|| "the output is withheld.".to_owned()),
                     ),
                 }
             }

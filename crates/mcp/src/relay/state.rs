@@ -28,7 +28,7 @@ pub struct Relay {
     pub(super) held: Vec<HeldCall>,
     /// Requests of the server that the client has.
     pub(super) asked_by_server: HashSet<Id>,
-    /// The requests that progress is told about, by its token as JSON.
+    /// The requests with a progress token, by the token as JSON.
     pub(super) tokens: HashMap<String, Id>,
     pub(super) probe: Probe,
     pub(super) backlog: Vec<Outgoing>,
@@ -93,7 +93,7 @@ pub(super) enum OpenRequest {
     Passed,
 }
 
-/// Where the client's first question stands, whether the server speaks the modern revision.
+/// The state of the client's probe, whether the server speaks the modern revision.
 #[derive(Debug, Default)]
 pub(super) enum Probe {
     #[default]
@@ -102,7 +102,7 @@ pub(super) enum Probe {
         id: Id,
         since: Time,
     },
-    /// The client was told no, and the server has not answered yet.
+    /// The client got a no, and the server has not answered yet.
     GivenUp {
         id: Id,
         since: Time,

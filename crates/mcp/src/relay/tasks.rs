@@ -46,7 +46,7 @@ impl Relay {
         }
     }
 
-    /// What a server tells of a task unasked; the message to pass on where it is another.
+    /// Reviews a task notification of a server. Returns the message to pass on instead, if it changes.
     pub(super) fn task_told(&mut self, message: &Message<'_>) -> Option<String> {
         let params = Value::Object(message.params().and_then(|raw| read_object("params", raw).ok())?);
         let task = params.get("taskId").and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -61,8 +61,8 @@ impl Relay {
         Some(members.to_text())
     }
 
-    /// A task that goes on tells nothing yet; one that has ended is settled by what it says. A task that nobody knows
-    /// is looked at all the same: it will be shown to the model.
+    /// A running task has no result yet; an ended one is settled by its result. The result of an unknown task
+    /// is reviewed too: the model will see it.
     fn reviewed_task(&self, task: &str, said: Value) -> ReviewedOutput {
         let status = said.get("status").and_then(Value::as_str);
         let tells =

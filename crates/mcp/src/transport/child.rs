@@ -1,9 +1,9 @@
 //! A server as a process of ours.
 //!
 //! [`start`] gives a [`Link`] to it and the [`Child`] that ends it. It gets a process group of its own, and nothing of
-//! that group outlives the server or the [`Child`]: whoever is asked to end by a signal drops it or calls
+//! that group outlives the server or the [`Child`]: a process that gets a signal to end drops it or calls
 //! [`Child::end`]. A process that leaves the group on purpose gets away, and when this process is killed outright the
-//! server only sees its input end: to be told by the system would take code between fork and exec, which is unsafe.
+//! server only sees its input end: a signal from the system would need code between fork and exec, which is unsafe.
 
 use std::{
     io,
@@ -29,7 +29,7 @@ use super::{
 /// How long a server may take to end by itself once its input is closed.
 const CLOSED_FOR: Duration = Duration::from_secs(2);
 
-/// How long it may take once it was told to terminate.
+/// How long it may take after SIGTERM.
 const TERMINATED_FOR: Duration = Duration::from_secs(3);
 
 /// How long the rest of its group may take once the server itself has ended.
@@ -38,7 +38,7 @@ const LEFT_FOR: Duration = Duration::from_millis(500);
 /// How often it is looked whether anything of the group is left.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// How long its output may stay silent and open once it has ended: somebody outside the group holds it.
+/// How long its output may stay silent and open once it has ended: a process outside the group holds it.
 const SILENT_FOR: Duration = Duration::from_secs(1);
 
 /// The longest line that is passed on from its standard error, in bytes; a longer one comes in pieces.
@@ -53,7 +53,7 @@ pub struct ServerCommand {
     pub args: Vec<String>,
     /// Variables on top of our own.
     pub env: Vec<(String, String)>,
-    /// Where it runs; here unless told.
+    /// Where it runs; by default in the current folder.
     pub folder: Option<PathBuf>,
 }
 
@@ -75,7 +75,7 @@ pub fn start(command: &ServerCommand) -> io::Result<(Link, Child)> {
     launch(command, None)
 }
 
-/// Starts one of several servers: its name stands before each line that it writes to standard error.
+/// Starts one of several servers: its name is the prefix of each line that it writes to standard error.
 ///
 /// # Errors
 /// When there is no such program or it cannot be run.
@@ -84,7 +84,7 @@ pub fn start_as(name: &str, command: &ServerCommand) -> io::Result<(Link, Child)
 }
 
 impl Child {
-    /// Ends the server and its group: closes its input, then tells it to terminate, then kills it, with a while to
+    /// Ends the server and its group: closes its input, then terminates it, then kills it, with a while to
     /// obey after each. What it prints meanwhile can still be read from its link.
     pub async fn end(mut self) {
         drop(self.close.take());
@@ -106,7 +106,7 @@ impl Child {
     /// Kills the whole group at once.
     pub fn kill(&self) {
         self.group.kill();
-        // Where there are no groups, whoever lets go of the process kills it.
+        // Without process groups, dropping the process kills it.
         #[cfg(not(unix))]
         self.keeper.abort();
     }
@@ -167,7 +167,7 @@ fn sentence_of(status: ExitStatus) -> String {
     }
 }
 
-/// Reads what the server says until its output ends, and then tells why.
+/// Reads the server's output until it ends, and then reports why.
 async fn hear_out(
     stdout: ChildStdout,
     say: mpsc::Sender<Incoming>,
@@ -205,7 +205,7 @@ async fn pass_on(from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin, 
         if line.last() != Some(&b'\n') {
             line.push(b'\n');
         }
-        // Whoever does not want to read it must not stop the server.
+        // A closed stderr must not stop the server.
         let _ = to.write_all(&line).await;
         let _ = to.flush().await;
     }

@@ -1,7 +1,6 @@
 //! One end of a conversation: messages go in and come out, whatever carries them.
-//!
-//! A client or a server is a [`Link`] to whoever speaks with it: a pipe, a child process or HTTP. Channels are
-//! bounded, so that whoever reads slowly slows down whoever writes, and nobody's memory fills up.
+//! A client or a server is a [`Link`], carried by a pipe, a child process or HTTP. Channels are
+//! bounded, so that a slow reader slows down the writer, and memory does not fill up.
 
 use tokio::sync::mpsc;
 

@@ -1,9 +1,9 @@
 //! One server process for many stateless clients.
 //!
-//! Over HTTP each modern request is a conversation of its own, and a process cannot be started for each: a [`SharedServer`] lets
-//! them all speak with one. Requests and progress get names of the shared_server's on their way to the server, because two clients
-//! may choose the same. What a server says to nobody in particular goes to everybody. Requests of the server itself are
-//! left out: the stateless revision has none.
+//! Over HTTP each modern request is a conversation of its own, and a process cannot be started for each: a
+//! [`SharedServer`] lets them all speak with one. Requests and progress get names of the shared_server's on their way
+//! to the server, because two clients may choose the same. Messages without a request go to all clients. Requests of
+//! the server itself are left out: the stateless revision has none.
 
 use std::{
     collections::HashMap,
@@ -150,7 +150,7 @@ impl SharedServer {
             .map(|(number, _)| *number)
     }
 
-    /// Nobody waits any more for what a client has asked: the server is told.
+    /// A client has left: its open requests are cancelled at the server.
     async fn leave(&self, client: u64) {
         let left: Vec<i64> = {
             let mut shared = self.shared();

@@ -2,7 +2,7 @@
 //!
 //! [`stdio`] is the client at this process's standard input and output. Line breaks inside a message become spaces on
 //! the way out: to JSON they mean the same, but a reader of lines would take a nested object on a line of its own for a
-//! message that nobody has judged. What a message says is not looked at here.
+//! message that was not judged. What a message says is not looked at here.
 
 use std::{future::Future, io, pin::pin, time::Duration};
 
@@ -35,7 +35,7 @@ pub fn stdio() -> (Link, OutputDrain) {
     over(tokio::io::stdin(), tokio::io::stdout())
 }
 
-/// Whoever speaks and listens at the other end of two streams.
+/// A link to the other end of two streams.
 pub(crate) fn over<R, W>(reader: R, writer: W) -> (Link, OutputDrain)
 where
     R: AsyncRead + Send + Unpin + 'static,
@@ -77,7 +77,7 @@ pub(crate) enum ReadEnd {
     Failed(io::Error),
     /// Nothing came although the other side is known to have ended.
     Cut,
-    /// Nobody listens on our side any more.
+    /// The receiver on our side is gone.
     Unheard,
 }
 
@@ -136,7 +136,7 @@ async fn next_line<R: AsyncRead + Unpin>(reader: &mut BufReader<R>) -> io::Resul
     Ok(Some(String::from_utf8(line).map_or(Line::NotUtf8, Line::Text)))
 }
 
-/// Reads on to the end of a line that nobody wants, with room for a piece of it only.
+/// Skips the rest of a line, with room for a piece of it only.
 async fn skip_to_break<R: AsyncRead + Unpin>(
     reader: &mut BufReader<R>,
     mut piece: Vec<u8>,
@@ -158,8 +158,8 @@ pub(crate) async fn read_to_break<R: AsyncRead + Unpin>(
     reader.take(bytes_max as u64).read_until(b'\n', line).await
 }
 
-/// Writes messages until nobody has any left or nobody reads them. Once `closing` ends, only those that wait already
-/// are written.
+/// Writes messages until both the sender and the queue are gone, or the reader is. Once `closing` ends, only queued
+/// messages are written.
 pub(crate) async fn write_lines<W: AsyncWrite + Unpin>(
     mut writer: W,
     mut hear: mpsc::Receiver<Outgoing>,

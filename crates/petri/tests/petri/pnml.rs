@@ -112,9 +112,9 @@ fn what_is_no_place_transition_net_is_refused_with_its_place() {
     line 3, column 2: nothing here has the id `q`
     line 3, column 2: an arc must lead from a place to a transition or back
     line 3, column 2: an arc needs a `target`
-    line 3, column 16: `initialMarking` must be a whole number from 0 up, in a `text`
-    line 3, column 16: `initialMarking` must be a whole number from 0 up, in a `text`
-    line 3, column 16: `initialMarking` must be a whole number from 0 up, in a `text`
+    line 3, column 16: `initialMarking` must be a non-negative integer, in a `text`
+    line 3, column 16: `initialMarking` must be a non-negative integer, in a `text`
+    line 3, column 16: `initialMarking` must be a non-negative integer, in a `text`
     line 3, column 63: a second `initialMarking`; only one can count
     line 3, column 16: `capacity` in `place` is not read, and what it means would be lost
     line 3, column 2: the id `t` is used twice; give each its own
@@ -129,8 +129,8 @@ fn what_is_no_place_transition_net_is_refused_with_its_place() {
     line 1, column 7: the net does not say its type; write `type="http://www.pnml.org/version-2009/grammar/ptnet"`
     line 1, column 1: there is no `net` in this file
     line 1, column 133: a second net in one file; give each a file of its own
-    line 1, column 1: this is no PNML file: its outermost element must be `pnml`
-    line 1, column 1: this is no PNML file: its outermost element must be `pnml`
+    line 1, column 1: this is not a PNML file: its outermost element must be `pnml`
+    line 1, column 1: this is not a PNML file: its outermost element must be `pnml`
     line 1, column 1: the root node was opened but never closed
     line 1, column 1: unknown token
     line 1, column 1: the document does not have a root node

@@ -1,9 +1,8 @@
-//! Who may come in over HTTP, told from the head of a request alone.
-//!
-//! [`Admission::check`] looks at where a request says it comes from, whom it thinks it speaks to and whether it knows
-//! the token, before any of its body is read. A page in a browser can reach any address of this machine, by its number
-//! or by a name of its own that points here; so without a token only the names of this machine are answered. There are
-//! no answers to cross-origin questions of browsers (CORS): no page has to speak to a gate.
+//! Admission of HTTP requests, by their heads alone.
+//! [`Admission::check`] checks the origin, the host and the
+//! token of a request, before any of its body is read. A page in a browser can reach any address of this machine, by
+//! its number or by a name of its own that points here; so without a token only the names of this machine are answered.
+//! There are no answers to cross-origin questions of browsers (CORS): no page has to speak to a gate.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -44,7 +43,7 @@ impl Admission {
     /// Whether a request may go on.
     ///
     /// # Errors
-    /// When it comes from a page of somebody else, speaks to somebody else or does not know the token.
+    /// When its origin or host is another machine, or its token is wrong.
     pub(super) fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
         let host = only(headers, &HOST)?;
         if self.token.is_none() {
@@ -129,7 +128,7 @@ pub(super) fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Opti
     let mut values = headers.get_all(name).iter();
     let Some(value) = values.next() else { return Ok(None) };
     if values.next().is_some() {
-        return Err(refuse("stands twice"));
+        return Err(refuse("appears twice"));
     }
     value.to_str().map(Some).map_err(|_| refuse("is not plain text"))
 }

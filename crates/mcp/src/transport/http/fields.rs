@@ -1,7 +1,7 @@
 //! Header fields: their names, and how what a message says is repeated in them.
 //!
-//! [`RepeatedFields`] is what a message says about itself that headers repeat; [`encode`] and [`decode`] turn text into a header
-//! value and back. Which headers a tool wants repeated of its arguments is left to whoever knows its definition.
+//! [`RepeatedFields`] is what a message says about itself that headers repeat; [`encode`] and [`decode`] turn text into
+//! a header value and back. Which headers a tool wants repeated of its arguments is known to the relay.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use hyper::header::HeaderValue;
@@ -17,8 +17,8 @@ pub(super) const MODERNS: [&str; 1] = [MODERN];
 /// Revisions with sessions, newest first.
 pub(super) const LEGACY: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 
-/// Revisions in which a stream may begin with an event that has no data. The modern one is here for clients that want it
-/// and begin a session nevertheless.
+/// Revisions in which a stream may begin with an event that has no data. The modern one is here for clients that want
+/// it and begin a session nevertheless.
 pub(super) const PRIMED: [&str; 2] = [MODERN, "2025-11-25"];
 
 pub(super) const SESSION: &str = "mcp-session-id";
@@ -45,7 +45,7 @@ const ENCODED_END: &str = "?=";
 pub(super) struct RepeatedFields {
     /// The revision it is written in; only the modern one says so.
     pub version: Option<String>,
-    /// What it wants or tells; none in an answer.
+    /// Its method; none in an answer.
     pub method: Option<String>,
     /// The tool, prompt, resource or task it is about.
     pub name: Option<String>,

@@ -2,7 +2,7 @@
 //!
 //! [`answer`] waits for the first message and chooses, for the revision without sessions; in a session everything is a
 //! stream ([`events`]). [`Source`] is where messages come from. A body asks its source only when the client takes more,
-//! so a slow client slows down whoever speaks to it. Events of a session have ids, by which a client whose connection
+//! so a slow client slows down the sender. Events of a session have ids, by which a client whose connection
 //! broke comes back to them; a request without a session ends with its connection, so its events have none.
 
 use std::{
@@ -39,7 +39,7 @@ use crate::{
 };
 
 /// How long a stream may be silent before a comment shows that it is still there. A request that has no answer by
-/// then is answered with a stream, so that nobody on the way takes it for dead.
+/// then is answered with a stream, so that proxies on the way do not close it.
 const SILENCE_MAX: Duration = Duration::from_secs(15);
 
 pub(super) type Body = Either<Full<Bytes>, Events>;
@@ -56,8 +56,8 @@ pub(super) struct Source {
 enum Origin {
     /// A stream of a session, which outlives its connection.
     Session(StreamReader),
-    /// A conversation of one request. When the client closes the stream, the conversation is told that the request is
-    /// given up.
+    /// A conversation of one request. When the client closes the stream, the request is
+    /// cancelled.
     Request { hear: mpsc::Receiver<Outgoing>, say: mpsc::Sender<Incoming> },
 }
 
@@ -67,7 +67,7 @@ enum State {
     Answered,
     /// It goes on elsewhere.
     Ended,
-    /// Whoever was to answer has ended.
+    /// The relay has ended without an answer.
     Lost,
 }
 
@@ -139,7 +139,7 @@ impl Drop for Source {
             let params =
                 json!({"requestId": request.to_value(), "reason": "the client closed the connection"});
             let notice = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params});
-            // Where nobody has taken what was said before, the end of the channel has to do.
+            // If the queue is full, the end of the channel has to do.
             let _ = say.try_send(Incoming::Message(to_text(&notice)));
         }
     }
@@ -206,7 +206,7 @@ fn describe(headers: &mut HeaderMap, media_type: &'static str) {
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
 }
 
-/// What HTTP says about an answer: the revision without sessions tells some errors there as well.
+/// The HTTP status of an answer: the revision without sessions reports some errors there too.
 fn status(text: &str) -> StatusCode {
     #[derive(serde::Deserialize)]
     struct Answer {

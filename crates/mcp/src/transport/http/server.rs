@@ -2,10 +2,11 @@
 //!
 //! [`serve`] turns each session, and each request of the revision without sessions, into a conversation of its own and
 //! hands it to a [`Acceptor`]. Nothing of a request is read before [`Admission`] has let it in, and no number of
-//! requests makes it hold more than its bounds. TLS is left out: whoever listens beyond this machine puts it in front.
+//! requests makes it hold more than its bounds. TLS is left out: put a reverse proxy in front to listen beyond this
+//! machine.
 //!
-//! The headers `Mcp-Param-…` of a client have to agree with the arguments they repeat, as far as the acceptor knows which
-//! there must be. They are not passed on: the relay makes them anew from the arguments it lets through.
+//! The headers `Mcp-Param-…` of a client have to agree with the arguments they repeat, as far as the acceptor knows
+//! which there must be. They are not passed on: the relay makes them anew from the arguments it lets through.
 
 use std::{
     fmt, io,
@@ -82,7 +83,7 @@ const PATH: &str = "/mcp";
 pub struct ServeOptions {
     /// What a client has to know. Beyond this machine there must be one.
     pub token: Option<String>,
-    /// Takes sentences for whoever runs Lockgate. They hold nothing of what was said.
+    /// Takes sentences for the operator. They hold nothing of the messages.
     pub note: Arc<dyn Fn(&str) + Send + Sync>,
 }
 
@@ -169,7 +170,7 @@ async fn kind(stream: TcpStream, _seat: Option<OwnedSemaphorePermit>, responder:
         let responder = Arc::clone(&responder);
         async move { Ok::<_, std::convert::Infallible>(responder.receive(request).await) }
     });
-    // A connection that fails has nobody left to be told.
+    // A failed connection has no receiver for an error.
     let _ = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIMEOUT)
@@ -377,7 +378,7 @@ impl Responder {
 
     fn permit(&self) -> Result<OwnedSemaphorePermit, Fault> {
         let busy = |_| {
-            Fault::new(StatusCode::SERVICE_UNAVAILABLE, "too many requests wait for answers: come back later")
+            Fault::new(StatusCode::SERVICE_UNAVAILABLE, "too many requests wait for answers: try again later")
         };
         Arc::clone(&self.streams).try_acquire_owned().map_err(busy)
     }
@@ -456,7 +457,7 @@ fn differs(name: &str, id: Option<&Id>) -> Fault {
     Fault::new(StatusCode::BAD_REQUEST, sentence).about(id).with_code(-32020)
 }
 
-/// What a header says. One that stands twice, or cannot be read, says nothing that could be compared.
+/// The value of a header. A duplicate or unreadable one cannot be compared.
 fn given(headers: &HeaderMap, name: &str, id: Option<&Id>) -> Result<Option<String>, Fault> {
     let mut values = headers.get_all(name).iter();
     let value = values.next().map(fields::decode);
@@ -496,6 +497,6 @@ async fn say(to: &mpsc::Sender<Incoming>, text: String) -> Result<(), Fault> {
     match timeout(TAKEN_TIMEOUT, to.send(Incoming::Message(text))).await {
         Ok(Ok(())) => Ok(()),
         Ok(Err(_)) => Err(Fault::new(StatusCode::NOT_FOUND, "the conversation is over: begin another")),
-        Err(_) => Err(Fault::new(StatusCode::SERVICE_UNAVAILABLE, "Lockgate is busy: come back later")),
+        Err(_) => Err(Fault::new(StatusCode::SERVICE_UNAVAILABLE, "Lockgate is busy: try again later")),
     }
 }

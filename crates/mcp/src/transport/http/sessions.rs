@@ -2,9 +2,9 @@
 //!
 //! A session begins with `initialize` and is named by [`Session::id`]. What the gate says is routed to the stream it
 //! belongs to: an answer to the request that waits for it, anything else to the stream the client holds open for that,
-//! to the newest request that is still open, or to whichever stream comes next. An [`StreamReader`] hears one stream for one
-//! connection; when that breaks, the call goes on and the client may come back for the rest (`resume.rs`). Sessions are
-//! not kept over a restart.
+//! to the newest request that is still open, or to whichever stream comes next. An [`StreamReader`] hears one stream
+//! for one connection; when that breaks, the call goes on and the client may come back for the rest (`resume.rs`).
+//! Sessions are not kept over a restart.
 
 use std::{
     collections::HashMap,
@@ -34,7 +34,7 @@ use crate::{
 /// How many sessions may be open at once.
 pub(super) const SESSIONS_MAX: usize = 256;
 
-/// A session that nobody used for so long ends, unless one of its streams is open.
+/// A session that was not used for so long ends, unless one of its streams is open.
 pub(super) const UNUSED_MAX: Duration = Duration::from_secs(60 * 60);
 
 /// A stream whose client takes nothing for so long is closed: it would hold up all others of its session.
@@ -100,7 +100,7 @@ impl Sessions {
         {
             let mut open = locked(&self.open);
             if open.len() >= SESSIONS_MAX {
-                return Err(unavailable("too many sessions are open: end some, or come back later"));
+                return Err(unavailable("too many sessions are open: end some, or try again later"));
             }
             open.insert(session.id.clone(), Arc::clone(&session));
         }
@@ -123,13 +123,13 @@ impl Sessions {
         session.inspect(|session| session.end(reason)).is_some()
     }
 
-    /// Ends what nobody used, and forgets answers that nobody came back for.
+    /// Ends unused sessions, and forgets answers that were not fetched.
     pub(super) fn sweep(&self, now: Instant) {
         let sessions: Vec<Arc<Session>> = locked(&self.open).values().cloned().collect();
         for session in sessions {
             locked(&session.state).streams.forget_left(now);
             if session.is_unused(now) {
-                self.end(&session.id, "nobody used the session for a long time");
+                self.end(&session.id, "the session was not used for a long time");
             }
         }
     }
@@ -147,7 +147,7 @@ impl Session {
     /// Opens the stream of a request.
     ///
     /// # Errors
-    /// When a request with the same id still waits: nobody could tell their answers apart.
+    /// When a request with the same id still waits: their answers could not be distinguished.
     pub(super) fn open_request(self: &Arc<Self>, id: &Id) -> Result<StreamReader, Refusal> {
         let opened = locked(&self.state).streams.open_request(id);
         let opening = opened.map_err(|IdInUse| {
@@ -166,7 +166,7 @@ impl Session {
     /// Opens a stream again behind the event that its client saw last; none where nothing more comes on it.
     ///
     /// # Errors
-    /// When what came after that event cannot be told.
+    /// When the events after that one are not kept.
     pub(super) fn resume(self: &Arc<Self>, last: &str) -> Result<Option<StreamReader>, Refusal> {
         let id = EventId::parse(last);
         match id.map_or(Resumption::Unknown, |id| locked(&self.state).streams.resume(id)) {
@@ -228,7 +228,7 @@ impl Session {
     }
 
     fn note_dropped(&self, before: u64, after: u64) {
-        // Not for each of them: whoever fills the log this way could hide something in it.
+        // Not for each of them: a full log could hide something.
         if before.checked_ilog2() != after.checked_ilog2() {
             (self.note)(&format!(
                 "an HTTP client has no stream open and too many messages wait for it; dropped {after} so far"
@@ -242,7 +242,7 @@ impl Session {
     }
 
     fn end(&self, reason: &str) {
-        // Where nobody has taken what was said before, the end of the channel has to do.
+        // If the queue is full, the end of the channel has to do.
         let _ = self.say.try_send(Incoming::Gone { reason: reason.to_owned(), about: None });
         let mut state = locked(&self.state);
         state.streams.end();
@@ -258,7 +258,7 @@ impl StreamReader {
         self.opening.request.as_ref()
     }
 
-    /// Where it begins. Whoever is told this may come back to it.
+    /// Where it begins. A client that knows this may come back to it.
     pub(super) fn begins_at(&mut self) -> EventId {
         self.can_come_back = true;
         self.opening.at

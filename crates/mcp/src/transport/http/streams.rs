@@ -2,8 +2,8 @@
 //!
 //! [`Streams`] gives every message a stream and a place in it, which together are its [`EventId`]. A client whose
 //! connection broke names the last one it saw and gets what came after it, on that stream and no other. Until then
-//! messages are kept, within bounds; whether one of them was lost to these is told instead of hidden. Only one reader
-//! hears a stream: whoever opens it again ends the one before. There is no waiting in here, and no I/O.
+//! messages are kept, within bounds; a client that asks for a dropped message gets an error. A stream has only one
+//! reader: opening it again ends the reader before. There is no waiting in here, and no I/O.
 
 use std::{
     collections::VecDeque,
@@ -21,17 +21,17 @@ pub(super) const KEPT_MAX: usize = 64;
 /// How long they may be together, in bytes: as long as the longest message, so that each can be kept.
 pub(super) const KEPT_BYTES_MAX: usize = MESSAGE_BYTES_MAX;
 
-/// How many messages of all streams of a session are kept for a client that may come back: what was told, and what
-/// waits on streams that nobody reads. Of more the oldest are dropped, and what was told goes first.
+/// How many messages of all streams of a session are kept for a client that may come back: delivered messages, and
+/// messages on streams without a reader. Of more the oldest are dropped, delivered ones first.
 pub(super) const LOGGED_MAX: usize = 1024;
 
 /// How long they may be together, in bytes: as long as the longest message, so that each can be kept.
 pub(super) const LOGGED_BYTES_MAX: usize = MESSAGE_BYTES_MAX;
 
-/// How many streams of requests that nobody reads are kept for each session.
+/// How many request streams without a reader are kept for each session.
 pub(super) const LEFT_MAX: usize = 64;
 
-/// How long an answer is kept that nobody comes back for.
+/// How long an answer is kept for a client to fetch.
 pub(super) const LEFT_AGE_MAX: Duration = Duration::from_secs(15 * 60);
 
 /// How many messages may wait for a reader.
@@ -73,7 +73,7 @@ pub(super) struct Streams {
     opened: u64,
     /// How many messages were said on streams.
     said: u64,
-    /// How many messages were dropped that nobody had heard.
+    /// How many undelivered messages were dropped.
     dropped: u64,
     /// Nothing more will be said.
     over: bool,
@@ -88,7 +88,7 @@ struct Stream {
     log: VecDeque<(u64, Arc<String>)>,
     /// The place of what will be said next. The first message has the place 1.
     next: u64,
-    /// The place of what will be told next.
+    /// The place of the next message to deliver.
     untold: u64,
     /// The last message is the answer.
     answered: bool,
@@ -101,7 +101,7 @@ struct Reader {
     waker: Option<Waker>,
 }
 
-/// A stream as somebody reads it.
+/// A reader's view of a stream.
 #[derive(Clone, Debug)]
 pub(super) struct StreamOpening {
     /// Where the reader begins.
@@ -118,9 +118,9 @@ pub(super) enum StreamItem {
         text: Arc<String>,
         is_answer: bool,
     },
-    /// The stream is over, or somebody else reads it now.
+    /// The stream is over, or has another reader now.
     End,
-    /// Whoever was to say more has ended.
+    /// The sender has ended.
     Lost,
 }
 
@@ -131,7 +131,7 @@ pub(super) enum Placement {
     Well,
     /// The reader of its stream has too much to hear already; the number of the reader.
     Full(u64),
-    /// It is an answer that nobody can hear any more.
+    /// It is an answer without a stream.
     Unwanted,
 }
 
@@ -146,7 +146,7 @@ pub(super) enum Resumption {
     Unknown,
 }
 
-/// A request with the same id still waits: nobody could tell their answers apart.
+/// A request with the same id still waits: their answers could not be distinguished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct IdInUse;
 
@@ -178,7 +178,7 @@ impl Streams {
         self.open(None)
     }
 
-    /// What nobody heard of it waits for the next stream.
+    /// Its undelivered messages wait for the next stream.
     fn forget_own(&mut self) {
         for mut own in self.streams.extract_if(.., |stream| stream.request.is_none()) {
             own.dismiss();
@@ -217,7 +217,7 @@ impl Streams {
         if !is_known || at.place + 1 < stream.first_kept() {
             return Resumption::Unknown;
         }
-        // What its client has seen nobody will ask for again.
+        // The client will not ask again for what it has seen.
         while stream.first_kept() <= at.place && stream.log.pop_front().is_some() {}
         stream.untold = at.place + 1;
         stream.dismiss();
@@ -244,7 +244,7 @@ impl Streams {
     }
 
     /// Puts a message on the stream it belongs to: an answer on that of its request, what is about a request on that
-    /// one as well, anything else where somebody listens.
+    /// one as well, anything else on a stream with a reader.
     pub(super) fn place(&mut self, text: &Arc<String>, about: Option<&Id>, answer: Option<&Id>) -> Placement {
         let Some(stream) = pick(&mut self.streams, about, answer) else {
             if answer.is_some() {
@@ -331,17 +331,17 @@ impl Streams {
         }
     }
 
-    /// Whether anybody reads.
+    /// Whether there is a reader.
     pub(super) fn has_readers(&self) -> bool {
         self.streams.iter().any(|stream| stream.reader.is_some())
     }
 
-    /// How many messages were dropped so far that nobody had heard.
+    /// How many undelivered messages were dropped so far.
     pub(super) fn dropped(&self) -> u64 {
         self.dropped
     }
 
-    /// Forgets answers that nobody came back for.
+    /// Forgets answers that were not fetched.
     pub(super) fn forget_left(&mut self, now: Instant) {
         let is_old = |stream: &Stream| now.saturating_duration_since(stream.changed) > LEFT_AGE_MAX;
         self.streams.retain(|stream| stream.reader.is_some() || !stream.answered || !is_old(stream));
@@ -351,7 +351,7 @@ impl Streams {
     fn trim(&mut self) {
         let left = |stream: &Stream| stream.reader.is_none() && stream.request.is_some();
         while self.streams.iter().filter(|stream| left(stream)).count() > LEFT_MAX {
-            // First what was heard to its end, which hardly anybody wants again.
+            // First fully delivered streams, which are hardly needed again.
             let key = |stream: &&Stream| (!stream.answered || stream.untold < stream.next, stream.number);
             let oldest = self.streams.iter().filter(|stream| left(stream)).min_by_key(key);
             let Some((number, unheard)) = oldest.map(|stream| (stream.number, stream.next - stream.untold))
@@ -423,7 +423,7 @@ impl Stream {
         }
     }
 
-    /// Ends whoever reads.
+    /// Ends the reader.
     fn dismiss(&mut self) {
         self.wake();
         self.reader = None;

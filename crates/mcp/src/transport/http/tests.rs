@@ -1198,7 +1198,7 @@ async fn one_request_too_many_is_refused_and_answers_still_get_through() {
     say(&link, request(most, "wait", json!({}))).await;
     let (about, reason) = hear_loss(&mut link).await;
     assert_eq!(about, Some(Id::Number(most as i64)));
-    assert!(reason.contains("come back later"), "{reason}");
+    assert!(reason.contains("try again later"), "{reason}");
     say(&link, r#"{"jsonrpc":"2.0","id":"asked","result":{}}"#).await;
     assert_eq!(soon(heard.recv()).await.unwrap()["id"], "asked");
 }

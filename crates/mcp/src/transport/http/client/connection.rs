@@ -95,7 +95,7 @@ impl Connection {
             Some(id) => Incoming::Gone { reason, about: Some(id) },
             None => Incoming::Unreadable(reason),
         };
-        // Where nobody listens any more, nobody misses it.
+        // If the receiver is gone, the error is not needed.
         let _ = self.say.send(lost).await;
     }
 
@@ -109,14 +109,14 @@ impl Connection {
             return Err("another request with the same id still waits for its answer".into());
         }
         if running.len() >= REQUESTS_MAX {
-            return Err(format!("{REQUESTS_MAX} requests wait for this server already: come back later"));
+            return Err(format!("{REQUESTS_MAX} requests wait for this server already: try again later"));
         }
         let (stop, stopped) = oneshot::channel();
         running.insert(asked.id.clone(), RunningRequest { serial: asked.serial, modern: asked.modern, stop });
         Ok(stopped)
     }
 
-    /// Gives up a request by closing its exchange; false where the server has to be told in words.
+    /// Gives up a request by closing its exchange; false if the server needs a notification.
     pub(super) fn stop(&self, id: &Id) -> bool {
         let mut state = self.state();
         match state.running.get(id).map(|running| running.modern) {
@@ -183,7 +183,7 @@ impl Connection {
                         if progress.advanced {
                             heard = Instant::now();
                         }
-                        // Some servers close their streams all the time, so that nobody holds one for long. As often as
+                        // Some servers close their streams often, so that none stays open for long. As often as
                         // they open them again, the answer may still come.
                         progress.advanced |= heard.elapsed() < IDLE_TIMEOUT;
                         reason
@@ -276,7 +276,7 @@ impl Connection {
     /// Passes on one message; true where it is the answer.
     async fn pass(&self, asked: Option<&SentRequest>, text: String) -> Result<bool, Reason> {
         let answer = asked.filter(|asked| answered(&text).as_ref() == Some(&asked.id));
-        // The request is over before its answer is seen, so that its id is free for whoever sees it. What could stop
+        // The request is over before its answer is seen, so that its id is free by then. What could stop
         // it lives on until the answer is passed on.
         let _running = answer.and_then(|asked| {
             let mut state = self.state();
@@ -289,7 +289,7 @@ impl Connection {
         Ok(answer.is_some())
     }
 
-    /// Sends what wants no answer. Whether it arrived nobody can be told: there is no request it belongs to.
+    /// Sends a message without an answer. A failure is not reported: it belongs to no request.
     pub(super) async fn note(self: Arc<Self>, post: Post, _permit: Option<OwnedSemaphorePermit>) {
         let _ = self.send(self.post(post), Some(NOTE_TIMEOUT)).await;
     }
@@ -378,5 +378,5 @@ fn agreed_version(text: &str) -> Option<HeaderValue> {
 }
 
 fn nobody() -> Reason {
-    "nobody listens any more".into()
+    "the receiver is gone".into()
 }

@@ -62,9 +62,9 @@ pub(super) struct Post {
 }
 
 impl Outbound {
-    /// Reads what is to be sent; otherwise tells which request cannot be, and why.
+    /// Reads a message to send; an error names the request that cannot be sent, and why.
     pub(super) fn read(outgoing: Outgoing) -> Result<Self, (Option<Id>, Reason)> {
-        let unreadable = |error| format!("what was to be sent is no message: {error}");
+        let unreadable = |error| format!("cannot send an invalid message: {error}");
         let message = Message::read(&outgoing.text).map_err(|error| (None, unreadable(error)))?;
         let kind = message.kind.clone();
         let about = |reason| match &kind {
@@ -124,7 +124,7 @@ fn modern_fields(repeated: &RepeatedFields, mirrored: &[(String, String)]) -> Re
         let key = HeaderName::from_bytes(name.as_bytes()).map_err(|_| unfit())?;
         let value = HeaderValue::from_str(&fields::encode(value)).map_err(|_| unfit())?;
         if headers.insert(key, value).is_some() {
-            return Err(format!("the header `{name}` would stand twice"));
+            return Err(format!("the header `{name}` would appear twice"));
         }
     }
     Ok(headers)

@@ -73,13 +73,15 @@ pub(super) fn without_answer(status: StatusCode) -> Reason {
             format!("the server wants other credentials ({status}): set a header for it")
         }
         StatusCode::NOT_FOUND => {
-            format!("the server knows no such address or has ended the session ({status})")
+            format!("the server does not know this address, or has ended the session ({status})")
         }
         _ if status.is_redirection() => format!(
             "the server points to another address ({status}), which is not followed, so that credentials go nowhere \
              else: give the right address"
         ),
-        _ if status.is_success() => format!("the server gave no answer, or one that is no JSON ({status})"),
+        _ if status.is_success() => {
+            format!("the server did not answer, or its answer is not JSON ({status})")
+        }
         _ => format!("the server refused the request ({status})"),
     }
 }

@@ -22,14 +22,14 @@ use url::Url;
 /// How long one address of the server may take to be reached.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long a connection that nobody uses is kept for the next exchange. Many servers close theirs after five seconds,
+/// How long an unused connection is kept for the next exchange. Many servers close theirs after five seconds,
 /// and a request that meets the closing is lost.
 const UNUSED_CONNECTION_MAX: Duration = Duration::from_secs(4);
 
 /// How often the machine asks whether a silent server is still there.
 const TCP_KEEP_ALIVE: Duration = Duration::from_secs(60);
 
-/// Where a server is and what it wants to be told with every request.
+/// The address of a server, and the headers of every request to it.
 #[derive(Clone)]
 pub struct HttpTarget {
     /// Its address, `http://…` or `https://…`.
@@ -52,7 +52,7 @@ impl fmt::Debug for HttpTarget {
 #[non_exhaustive]
 pub enum BadTarget {
     /// The address is none.
-    #[error("the address of the server is no URL: write `https://…` or `http://…`")]
+    #[error("the address of the server is not a URL: write `https://…` or `http://…`")]
     Url,
     /// There is a password in the address.
     #[error("the address of the server holds a name or a password: put them into a header")]
@@ -67,7 +67,7 @@ pub enum BadTarget {
     #[error("cannot read the certificates of this machine, which `https://` needs")]
     Certificates(#[source] std::io::Error),
     /// This is not a place where anything can run.
-    #[error("there is no runtime to speak from")]
+    #[error("there is no async runtime")]
     Runtime,
 }
 
