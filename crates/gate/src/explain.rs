@@ -116,7 +116,7 @@ fn clause_views(rulebook: &Rulebook, stand: Stand<'_>, call: &Call) -> Vec<NetVi
     let policy = &rulebook.policy;
     let tool: Arc<str> = policy.name(&call.tool);
     let now = call.at.max(stand.session.clock);
-    let view = View { call, now, around: &rulebook.around, memory: &stand };
+    let view = View { call, output: None, now, around: &rulebook.around, memory: &stand };
     let mut is_spoken_of = false;
     let mut views = Vec::new();
     for clause in policy.clauses_about(&call.tool).filter(|clause| stand.session.is_active(clause.id)) {

@@ -391,7 +391,7 @@ impl Hearing<'_> {
             return;
         }
         let now = call.at.max(stand.session.clock);
-        let view = View { call, now, around: &rulebook.around, memory: &stand };
+        let view = View { call, output: None, now, around: &rulebook.around, memory: &stand };
         let tool = rulebook.policy.name(&call.tool);
         let mut is_spoken_of = false;
         for Applying { clause, truth } in rulebook.policy.applying(&view) {
@@ -510,7 +510,7 @@ impl Hearing<'_> {
     fn pass(&mut self, rule: &NetRule, transition: TransitionId, name: &Arc<str>, deed: &Deed) {
         let guard = rule.net.guard(transition);
         for check in &guard.checks {
-            if !check.condition.holds(&self.call.input, self.call.about.cwd.as_deref()) {
+            if !check.holds(&self.call.input, self.call.about.cwd.as_deref()) {
                 self.object(rule, name, Decision::Block, check.message.clone());
             }
         }

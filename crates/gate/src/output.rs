@@ -6,7 +6,7 @@
 use std::{borrow::Cow, cmp::Reverse, sync::Arc};
 
 use lockgate_call::{Call, sensitive::Mask};
-use lockgate_policy::{LooksFor, Match, Mode, OnHit, OutputRule, Truth, clause::Gravity};
+use lockgate_policy::{LooksFor, Match, Mode, OnHit, OutputRule, Truth, View, clause::Gravity};
 use serde_json::Value;
 
 use crate::rulebook::Rulebook;
@@ -234,8 +234,8 @@ fn is_hit(rulebook: &Rulebook, rule: &OutputRule, call: &Call, output: &Value) -
             is_too_large(rule, output) || masks_whatever || has_pattern(rule, output)
         }
         // What cannot be told is taken for a hit.
-        LooksFor::Expression(when) => {
-            rulebook.around.with_facts(call, Some(output), |facts| when.truth(facts)) != Truth::No
+        LooksFor::Condition(when) => {
+            when.truth(&View::of_result(call, Some(output), &rulebook.around)) != Truth::No
         }
     }
 }

@@ -10,8 +10,8 @@ use std::{
 };
 
 use lockgate_policy::{
-    Clause, Decision, Mode, NetRule, Policy, Scope, Statement, Workflow,
-    clause::{Fact, Standing},
+    Clause, Condition, Decision, Mode, NetRule, Policy, Scope, Statement, Workflow,
+    clause::Standing,
     workflow::{Line, Progress},
 };
 
@@ -366,8 +366,8 @@ impl NetStatus {
 /// What clauses say about the tools they name, whatever the call: only that can be told without one.
 fn standing_words(policy: &Policy, session: &Session) -> Vec<Words> {
     let acts = |clause: &&Clause| clause.mode == Mode::Enforce && session.is_active(clause.id);
-    let is_met = |fact: &Fact| matches!(fact, Fact::Tainted) && session.is_tainted;
-    let standing = policy.clauses().iter().filter(acts).filter(|clause| clause.facts.iter().all(is_met));
+    let is_met = |condition: &Condition| matches!(condition, Condition::Tainted) && session.is_tainted;
+    let standing = policy.clauses().iter().filter(acts).filter(|clause| clause.conditions.iter().all(is_met));
     let mut named: BTreeMap<&str, &Clause> = BTreeMap::new();
     for clause in standing {
         for tool in &clause.tools {
@@ -383,7 +383,7 @@ fn standing_words(policy: &Policy, session: &Session) -> Vec<Words> {
         (Decision::Redact, _) => Some(Words::of(Openness::Open, tool, ", with its sensitive data masked")),
         (Decision::Ask, Standing::Once) => Some(Words::of(Openness::Human, tool, ", each time")),
         (Decision::Ask, _) => Some(Words::of(Openness::Human, tool, "; the answer stands for a while")),
-        (Decision::Block, _) if clause.facts.is_empty() => {
+        (Decision::Block, _) if clause.conditions.is_empty() => {
             Some(Words::of(Openness::Closed, tool, ": for good"))
         }
         (Decision::Block, _) => Some(Words::of(

@@ -4,21 +4,19 @@
 //! Every fact answers yes, no or doubt. What a doubt means depends on what the clause would do: it never opens
 //! a gate. Which clauses a call concerns is found by an index, not here.
 
-use std::{ops::Deref, sync::Arc};
+use std::ops::Deref;
 
-use jiff::tz::TimeZone;
-use lockgate_call::{Call, Time, is_script_field};
 use serde_json::{Map, Value};
 
 use crate::{
+    condition::Condition,
     decision::{Decision, Truth},
-    deed::unreadable_in,
-    policy::Rule,
-    ruleset::draft::{Expr, Template},
-    sandbox::{Reached, Sandbox},
-    surroundings::Surroundings,
-    when_then::draft::{ContextTest, DayOfWeek, Sanitizer, SenderField, Test, TimeOfDay},
-    window::{Window, WindowId},
+    deed::unreadable_scripts,
+    rule::Rule,
+    sandbox::Reached,
+    template::Template,
+    view::View,
+    window::WindowId,
 };
 
 /// A rule that wants something when its facts hold.
@@ -34,7 +32,7 @@ pub struct Clause {
     /// What it says to the agent.
     pub sentence: String,
     /// What must hold, all of it.
-    pub facts: Vec<Fact>,
+    pub conditions: Vec<Condition>,
     /// Whether it opens what would be closed without it. Then nothing doubtful counts.
     pub is_credit: bool,
     /// Whether it acts even where everything else only observes.
@@ -145,181 +143,6 @@ pub enum Gravity {
     Low,
 }
 
-/// One thing that must hold.
-#[derive(Clone, Debug)]
-pub enum Fact {
-    /// A field of the input.
-    Input {
-        /// The field as written; nested fields have dots.
-        field: Field,
-        /// What it must be like.
-        test: Test,
-    },
-    /// What the trusted caller said about the session, or what was counted.
-    Session {
-        /// Which.
-        of: Attribute,
-        /// What it must be like.
-        test: Test,
-    },
-    /// Who stands behind the call.
-    Sender {
-        /// What is looked at.
-        field: SenderField,
-        /// Any of these must match all of it.
-        patterns: Vec<lockgate_pattern::Pattern>,
-    },
-    /// What the host said about the call.
-    Context {
-        /// Under which key.
-        key: String,
-        /// What it must be like.
-        test: ContextTest,
-    },
-    /// The moment of the call.
-    Schedule(Schedule),
-    /// So many calls that count for a window, not longer ago than this.
-    Called {
-        /// The window.
-        window: WindowId,
-        /// How often at least.
-        count: u32,
-        /// How long ago at most.
-        within_ms: u64,
-        /// Whether the far end of the window still counts.
-        is_end_included: bool,
-        /// Whether all sessions share the window.
-        is_shared: bool,
-    },
-    /// Calls in this order, each not longer ago than its own time.
-    CalledInOrder {
-        /// The window of the last of them.
-        window: WindowId,
-        /// How long ago at most, in order.
-        within_ms: Vec<u64>,
-    },
-    /// A chain of a clause that opens what would be closed, and closes what another clause opens.
-    Earned {
-        /// The chain of calls that succeeded: certain.
-        earned: Vec<Fact>,
-        /// The chain of calls that were decided, whatever became of them: a doubt.
-        decided: Vec<Fact>,
-    },
-    /// What a ruleset's check rule looks for.
-    Expression(Box<Expr>),
-    /// The call reaches out of a sandbox.
-    Outside(Box<Sandbox>),
-    /// A result of this session held sensitive data.
-    Tainted,
-    /// The input looks like an attack.
-    Suspicious(Box<Sanitizer>),
-    /// The call holds a script that cannot be read.
-    Unreadable {
-        /// Fields that hold scripts although their names do not say so, with the tool.
-        declared: Vec<(String, String)>,
-    },
-}
-
-/// A field of an input: the key as written, and if it has dots, the way it may mean.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Field {
-    /// As written.
-    pub text: String,
-    /// The nested field it may mean.
-    pub nested: Option<lockgate_call::Selector>,
-}
-
-/// What a session knows about itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Attribute {
-    /// What the trusted caller said.
-    Named(String),
-    /// How many calls were asked for, whatever became of them.
-    Attempts,
-    /// How many calls were let pass.
-    Calls,
-    /// How many calls of this tool, or of the tools of this pattern together, were let pass.
-    CallsOf(Arc<str>),
-    /// The kinds of sensitive data seen.
-    Taints,
-}
-
-/// A time of day and days of the week: one schedule.
-#[derive(Clone, Debug)]
-pub struct Schedule {
-    /// The time of day.
-    pub time: Option<TimeOfDay>,
-    /// The days.
-    pub days: Option<DayOfWeek>,
-    /// The zone, where the file names one.
-    pub zone: Option<TimeZone>,
-}
-
-/// What a session remembers, as far as clauses look at it.
-pub trait Memory {
-    /// What the trusted caller said about the session.
-    fn attribute(&self, name: &str) -> Option<&Value>;
-    /// How many calls were asked for, whatever became of them.
-    fn attempts(&self) -> u64;
-    /// How many calls were let pass.
-    fn calls(&self) -> u64;
-    /// How many calls of a tool were let pass; none if there was none yet.
-    fn calls_of(&self, tool: &str) -> Option<u64>;
-    /// The kinds of sensitive data seen, in the order in which they were.
-    fn taints(&self) -> &[Arc<str>];
-    /// Whether a result held sensitive data, and nobody has cleared that since.
-    fn is_tainted(&self) -> bool;
-    /// What a window of this session holds.
-    fn window(&self, id: WindowId) -> Option<&Window>;
-    /// What a window that all sessions share holds.
-    fn shared_window(&self, id: WindowId) -> Option<&Window>;
-}
-
-/// A session that has just begun.
-#[cfg(test)]
-pub(crate) struct Nothing;
-
-#[cfg(test)]
-impl Memory for Nothing {
-    fn attribute(&self, _: &str) -> Option<&Value> {
-        None
-    }
-    fn attempts(&self) -> u64 {
-        0
-    }
-    fn calls(&self) -> u64 {
-        0
-    }
-    fn calls_of(&self, _: &str) -> Option<u64> {
-        None
-    }
-    fn taints(&self) -> &[Arc<str>] {
-        &[]
-    }
-    fn is_tainted(&self) -> bool {
-        false
-    }
-    fn window(&self, _: WindowId) -> Option<&Window> {
-        None
-    }
-    fn shared_window(&self, _: WindowId) -> Option<&Window> {
-        None
-    }
-}
-
-/// A call as clauses look at it.
-#[derive(Clone, Copy)]
-pub struct View<'a> {
-    /// The call.
-    pub call: &'a Call,
-    /// Now: not before anything the session has seen.
-    pub now: Time,
-    /// Where the gate stands.
-    pub around: &'a Surroundings,
-    /// What the session remembers.
-    pub memory: &'a dyn Memory,
-}
-
 impl Clause {
     /// A clause that wants something always, whatever the call; the rest is for the front end to say.
     pub(crate) fn new(rule: Rule, wants: Decision, sentence: String) -> Self {
@@ -329,7 +152,7 @@ impl Clause {
             standing: Standing::Once,
             rank: Rank::default(),
             sentence,
-            facts: Vec::new(),
+            conditions: Vec::new(),
             is_credit: false,
             acts_always: false,
             speaks_for_default: false,
@@ -345,21 +168,20 @@ impl Clause {
 
     /// What it says to the agent about this call.
     pub fn says(&self, view: &View<'_>) -> String {
-        let found = self.facts.iter().find_map(|fact| match fact {
-            Fact::Suspicious(sanitizer) => {
-                sanitizer.refuses(&view.call.input).map(|found| format!("{found}."))
+        let found = self.conditions.iter().find_map(|condition| match condition {
+            Condition::Suspicious(attack) => {
+                attack.refuses(&view.call.input).map(|found| format!("{found}."))
             }
-            Fact::Outside(sandbox) => match sandbox.judge(view.call) {
+            Condition::Outside(sandbox) => match sandbox.judge(view.call) {
                 Reached::Outside(what) | Reached::Doubt(what) => Some(format!("({what})")),
                 Reached::Inside => None,
             },
-            Fact::Unreadable { declared } => {
+            Condition::Unreadable { declared } => {
                 Some(unreadable_sentence(&unreadable_scripts(view.call, declared)))
             }
             _ => None,
         });
-        let expand =
-            |template: &Template| view.around.with_facts(view.call, None, |facts| template.expand(facts));
+        let expand = |template: &Template| template.expand(view);
         let sentence = self.template.as_ref().map_or_else(|| self.sentence.clone(), expand);
         match found {
             None => sentence,
@@ -370,39 +192,41 @@ impl Clause {
 
     /// Whether it is about scripts that cannot be read.
     pub fn is_about_unreadable(&self) -> bool {
-        self.facts.iter().any(|fact| matches!(fact, Fact::Unreadable { .. }))
+        self.conditions.iter().any(|condition| matches!(condition, Condition::Unreadable { .. }))
     }
 
     /// The first of its facts that keeps it from applying: one that does not hold, or one that cannot be told.
-    pub fn unmet(&self, view: &View<'_>) -> Option<(&Fact, Truth)> {
-        let truths = || self.facts.iter().map(|fact| (fact, fact.truth(view)));
-        let is = |wanted: Truth| move |(_, truth): &(&Fact, Truth)| *truth == wanted;
+    pub fn unmet(&self, view: &View<'_>) -> Option<(&Condition, Truth)> {
+        let truths = || self.conditions.iter().map(|condition| (condition, condition.truth(view)));
+        let is = |wanted: Truth| move |(_, truth): &(&Condition, Truth)| *truth == wanted;
         truths().find(is(Truth::No)).or_else(|| truths().find(is(Truth::Doubt)))
     }
 
     /// One of its facts in words, for whoever asks why it did not apply.
-    pub fn words(&self, fact: &Fact) -> String {
+    pub fn words(&self, condition: &Condition) -> String {
         let window = |id: &WindowId| self.windows.get(usize::from(id.step)).map_or("", String::as_str);
-        match fact {
-            Fact::Called { window: id, count, within_ms, .. } => {
+        match condition {
+            Condition::Called { window: id, count, within_ms, .. } => {
                 // Two steps of one tool are kept under two names.
                 let name = window(id).split(" #").next().unwrap_or_default();
                 let calls = if *count == 1 { "was a call".to_owned() } else { format!("were {count} calls") };
                 format!("there {calls} of `{name}` in the last {} s", Seconds(*within_ms))
             }
-            Fact::CalledInOrder { window: id, .. } => {
+            Condition::CalledInOrder { window: id, .. } => {
                 let way = window(id).split_once(" on ").map_or("", |(_, way)| way);
                 format!("the calls of `{}` came in this order, each in time", way.replace(" > ", "`, `"))
             }
-            fact => fact.to_string(),
+            condition => condition.to_string(),
         }
     }
 
     /// Whether its facts hold of this call, all of them, once its tools are known to fit.
     pub fn truth(&self, view: &View<'_>) -> Truth {
-        let all = self.facts.iter().try_fold(Truth::Yes, |so_far, fact| match so_far.and(fact.truth(view)) {
-            Truth::No => None,
-            truth => Some(truth),
+        let all = self.conditions.iter().try_fold(Truth::Yes, |so_far, condition| {
+            match so_far.and(condition.truth(view)) {
+                Truth::No => None,
+                truth => Some(truth),
+            }
         });
         all.unwrap_or(Truth::No)
     }
@@ -422,13 +246,6 @@ impl Clause {
     pub fn speaks(&self, truth: Truth) -> bool {
         self.speaks_for_default && (truth == Truth::Yes || !self.is_credit)
     }
-}
-
-/// Why the scripts of a call cannot be read, in words; empty where they can.
-pub(crate) fn unreadable_scripts(call: &Call, declared: &[(String, String)]) -> Vec<String> {
-    let is_declared =
-        |field: &str| declared.iter().any(|(tool, declared)| *tool == call.tool && declared == field);
-    unreadable_in(call, |field| is_script_field(field) || is_declared(field))
 }
 
 /// The most reasons that a sentence gives.

@@ -15,14 +15,15 @@ use serde_json::Value;
 use smallvec::SmallVec;
 
 use crate::{
-    clause::{Applying, Attribute, Clause, Fact, Field, Gravity, Memory, View},
+    clause::{Applying, Clause, Gravity},
+    condition::{Attribute, Coercion, Condition, Field, Found, Operator, Subject, ValueTest},
     decision::{Decision, Truth},
     hash::HashMap,
-    policy::{Rule, RuleId},
-    ruleset::draft::{Expr, Operator, RulesetSelector, Template},
-    surroundings::Surroundings,
+    rule::{Rule, RuleId},
+    template::Template,
     tool_index::{Certainty, LazySet, ToolIndex},
-    when_then::draft::{Test, ToolName, Tools},
+    tools::{ToolName, Tools},
+    view::{Memory, Surroundings, View},
     window::{Change, Mark, Marks, WindowId},
 };
 
@@ -102,8 +103,8 @@ pub enum LooksFor {
         /// What must not be in it.
         patterns: Vec<Pattern>,
     },
-    /// What a ruleset's expression says.
-    Expression(Box<Expr>),
+    /// A condition on the call and its result.
+    Condition(Box<Condition>),
 }
 
 /// What a rule does with a result.
@@ -122,8 +123,7 @@ pub enum OnHit {
 impl OutputRule {
     /// What it says about a result.
     pub fn says(&self, around: &Surroundings, call: &Call, output: &Value) -> String {
-        let expand =
-            |template: &Template| around.with_facts(call, Some(output), |facts| template.expand(facts));
+        let expand = |template: &Template| template.expand(&View::of_result(call, Some(output), around));
         self.template.as_ref().map_or_else(|| self.sentence.clone(), expand)
     }
 }
@@ -219,17 +219,18 @@ pub struct Counted {
 impl Clauses {
     pub(crate) fn push(&mut self, clause: Clause, tools: &Tools) -> usize {
         let index = self.clauses.len();
-        for fact in &clause.facts {
-            match fact {
-                Fact::Session { of: Attribute::Taints, .. } | Fact::Tainted => self.watches_taints = true,
-                Fact::Schedule(schedule) if schedule.zone.is_none() => self.wants_zone = true,
-                Fact::Called { is_shared: true, .. } => self.shares = true,
-                Fact::Outside(_) => self.has_sandboxes = true,
+        for condition in &clause.conditions {
+            match condition {
+                Condition::Value(ValueTest { subject: Subject::Session(Attribute::Taints), .. })
+                | Condition::Tainted => self.watches_taints = true,
+                Condition::Schedule(schedule) if schedule.zone.is_none() => self.wants_zone = true,
+                Condition::Called { is_shared: true, .. } => self.shares = true,
+                Condition::Outside(_) => self.has_sandboxes = true,
                 _ => {}
             }
         }
         self.shares |= clause.standing == crate::clause::Standing::PerRule;
-        let search = clause.facts.iter().find_map(searched);
+        let search = clause.conditions.iter().find_map(searched);
         self.by_tool.put(tools, |bucket| match &search {
             Some((place, source)) => bucket.search_for(place, source, index),
             None => bucket.plain.push(index),
@@ -264,8 +265,8 @@ impl Clauses {
     }
 
     pub(crate) fn resolve_folders(&mut self, files: &dyn Files) {
-        for fact in self.clauses.iter_mut().flat_map(|clause| &mut clause.facts) {
-            if let Fact::Outside(sandbox) = fact {
+        for condition in self.clauses.iter_mut().flat_map(|clause| &mut clause.conditions) {
+            if let Condition::Outside(sandbox) = condition {
                 sandbox.resolve(files);
             }
         }
@@ -465,40 +466,26 @@ impl Counting {
     }
 }
 
-/// What a field must have in it for a fact to hold, as an expression that many can be put together of.
-fn searched(fact: &Fact) -> Option<(Where, String)> {
-    match fact {
-        Fact::Input { field, test } => {
-            let source = match test {
-                Test::Regex(pattern) => pattern.linear_source()?.to_owned(),
-                Test::Contains(part) => regex::escape(part),
-                _ => return None,
-            };
-            Some((Where { field: field.clone(), only_texts: false }, source))
-        }
-        Fact::Expression(when) => searched_first(when),
+/// What a field must have in it for a condition to hold, as an expression that many can be put together of. Of
+/// several parts the first counts: where that does not hold, the others are not asked.
+fn searched(condition: &Condition) -> Option<(Where, String)> {
+    let value = match condition {
+        Condition::All(parts) => return searched(parts.first()?),
+        Condition::Value(value) if !value.test.is_negated => value,
+        _ => return None,
+    };
+    let field = match &value.subject {
+        Subject::Input(field) => field.clone(),
+        Subject::Argument(way) => Field::at(way),
+        _ => return None,
+    };
+    let linear = |pattern: &Pattern| pattern.linear_source().map(|source| format!("(?:{source})"));
+    let sources: Option<Vec<String>> = match &value.test.operator {
+        Operator::Contains(parts) => Some(parts.iter().map(|part| regex::escape(part)).collect()),
+        Operator::Matches(patterns) => patterns.iter().map(linear).collect(),
         _ => None,
-    }
-}
-
-/// What an expression asks first: where that does not hold, nothing else is asked.
-fn searched_first(when: &Expr) -> Option<(Where, String)> {
-    match when {
-        Expr::All(parts) => searched_first(parts.first()?),
-        Expr::Leaf { selector: RulesetSelector::Args(way), operator, .. } => {
-            let any = |sources: Vec<String>| sources.join("|");
-            let linear = |pattern: &Pattern| pattern.linear_source().map(|source| format!("(?:{source})"));
-            let source = match operator {
-                Operator::Contains(part) => regex::escape(part),
-                Operator::ContainsAny(parts) => any(parts.iter().map(|part| regex::escape(part)).collect()),
-                Operator::Matches(pattern) => linear(pattern)?,
-                Operator::MatchesAny(patterns) => any(patterns.iter().map(linear).collect::<Option<_>>()?),
-                _ => return None,
-            };
-            Some((Where { field: Field::at(way), only_texts: true }, source))
-        }
-        Expr::Any(_) | Expr::Not(_) | Expr::Leaf { .. } => None,
-    }
+    };
+    Some((Where { field, only_texts: value.test.coercion != Coercion::Text }, sources?.join("|")))
 }
 
 impl Bucket {
@@ -538,21 +525,27 @@ impl Bucket {
 impl Search {
     /// The clauses whose pattern is found in the field; all of them where the set cannot tell.
     fn candidates(&self, view: &View<'_>, found: &mut SmallVec<[usize; 8]>) {
-        let looked = self.place.field.test(&view.call.input, |value| {
-            let text = python_text(value);
+        let mut search = |value: &Value| {
             if value.is_null() {
-                return Truth::Yes;
+                return true;
             }
             if self.place.only_texts && !value.is_string() {
-                return Truth::Doubt;
+                return false;
             }
+            let text = python_text(value);
             let set = if Pattern::suits_set(&text) { self.set.get() } else { None };
-            let Some(set) = set else { return Truth::Doubt };
+            let Some(set) = set else { return false };
             let indices = set.matches(&text);
             found.extend(indices.into_iter().filter_map(|index| self.clauses.get(index).copied()));
-            Truth::Yes
-        });
-        if looked == Truth::Doubt {
+            true
+        };
+        let is_known = match self.place.field.look(&view.call.input) {
+            Found::Missing => true,
+            Found::Value(value) => search(value),
+            Found::Values(values) => values.into_iter().all(search),
+            _ => false,
+        };
+        if !is_known {
             found.extend_from_slice(&self.clauses);
         }
     }

@@ -1,274 +1,281 @@
-//! Conditions on a call's input that a policy file can state.
+//! What must hold of a call for a rule to apply: one form for all languages.
 //!
-//! [`Condition::holds`] says yes only when the input leaves no doubt: a field that is missing, of another
-//! type, or too hard for a pattern never holds, not even for the conditions that forbid something. Fields
-//! inside fields are missing on purpose: a field is one key of the input, and dots are part of it.
+//! A [`Condition`] answers yes, no or doubt. What a doubt means is for the rule to decide; it never opens a gate. A
+//! condition reads the call and, through [`View`], what the session remembers; it changes nothing.
 
-use std::{cmp::Ordering, fmt};
+mod attack;
+mod attribute;
+mod found;
+mod schedule;
+mod subject;
+mod test;
 
-use lockgate_call::path;
-use serde_json::{Map, Number, Value};
+use std::fmt;
 
-use lockgate_pattern::{Match, Pattern};
+use lockgate_call::Time;
+use lockgate_pattern::{Pattern, python_text};
 
-/// What one field of a call's input must be like.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Condition {
-    /// The key in the input.
-    pub field: String,
-    /// What its value must pass.
-    pub test: Test,
+pub use attack::AttackPatterns;
+pub use attribute::Attribute;
+pub(crate) use found::Found;
+pub use schedule::{DayOfWeek, Schedule, TimeOfDay};
+pub use subject::{Field, PrincipalField, SenderField, Subject, typed};
+pub use test::{Coercion, Operator, Test, compare, demand};
+
+use crate::{
+    decision::Truth,
+    deed::unreadable_scripts,
+    sandbox::{Reached, Sandbox},
+    source::Span,
+    view::View,
+    window::WindowId,
+};
+
+/// What must hold.
+#[derive(Clone, Debug)]
+pub enum Condition {
+    /// All of these, asked in this order: the first that does not hold, or is a doubt, decides.
+    All(Vec<Condition>),
+    /// Any of these, asked in this order: the first that holds, or is a doubt, decides.
+    Any(Vec<Condition>),
+    /// Not this.
+    Not(Box<Condition>),
+    /// A value passes a test.
+    Value(ValueTest),
+    /// The moment of the call.
+    Schedule(Schedule),
+    /// So many calls that count for a window, not longer ago than this.
+    Called {
+        /// The window.
+        window: WindowId,
+        /// How often at least.
+        count: u32,
+        /// How long ago at most.
+        within_ms: u64,
+        /// Whether the far end of the window still counts.
+        is_end_included: bool,
+        /// Whether all sessions share the window.
+        is_shared: bool,
+    },
+    /// Calls in this order, each not longer ago than its own time.
+    CalledInOrder {
+        /// The window of the last of them.
+        window: WindowId,
+        /// How long ago at most, in order.
+        within_ms: Vec<u64>,
+    },
+    /// A chain of a clause that opens what would be closed, and closes what another clause opens.
+    Earned {
+        /// The chain of calls that succeeded: certain.
+        earned: Vec<Condition>,
+        /// The chain of calls that were decided, whether they succeeded or not: a doubt.
+        decided: Vec<Condition>,
+    },
+    /// The call reaches out of a sandbox.
+    Outside(Box<Sandbox>),
+    /// A result of this session held sensitive data.
+    Tainted,
+    /// The input looks like an attack.
+    Suspicious(Box<AttackPatterns>),
+    /// The call holds a script that cannot be read.
+    Unreadable {
+        /// Fields that hold scripts although their names do not say so, with the tool.
+        declared: Vec<(String, String)>,
+    },
 }
 
-/// What a value must be like.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Test {
-    /// A path that by its text stays under one of these folders. Variables, home folders, backslashes and
-    /// control characters leave a doubt.
-    Under(Vec<String>),
-    /// This value; numbers are equal by size (`1` is `1.0`).
-    Equals(Value),
-    /// One of these values.
-    OneOf(Vec<Value>),
-    /// A text that matches.
-    Matches(Pattern),
-    /// A text that certainly does not match; no text at all does not pass.
-    NotMatches(Pattern),
-    /// A text with this in it, or a list with this as a member.
-    Contains(String),
-    /// Whether there is a value at all. `null` is a doubt: it passes neither as there nor as missing.
-    Exists(bool),
-    /// A number of at most this.
-    AtMost(Number),
-    /// A number of at least this.
-    AtLeast(Number),
+/// One test of one value.
+#[derive(Clone, Debug)]
+pub struct ValueTest {
+    /// Which value.
+    pub subject: Subject,
+    /// What it must be like.
+    pub test: Test,
+    /// Where the test is written.
+    pub span: Span,
+}
+
+impl ValueTest {
+    /// A test without a place in a file.
+    pub fn new(subject: Subject, test: Test) -> Self {
+        Self { subject, test, span: Span::default() }
+    }
+
+    /// Whether the value passes.
+    pub fn truth(&self, view: &View<'_>) -> Truth {
+        match self.subject.look(view) {
+            Found::Missing if self.test.is_negated && self.subject.is_open_where_missing() => Truth::Doubt,
+            found => found.passes(&self.test),
+        }
+    }
+}
+
+/// A test of an expression.
+#[derive(Clone, Copy, Debug)]
+pub struct Leaf<'e> {
+    /// The test.
+    pub value: &'e ValueTest,
+    /// Whether the expression wants it not to hold.
+    pub is_negated: bool,
 }
 
 impl Condition {
-    /// Whether the input certainly is as the condition asks. Relative paths start at `cwd`.
-    pub fn holds(&self, input: &Map<String, Value>, cwd: Option<&str>) -> bool {
-        match (&self.test, input.get(&self.field)) {
-            (Test::Exists(expected), found) => found.is_some() == *expected && found != Some(&Value::Null),
-            (test, Some(value)) => test.passes(value, cwd),
-            (_, None) => false,
+    /// One test of one value.
+    pub fn value(subject: Subject, test: Test) -> Self {
+        Self::Value(ValueTest::new(subject, test))
+    }
+
+    /// Whether it holds of this call.
+    pub fn truth(&self, view: &View<'_>) -> Truth {
+        match self {
+            Self::All(parts) => first_not(parts, Truth::Yes, view),
+            Self::Any(parts) => first_not(parts, Truth::No, view),
+            Self::Not(part) => !part.truth(view),
+            Self::Value(value) => value.truth(view),
+            Self::Schedule(schedule) => schedule.truth(view.now, &view.around.zone),
+            Self::Called { window, count, within_ms, is_end_included, is_shared } => {
+                let memory = view.memory;
+                let found = if *is_shared { memory.shared_window(*window) } else { memory.window(*window) };
+                // A moment exactly as old as the window is long: some windows still count it.
+                let oldest = match view.now.0.checked_sub(*within_ms).map(Time) {
+                    Some(oldest) if *is_end_included => oldest,
+                    Some(oldest) => oldest.after_ms(1),
+                    // Time is younger than the window is long.
+                    None => Time(0),
+                };
+                found.is_some_and(|window| window.has(*count, oldest)).into()
+            }
+            Self::CalledInOrder { window, within_ms } => {
+                let times = view.memory.window(*window).map(|window| &window.times);
+                let is_recent =
+                    |(time, within_ms): (&Time, &u64)| view.now.0.saturating_sub(*within_ms) <= time.0;
+                let is_full = times.is_some_and(|times| {
+                    times.len() == within_ms.len() && times.iter().zip(within_ms).all(is_recent)
+                });
+                is_full.into()
+            }
+            Self::Earned { earned, decided } => {
+                let holds = |parts: &[Self]| parts.iter().all(|part| part.truth(view) == Truth::Yes);
+                match (holds(earned), holds(decided)) {
+                    (true, _) => Truth::Yes,
+                    (false, true) => Truth::Doubt,
+                    (false, false) => Truth::No,
+                }
+            }
+            Self::Outside(sandbox) => match sandbox.judge(view.call) {
+                Reached::Inside => Truth::No,
+                Reached::Outside(_) => Truth::Yes,
+                Reached::Doubt(_) => Truth::Doubt,
+            },
+            Self::Tainted => view.memory.is_tainted().into(),
+            Self::Suspicious(attack) => attack.refuses(&view.call.input).is_some().into(),
+            Self::Unreadable { declared } => (!unreadable_scripts(view.call, declared).is_empty()).into(),
         }
     }
-}
 
-impl Test {
-    fn passes(&self, value: &Value, cwd: Option<&str>) -> bool {
-        match (self, value) {
-            (Self::Under(folders), Value::String(path)) => {
-                folders.iter().any(|folder| is_certainly_under(path, folder, cwd))
+    /// Every test of a value in it, in the order of the file, and whether an odd number of `not` stands before it.
+    pub fn leaves(&self) -> Vec<Leaf<'_>> {
+        let mut leaves = Vec::new();
+        self.collect(false, &mut leaves);
+        leaves
+    }
+
+    fn collect<'e>(&'e self, is_negated: bool, leaves: &mut Vec<Leaf<'e>>) {
+        match self {
+            Self::All(parts) | Self::Any(parts) => {
+                parts.iter().for_each(|part| part.collect(is_negated, leaves));
             }
-            (Self::Equals(expected), value) => is_same(expected, value),
-            (Self::OneOf(allowed), value) => allowed.iter().any(|expected| is_same(expected, value)),
-            (Self::Matches(pattern), Value::String(text)) => matches!(pattern.find(text), Match::At(_)),
-            (Self::NotMatches(pattern), Value::String(text)) => pattern.find(text) == Match::No,
-            (Self::Contains(part), Value::String(text)) => text.contains(part),
-            (Self::Contains(part), Value::Array(members)) => members.iter().any(|member| member == part),
-            (Self::AtMost(limit), Value::Number(number)) => {
-                compare(number, limit).is_some_and(Ordering::is_le)
-            }
-            (Self::AtLeast(limit), Value::Number(number)) => {
-                compare(number, limit).is_some_and(Ordering::is_ge)
-            }
+            Self::Not(part) => part.collect(!is_negated, leaves),
+            Self::Value(value) => leaves.push(Leaf { value, is_negated }),
+            _ => {}
+        }
+    }
+
+    /// Whether it is a test of values, or several of them joined.
+    pub fn is_of_values(&self) -> bool {
+        match self {
+            Self::All(parts) | Self::Any(parts) => parts.iter().all(Self::is_of_values),
+            Self::Not(part) => part.is_of_values(),
+            Self::Value(_) => true,
             _ => false,
         }
     }
-}
 
-/// A `$` may be replaced and a `\` may separate folders before the path is used, depending on the tool.
-fn is_certainly_under(path: &str, folder: &str, cwd: Option<&str>) -> bool {
-    !path.contains(['$', '\\']) && path::is_under(path, folder, cwd)
-}
-
-fn is_same(expected: &Value, value: &Value) -> bool {
-    match (expected, value) {
-        (Value::Number(expected), Value::Number(number)) => {
-            compare(expected, number) == Some(Ordering::Equal)
-        }
-        _ => expected == value,
+    /// The regular expressions that look at the result: what `redact` masks. Those behind a `not` too.
+    pub fn output_patterns(&self) -> Vec<&Pattern> {
+        let leaves = self.leaves();
+        let of_output = leaves.iter().filter(|leaf| leaf.value.subject.is_of_output());
+        of_output.flat_map(|leaf| leaf.value.test.operator.patterns()).collect()
     }
 }
 
-/// Whole numbers are compared as such: as floating point, 2^53 + 1 would be at most 2^53.
-pub(crate) fn compare(left: &Number, right: &Number) -> Option<Ordering> {
-    match (whole(left), whole(right)) {
-        (Some(left), Some(right)) => Some(left.cmp(&right)),
-        _ => left.as_f64()?.partial_cmp(&right.as_f64()?),
-    }
+/// The first answer that is not the one to go on with.
+fn first_not(parts: &[Condition], go_on: Truth, view: &View<'_>) -> Truth {
+    parts.iter().map(|part| part.truth(view)).find(|truth| *truth != go_on).unwrap_or(go_on)
 }
 
-fn whole(number: &Number) -> Option<i128> {
-    const EXACT_MAX: f64 = (1u128 << 100) as f64;
-    let from_float = || number.as_f64().filter(|float| float.fract() == 0.0 && float.abs() < EXACT_MAX);
-    number.as_i128().or_else(|| from_float().map(|float| float as i128))
-}
-
+/// A condition in words, for people who ask why a rule did not apply.
 impl fmt::Display for Condition {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let field = &self.field;
-        match &self.test {
-            Test::Under(folders) => write!(out, "`{field}` must stay under {}", either(folders)),
-            Test::Equals(value) => write!(out, "`{field}` must be `{}`", plain(value)),
-            Test::OneOf(values) => write!(out, "`{field}` must be {}", either(values.iter().map(plain))),
-            Test::Matches(pattern) => write!(out, "`{field}` must match `{pattern}`"),
-            Test::NotMatches(pattern) => {
-                write!(out, "`{field}` must be a text that does not match `{pattern}`")
+        match self {
+            Self::Value(value) => write!(out, "{value}"),
+            Self::All(_) | Self::Any(_) | Self::Not(_) => write!(out, "what the rule looks for is there"),
+            Self::Schedule(schedule) => write!(out, "{schedule}"),
+            Self::Called { count, within_ms, .. } => {
+                write!(out, "{count} such calls in the last {within_ms} ms")
             }
-            Test::Contains(part) => write!(out, "`{field}` must contain `{part}`"),
-            Test::Exists(true) => write!(out, "`{field}` must be given"),
-            Test::Exists(false) => write!(out, "`{field}` must not be given"),
-            Test::AtMost(limit) => write!(out, "`{field}` must be at most {limit}"),
-            Test::AtLeast(limit) => write!(out, "`{field}` must be at least {limit}"),
+            Self::CalledInOrder { within_ms, .. } => {
+                write!(out, "{} such calls in this order", within_ms.len())
+            }
+            Self::Earned { earned, .. } => {
+                earned.first().map_or(Ok(()), |part| write!(out, "{part}, all of them succeeded"))
+            }
+            Self::Outside(_) => write!(out, "the call reaches out of its sandbox"),
+            Self::Tainted => write!(out, "a result held sensitive data"),
+            Self::Suspicious(_) => write!(out, "the input looks like an attack"),
+            Self::Unreadable { .. } => write!(out, "the call has a script that cannot be read"),
         }
     }
 }
 
-fn plain(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+impl fmt::Display for ValueTest {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { subject, test, .. } = self;
+        match subject {
+            Subject::Input(field) => write!(out, "`{}` {test}", field.text),
+            Subject::Session(Attribute::Named(name)) => write!(out, "the session's `{name}` {test}"),
+            Subject::Session(Attribute::Attempts) => write!(out, "the number of attempts {test}"),
+            Subject::Session(Attribute::Calls) => write!(out, "the number of calls {test}"),
+            Subject::Session(Attribute::CallsOf(tool)) => {
+                write!(out, "the number of calls of `{tool}` {test}")
+            }
+            Subject::Session(Attribute::Taints) => write!(out, "the sensitive data seen {test}"),
+            Subject::Sender(SenderField::Name) => write!(out, "the sender {}", identity(test)),
+            Subject::Sender(SenderField::Key(key)) => write!(out, "the sender's `{key}` {}", identity(test)),
+            Subject::Context(key) => write!(out, "the context's `{key}` {}", identity(test)),
+            Subject::Argument(_)
+            | Subject::Principal(_)
+            | Subject::Environment
+            | Subject::ToolName
+            | Subject::Variable(_)
+            | Subject::Metadata(_)
+            | Subject::OutputText
+            | Subject::Result(_)
+            | Subject::Custom { .. } => write!(out, "what the rule looks for is there"),
+        }
+    }
 }
 
-fn either(choices: impl IntoIterator<Item = impl fmt::Display>) -> String {
-    let choices: Vec<String> = choices.into_iter().map(|choice| format!("`{choice}`")).collect();
-    choices.join(" or ")
+/// A test that names what somebody is, in words.
+fn identity(test: &Test) -> String {
+    let is = if test.is_negated { "is not" } else { "is" };
+    let names: Vec<String> = match &test.operator {
+        Operator::Matches(patterns) => patterns.iter().map(ToString::to_string).collect(),
+        Operator::OneOf(values) => values.iter().map(|value| python_text(value).into_owned()).collect(),
+        _ => return test.to_string(),
+    };
+    format!("{is} `{}`", names.join("` or `"))
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    /// Tests the field `x` of an input; a value of `null` stands for itself, `missing` for no field.
-    #[track_caller]
-    fn check(test: Test, rows: &[(Value, bool)]) {
-        let condition = Condition { field: "x".into(), test };
-        for (value, expected) in rows {
-            let mut input = Map::new();
-            if value != "missing" {
-                input.insert("x".into(), value.clone());
-            }
-            assert_eq!(condition.holds(&input, Some("/desk")), *expected, "{condition}: {value}");
-        }
-    }
-
-    fn number(text: &str) -> Number {
-        text.parse().unwrap()
-    }
-
-    #[test]
-    fn a_path_holds_only_where_it_certainly_stays_under_a_folder() {
-        let rows = [
-            ("src/a.rs", true),
-            ("src", true),
-            ("/desk/src/a.rs", true),
-            ("./src//b/../a.rs", true),
-            ("/tmp/x", true),
-            ("src/../secret", false),
-            ("../src/a", false),
-            ("srcs/a", false),
-            ("/etc/passwd", false),
-            ("/tmp/../etc/passwd", false),
-            ("src/$HOME", false),
-            ("~/src", false),
-            ("src/..\\..\\x", false),
-            ("src/a\0.rs", false),
-            ("src/a\nb", false),
-            ("", false),
-            ("missing", false),
-        ];
-        let mut rows = rows.map(|(path, expected)| (json!(path), expected)).to_vec();
-        rows.extend([(json!(null), false), (json!(["src/a"]), false), (json!(7), false)]);
-        check(Test::Under(vec!["src".into(), "/tmp".into()]), &rows);
-    }
-
-    #[test]
-    fn a_value_is_the_same_by_type_and_size() {
-        let rows = [
-            (json!(1), true),
-            (json!(1.0), true),
-            (json!("1"), false),
-            (json!(true), false),
-            (json!("missing"), false),
-        ];
-        check(Test::Equals(json!(1)), &rows);
-        check(
-            Test::OneOf(vec![json!("a"), json!(1)]),
-            &[&rows[..], &[(json!("a"), true), (json!("b"), false)]].concat(),
-        );
-        check(Test::OneOf(vec![]), &[(json!(1), false), (json!(null), false)]);
-        check(Test::Equals(Value::Null), &[(json!(null), true), (json!("missing"), false)]);
-    }
-
-    #[test]
-    fn a_pattern_in_doubt_holds_neither_way() {
-        let clear = || Pattern::word("rm");
-        check(Test::Matches(clear()), &[(json!("rm x"), true), (json!("ls"), false), (json!(["rm"]), false)]);
-        let rows =
-            [(json!("rm x"), false), (json!("ls"), true), (json!(["ls"]), false), (json!("missing"), false)];
-        check(Test::NotMatches(clear()), &rows);
-
-        let doubtful = || Pattern::regex(r"(.*)(.*)(.*)\1x", "").unwrap();
-        let long = json!("a".repeat(1000));
-        check(Test::Matches(doubtful()), &[(long.clone(), false)]);
-        check(Test::NotMatches(doubtful()), &[(long, false), (json!("b"), true)]);
-    }
-
-    #[test]
-    fn a_part_is_looked_for_in_texts_and_lists() {
-        let rows = [
-            (json!("a-ok-b"), true),
-            (json!(["ok"]), true),
-            (json!(["a-ok-b"]), false),
-            (json!({"ok": 1}), false),
-            (json!("missing"), false),
-        ];
-        check(Test::Contains("ok".into()), &rows);
-    }
-
-    #[test]
-    fn null_neither_exists_nor_is_missing() {
-        let rows = |there: bool| [(json!(0), there), (json!("missing"), !there), (json!(null), false)];
-        check(Test::Exists(true), &rows(true));
-        check(Test::Exists(false), &rows(false));
-    }
-
-    #[test]
-    fn numbers_are_compared_without_rounding() {
-        let rows = [
-            (json!(9_007_199_254_740_992_u64), true),
-            (json!(9_007_199_254_740_993_u64), false),
-            (json!(-1e300), true),
-            (json!(1e300), false),
-            (json!(0.5), true),
-            (json!(u64::MAX), false),
-            (json!("1"), false),
-            (json!(null), false),
-            (json!("missing"), false),
-        ];
-        check(Test::AtMost(number("9007199254740992.0")), &rows);
-        check(
-            Test::AtLeast(number("0.5")),
-            &[(json!(1), true), (json!(0.5), true), (json!(0), false), (json!("9"), false)],
-        );
-    }
-
-    #[test]
-    fn a_condition_says_what_it_wants() {
-        let say = |test| Condition { field: "path".into(), test }.to_string();
-        let told = [
-            say(Test::Under(vec!["src".into(), "docs".into()])),
-            say(Test::OneOf(vec![json!("a"), json!(1)])),
-            say(Test::NotMatches(Pattern::word("rm"))),
-            say(Test::AtMost(number("10"))),
-        ];
-        insta::assert_snapshot!(told.join("\n"), @"
-        `path` must stay under `src` or `docs`
-        `path` must be `a` or `1`
-        `path` must be a text that does not match `rm`
-        `path` must be at most 10
-        ");
-    }
-}
+mod tests;

@@ -13,9 +13,10 @@ use smallvec::SmallVec;
 
 use crate::{
     decision::Decision,
-    draft::{Draft, Mode, Takes},
+    draft::{Draft, Takes},
     hash::{HashMap, HashSet},
     names::{NameId, Names},
+    rule::Mode,
 };
 
 /// What a call amounts to: a name, and whether that is certain.
@@ -290,8 +291,15 @@ impl<'c> Scripts<'c> {
     }
 }
 
+/// Why the scripts of a call cannot be read, in words; empty where they can.
+pub(crate) fn unreadable_scripts(call: &Call, declared: &[(String, String)]) -> Vec<String> {
+    let is_declared =
+        |field: &str| declared.iter().any(|(tool, declared)| *tool == call.tool && declared == field);
+    unreadable_in(call, |field| is_script_field(field) || is_declared(field))
+}
+
 /// Why the scripts in these fields of a call cannot be read, in words; empty where they can, or there is none.
-pub(crate) fn unreadable_in(call: &Call, is_script: impl Fn(&str) -> bool) -> Vec<String> {
+fn unreadable_in(call: &Call, is_script: impl Fn(&str) -> bool) -> Vec<String> {
     let mut scripts = Scripts::default();
     for (field, value) in call.input.iter().filter(|(field, _)| is_script(field)) {
         if matches!(value, Value::String(_) | Value::Array(_) | Value::Object(_)) {

@@ -6,26 +6,18 @@
 use std::num::NonZeroU64;
 
 use lockgate_pattern::Pattern;
+use serde_json::Value;
 
 use crate::{
     claim::{Claim, Example},
-    condition::Condition,
-    decision::Decision,
+    condition::{Operator, Test},
+    decision::{Decision, Truth},
+    rule::Mode,
     ruleset::draft::Ruleset,
     source::{Source, Span},
     when_then::draft::WhenThen,
     workflow::DraftWorkflow,
 };
-
-/// Whether a rule acts or only records what it would have done.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Mode {
-    /// The rule only records what it would have done.
-    Observe,
-    /// The rule acts.
-    #[default]
-    Enforce,
-}
 
 /// Everything one file says.
 #[derive(Clone, Debug)]
@@ -202,18 +194,34 @@ pub struct DraftTransition {
     /// The tools that fire it; none means it fires by itself (`auto`) or never (`manual`).
     pub tools: Vec<String>,
     /// What the input must satisfy, all of it.
-    pub checks: Vec<Check>,
+    pub checks: Vec<InputCheck>,
     /// Where it is written.
     pub span: Span,
 }
 
-/// A declarative validator: a condition on the input and what to say when it does not hold.
+/// A declarative validator: what a field of the input must be like, and what to say when it is not.
 #[derive(Clone, Debug)]
-pub struct Check {
-    /// What must hold.
-    pub condition: Condition,
+pub struct InputCheck {
+    /// The key in the input; dots are part of it.
+    pub field: String,
+    /// What its value must be like.
+    pub test: Test,
     /// The sentence for the agent.
     pub message: String,
+}
+
+impl InputCheck {
+    /// Whether the input certainly is as the check asks: a field that is missing, of another type, or too hard for a
+    /// pattern never holds. Relative paths start at `cwd`.
+    pub fn holds(&self, input: &serde_json::Map<String, Value>, cwd: Option<&str>) -> bool {
+        match (&self.test.operator, input.get(&self.field)) {
+            (Operator::Exists(expected), found) => {
+                found.is_some() == *expected && found != Some(&Value::Null)
+            }
+            (_, Some(value)) => self.test.truth_in(value, cwd) == Truth::Yes,
+            (_, None) => false,
+        }
+    }
 }
 
 impl Draft {
@@ -338,10 +346,10 @@ impl DraftTransition {
         self
     }
 
-    /// The same, for calls whose input satisfies a condition; others hear the message.
+    /// The same, for calls in which a field passes a test; others get the message.
     #[must_use]
-    pub fn check(mut self, condition: Condition, message: impl Into<String>) -> Self {
-        self.checks.push(Check { condition, message: message.into() });
+    pub fn check(mut self, field: &str, test: Test, message: impl Into<String>) -> Self {
+        self.checks.push(InputCheck { field: field.to_owned(), test, message: message.into() });
         self
     }
 

@@ -7,12 +7,12 @@ mod accept;
 mod claim;
 pub mod clause;
 mod clauses;
-mod condition;
+pub mod condition;
 mod decision;
 mod deed;
 mod diagnostic;
 mod draft;
-mod fact;
+
 mod hash;
 mod includes;
 mod language;
@@ -24,14 +24,18 @@ mod old_words;
 mod policy;
 pub mod proof;
 mod render;
+mod rule;
 pub mod rules;
 pub mod ruleset;
 mod sandbox;
 mod source;
-mod surroundings;
+
+mod template;
 mod tool_index;
+mod tools;
 mod untrusted;
 mod verify;
+pub mod view;
 mod void;
 pub mod when_then;
 pub mod window;
@@ -40,14 +44,14 @@ mod yaml;
 
 pub use accept::{Accepted, accept};
 pub use claim::{CLAIMS_MAX, Claim, Claimed, EXAMPLES_MAX, Example, ExampleStep, STEPS_MAX};
-pub use clause::{Applying, Clause, Memory, View, unreadable_sentence};
+pub use clause::{Applying, Clause, unreadable_sentence};
 pub use clauses::{Counted, Heard, LooksFor, Masking, OnHit, OutputRule};
-pub use condition::{Condition, Test};
+pub use condition::{Condition, Operator, Subject, Test};
 pub use decision::{Decision, Truth};
 pub use deed::{Basis, Deed, Deeds};
 pub use diagnostic::{Diagnostic, FINDINGS, Severity, closest};
 pub use draft::{
-    Check, Draft, DraftNet, DraftRule, DraftTransition, LIMIT_MAX, Map, Mode, Scope, ScriptField, Statement,
+    Draft, DraftNet, DraftRule, DraftTransition, InputCheck, LIMIT_MAX, Map, Scope, ScriptField, Statement,
     Takes, UnreadableLine,
 };
 pub use includes::included_name;
@@ -56,11 +60,14 @@ pub use lockgate_pattern::{Match, PYTHON_CHARS_MAX, Pattern, PatternError, pytho
 pub use names::Watch;
 pub use net::{Guard, GuardNet};
 pub use old_words::{Migration, Rewritten, migrate};
-pub use policy::{Audience, Groups, NetRule, Policy, PolicyHash, Rule, RuleId};
+pub use policy::{Audience, Groups, NetRule, Policy, PolicyHash};
 pub use render::render;
+pub use rule::{Mode, Rule, RuleId};
 pub use sandbox::{Boundaries, Reached, Sandbox, SandboxError};
 pub use source::{Layer, Place, Source, Span};
-pub use surroundings::{Describe, Surroundings};
+pub use template::Template;
+pub use tools::{ToolName, Tools};
 pub use untrusted::Waiting;
 pub use verify::{NetReport, verify};
+pub use view::{Describe, Memory, Surroundings, View};
 pub use workflow::Workflow;

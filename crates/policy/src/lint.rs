@@ -17,7 +17,8 @@ use smallvec::{SmallVec, smallvec};
 use crate::{
     decision::Decision,
     diagnostic::{Diagnostic, closest},
-    draft::{Draft, DraftRule, Map, Mode, Scope, ScriptField, Statement, Takes},
+    draft::{Draft, DraftRule, Map, Scope, ScriptField, Statement, Takes},
+    rule::Mode,
     rules::{is_human, period_seconds},
     ruleset,
     source::{Source, Span},

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use lockgate_petri::TransitionId;
 use smallvec::SmallVec;
 
-use crate::{hash::HashMap, policy::RuleId};
+use crate::{hash::HashMap, rule::RuleId};
 
 /// All names of a policy.
 #[derive(Debug, Default)]

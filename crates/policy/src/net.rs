@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use lockgate_petri::{ADVANCE_FIRINGS_MAX, Firing, Marking, Net, NetError, TransitionId};
 
-use crate::draft::{Check, DraftNet, DraftTransition, Scope, Statement};
+use crate::draft::{DraftNet, DraftTransition, InputCheck, Scope, Statement};
 
 /// A net, and for each transition what lets it fire.
 #[derive(Clone, Debug)]
@@ -33,7 +33,7 @@ pub struct Guard {
     /// never refuses a call for want of it.
     pub is_credit: bool,
     /// What the input must satisfy.
-    pub checks: Vec<Check>,
+    pub checks: Vec<InputCheck>,
 }
 
 impl GuardNet {

@@ -9,13 +9,14 @@ use lockgate_call::path;
 use lockgate_pattern::Pattern;
 
 use crate::{
-    condition::{Condition, Test},
+    condition::{Operator, Test, demand},
     decision::Decision,
     diagnostic::Diagnostic,
     draft::{
-        Check, Draft, DraftNet, DraftRule, DraftTransition, Map, Mode, ScriptField, Statement, Takes,
+        Draft, DraftNet, DraftRule, DraftTransition, InputCheck, Map, ScriptField, Statement, Takes,
         UnreadableLine, without_folder,
     },
+    rule::Mode,
     rules::read_listed,
     source::{Source, Span},
     yaml::{self, Fields, Node, Reader, Value, did_you_mean},
@@ -278,7 +279,7 @@ impl NetFile<'_> {
         false
     }
 
-    fn checks(&mut self, fields: &Fields<'_>) -> Vec<Check> {
+    fn checks(&mut self, fields: &Fields<'_>) -> Vec<InputCheck> {
         let Some(node) = fields.get("checks") else {
             return Vec::new();
         };
@@ -286,34 +287,36 @@ impl NetFile<'_> {
         items.iter().filter_map(|item| self.check(item)).collect()
     }
 
-    fn check(&mut self, node: &Node) -> Option<Check> {
+    fn check(&mut self, node: &Node) -> Option<InputCheck> {
         let fields = self.reader.fields(node, "a check", &[&["field", "message"], &TESTS[..]].concat())?;
         let field = self.required_text(&fields, "field");
         let message = fields.get("message").and_then(|node| self.reader.text(node, "`message`"));
         let (test, node) = self.only_one(&fields, node.span, "a check", &TESTS)?;
         let test = self.test(test, node)?;
-        let condition = Condition { field: field?, test };
-        Some(Check { message: message.unwrap_or_else(|| condition.to_string()), condition })
+        let field = field?;
+        let message = message.unwrap_or_else(|| demand(&field, &test));
+        Some(InputCheck { field, test, message })
     }
 
     fn test(&mut self, key: &str, node: &Node) -> Option<Test> {
-        Some(match key {
-            "under" => Test::Under(self.folders(node)?),
-            "equals" => Test::Equals(self.reader.json(node, "`equals`")?),
+        let operator = match key {
+            "under" => Operator::Under(self.folders(node)?),
+            "equals" => Operator::Equals(self.reader.json(node, "`equals`")?),
             "one_of" => {
                 let items = self.reader.list(node, "`one_of`")?;
                 self.is_filled(node, items)?;
-                Test::OneOf(
+                Operator::OneOf(
                     items.iter().map(|item| self.reader.json(item, "`one_of`")).collect::<Option<_>>()?,
                 )
             }
-            "matches" => Test::Matches(self.pattern(node, "`matches`")?),
-            "not_matches" => Test::NotMatches(self.pattern(node, "`not_matches`")?),
-            "contains" => Test::Contains(self.reader.text(node, "`contains`")?),
-            "exists" => Test::Exists(self.reader.boolean(node, "`exists`")?),
-            "at_most" => Test::AtMost(self.reader.number(node, "`at_most`")?),
-            _ => Test::AtLeast(self.reader.number(node, "`at_least`")?),
-        })
+            "matches" | "not_matches" => Operator::Matches(vec![self.pattern(node, &format!("`{key}`"))?]),
+            "contains" => Operator::Contains(vec![self.reader.text(node, "`contains`")?]),
+            "exists" => Operator::Exists(self.reader.boolean(node, "`exists`")?),
+            "at_most" => Operator::AtMost(self.reader.number(node, "`at_most`")?),
+            _ => Operator::AtLeast(self.reader.number(node, "`at_least`")?),
+        };
+        let test = Test::strict(operator);
+        Some(if key == "not_matches" { test.negated() } else { test })
     }
 
     /// One folder or a list of them. A folder that leaves a doubt would never hold, so it is a mistake.

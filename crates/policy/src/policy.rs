@@ -12,23 +12,24 @@ use smallvec::SmallVec;
 
 use crate::{
     claim::{Claim, Example},
-    clause::{Applying, Clause, Fact, Memory, View},
+    clause::{Applying, Clause},
     clauses::{Clauses, Counted, Counting, Heard, LooksFor, Masking, OutputRule},
+    condition::Condition,
     decision::Decision,
     deed::{Deed, Deeds, FileMaps, Scripts},
     diagnostic::{Diagnostic, Severity},
-    draft::{Draft, DraftRule, Mode, Scope, Statement, Takes, UnreadableLine},
+    draft::{Draft, DraftRule, Scope, Statement, Takes, UnreadableLine},
     hash::HashMap,
     names::{FileId, Known, NameId, Names, Watch},
     net::{self, GuardNet},
+    rule::{Head, Mode, Rule, RuleId},
     ruleset::{self, CustomNames},
     source::{Place, Source, Span},
+    tools::{ToolName, Tools},
     untrusted::{self, Waiting},
+    view::{Memory, View},
     void::{void_file, void_policy},
-    when_then::{
-        self,
-        draft::{ToolName, Tools},
-    },
+    when_then,
     window::WindowId,
     workflow::{self, Workflow},
 };
@@ -64,33 +65,6 @@ enum Kept {
     Workflow(usize),
 }
 
-/// What every rule has, whatever it became.
-#[derive(Debug)]
-pub struct Rule {
-    /// Its number in this policy.
-    pub id: RuleId,
-    /// What it is called in messages and answers: the net's name.
-    pub name: String,
-    /// What its state is kept under: the same after a count was edited, and no other rule's.
-    pub key: String,
-    /// Where it stands.
-    pub place: Place,
-    /// Whether it acts.
-    pub mode: Mode,
-    /// The file it stands in.
-    pub source: Source,
-    /// Where in that file.
-    pub span: Span,
-}
-
-/// What a front end knows of a rule.
-pub(crate) struct Head {
-    pub(crate) name: String,
-    pub(crate) key: String,
-    pub(crate) span: Span,
-    pub(crate) mode: Mode,
-}
-
 /// How a clause is found.
 #[derive(Clone, Copy)]
 pub(crate) enum FoundBy<'a> {
@@ -119,10 +93,6 @@ impl Deref for NetRule {
         &self.rule
     }
 }
-
-/// A rule's number in its policy.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct RuleId(u32);
 
 /// The fingerprint of a policy: the same text in the same order gives the same one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -397,7 +367,7 @@ impl Policy {
     /// Whether some rule on results of this tool looks at the call as well.
     pub fn outputs_look_at_calls(&self, tool: &str) -> bool {
         let looks =
-            |rule: &OutputRule| matches!(rule.looks_for, LooksFor::Expression(_)) || rule.template.is_some();
+            |rule: &OutputRule| matches!(rule.looks_for, LooksFor::Condition(_)) || rule.template.is_some();
         self.clauses.outputs_of(tool).any(looks)
     }
 
@@ -612,7 +582,7 @@ impl Policy {
         let acts = |clause: &&Clause| {
             clause.wants == Decision::Block && (clause.mode == Mode::Enforce || clause.acts_always)
         };
-        let always = |clause: &&Clause| acts(clause) && clause.facts.is_empty();
+        let always = |clause: &&Clause| acts(clause) && clause.conditions.is_empty();
         if let Some(id) = self.clauses_about(tool).find(always).map(|clause| clause.id) {
             return self.rule(id);
         }
@@ -676,7 +646,7 @@ impl Policy {
         let (name, key) = ("unreadable-scripts".to_owned(), "unreadable scripts".to_owned());
         let rule = self.next_rule(Head { name, key, span: line.span, mode: line.mode }, lines);
         let clause = Clause {
-            facts: vec![Fact::Unreadable { declared }],
+            conditions: vec![Condition::Unreadable { declared }],
             ..Clause::new(rule, line.wants, String::new())
         };
         self.keep_clause(clause, FoundBy::Tools(&Tools::Every));
@@ -820,13 +790,6 @@ fn key_of(statement: &Statement) -> String {
     }
 }
 
-impl Rule {
-    /// What it says, as written.
-    pub fn text(&self) -> &str {
-        self.source.slice(self.span)
-    }
-}
-
 impl Audience {
     pub(crate) fn of(file: FileId) -> Self {
         Self(Some(file))
@@ -844,13 +807,6 @@ impl Audience {
     /// Whether this is everybody whose file has no map for the tool.
     pub fn is_everybody(self) -> bool {
         self.0.is_none()
-    }
-}
-
-impl RuleId {
-    /// The number, for tables indexed by rule.
-    pub fn index(self) -> usize {
-        self.0 as usize
     }
 }
 

@@ -36,9 +36,10 @@ use crate::{
     decision::Decision,
     diagnostic::{Diagnostic, closest},
     draft::{
-        Draft, DraftRule, LIMIT_MAX, Map, Mode, Scope, ScriptField, Statement, Takes, UnreadableLine,
+        Draft, DraftRule, LIMIT_MAX, Map, Scope, ScriptField, Statement, Takes, UnreadableLine,
         without_folder,
     },
+    rule::Mode,
     source::{Source, Span},
 };
 

@@ -12,9 +12,10 @@ use serde_json::{Map, Value as Json};
 
 use crate::{
     diagnostic::Diagnostic,
-    draft::{Draft, LIMIT_MAX, Mode},
+    draft::{Draft, LIMIT_MAX},
     hash::HashMap,
     old_words::renew_ruleset,
+    rule::Mode,
     rules::read_listed,
     source::{Source, Span},
     yaml::{self, Dialect, Fields, MISTAKES_MAX, Node, Reader, Value},
@@ -22,20 +23,17 @@ use crate::{
 
 mod compose;
 pub mod draft;
-mod eval;
 mod expression;
 mod keys;
 mod lint;
 mod lower;
 mod rule;
 mod schema;
-mod template;
 #[cfg(test)]
 mod tests;
 mod words;
 
 pub use compose::{EXTENDS_DEPTH_MAX, compose};
-pub use eval::RulesetFacts;
 pub(crate) use lint::lint;
 pub(crate) use lower::lower;
 pub use schema::schema;

@@ -11,7 +11,7 @@ use regex::{RegexSet, RegexSetBuilder};
 
 use crate::{
     hash::HashMap,
-    when_then::draft::{ToolName, Tools},
+    tools::{ToolName, Tools},
 };
 
 /// The most memory all patterns of one index may take together, in bytes.

@@ -9,7 +9,8 @@ use std::fmt;
 
 use crate::{
     clause::Standing,
-    draft::{Draft, Mode},
+    draft::Draft,
+    rule::Mode,
     ruleset::draft::TimeoutAction,
     source::{Source, Span},
     workflow::exec_conditions,

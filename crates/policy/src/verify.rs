@@ -12,7 +12,8 @@ use crate::{
     draft::{Scope, Statement},
     lint::shadowed,
     net::GuardNet,
-    policy::{NetRule, Policy, RuleId},
+    policy::{NetRule, Policy},
+    rule::RuleId,
     workflow,
 };
 

@@ -26,7 +26,7 @@ pub(crate) fn void_file(draft: &Draft) -> Option<Diagnostic> {
 
 /// The finding about a policy whose files have rules of which none acts.
 pub(crate) fn void_policy(policy: &Policy, sources: &[Source]) -> Option<Diagnostic> {
-    let is_default = |rule: &crate::policy::Rule| {
+    let is_default = |rule: &crate::rule::Rule| {
         policy.default_clause().is_some_and(|it| it.id == rule.id && it.wants == Decision::Allow)
     };
     let source = sources.first().filter(|_| policy.rules().all(is_default))?;

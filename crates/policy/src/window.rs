@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use lockgate_call::Time;
 use smallvec::SmallVec;
 
-use crate::policy::RuleId;
+use crate::rule::RuleId;
 
 /// The largest count a chain step or a rate limit may ask for.
 pub const CHAIN_COUNT_MAX: u32 = 10_000;

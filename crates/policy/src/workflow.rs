@@ -8,11 +8,13 @@
 
 use std::{ops::Deref, sync::Arc};
 
+use lockgate_pattern::{Pattern, ToolGlob};
+
 use crate::{
-    policy::{Head, Lines, Policy, Rule},
+    policy::{Lines, Policy},
+    rule::{Head, Rule},
     source::{Source, Span},
 };
-use lockgate_pattern::{Pattern, ToolGlob};
 
 mod conditions;
 mod exec;
@@ -243,7 +245,7 @@ pub(crate) fn lower(draft: DraftWorkflow, source: &Source, policy: &mut Policy) 
         key: format!("workflow {}", draft.name),
         name: draft.name,
         span: draft.span,
-        mode: crate::draft::Mode::Enforce,
+        mode: crate::rule::Mode::Enforce,
     };
     let rule = policy.next_rule(head, &mut Lines::of(source));
     let fingerprint = fingerprint(&draft.stages);

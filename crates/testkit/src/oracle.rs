@@ -17,10 +17,7 @@ use lockgate::{
     Call, Decision, Outcome, Policy, Session, Source, Time, Verdict,
     gate::{Flight, Human, Rulebook, judge, judge_answer, settle},
     petri::Marking,
-    policy::{
-        Audience, Claimed, Deed,
-        clause::{Attribute, Fact},
-    },
+    policy::{Audience, Claimed, Condition, Deed, Subject, condition::Attribute},
 };
 use serde_json::Value;
 
@@ -530,11 +527,17 @@ struct Key {
 
 impl Looks {
     fn of(policy: &Policy, counts_max: u64) -> Self {
-        let facts = || policy.clauses().iter().flat_map(|clause| &clause.facts);
-        let counts =
-            |wanted: &Attribute| facts().any(|fact| matches!(fact, Fact::Session { of, .. } if of == wanted));
-        let is_moment = |fact: &Fact| {
-            matches!(fact, Fact::Called { .. } | Fact::CalledInOrder { .. } | Fact::Earned { .. })
+        let conditions = || policy.clauses().iter().flat_map(|clause| &clause.conditions);
+        let counts = |wanted: &Attribute| {
+            conditions()
+                .flat_map(Condition::leaves)
+                .any(|leaf| matches!(&leaf.value.subject, Subject::Session(of) if of == wanted))
+        };
+        let is_moment = |condition: &Condition| {
+            matches!(
+                condition,
+                Condition::Called { .. } | Condition::CalledInOrder { .. } | Condition::Earned { .. }
+            )
         };
         let stands =
             |clause: &lockgate::policy::Clause| clause.standing != lockgate::policy::clause::Standing::Once;
@@ -542,7 +545,7 @@ impl Looks {
             counts_max,
             at_calls: counts(&Attribute::Calls),
             at_attempts: counts(&Attribute::Attempts),
-            at_moments: facts().any(is_moment) || policy.clauses().iter().any(stands),
+            at_moments: conditions().any(is_moment) || policy.clauses().iter().any(stands),
         }
     }
 

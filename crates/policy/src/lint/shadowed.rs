@@ -10,16 +10,16 @@ use lockgate_pattern::{Match, Pattern};
 
 use super::span_of_word;
 use crate::{
-    clause::{Attribute, Clause, Fact, Standing},
+    clause::{Clause, Standing},
+    condition::{Attribute, Coercion, Condition, Operator, Subject, ValueTest},
     decision::Decision,
     diagnostic::Diagnostic,
-    draft::Mode,
     hash::HashMap,
-    policy::{Policy, Rule},
-    ruleset::draft::{Expr, Operator},
+    policy::Policy,
+    rule::{Mode, Rule},
     source::Span,
     tool_index::{Certainty, ToolIndex},
-    when_then::draft::{Test, ToolName, Tools},
+    tools::{ToolName, Tools},
 };
 
 /// How many tools and rules one finding names.
@@ -194,13 +194,18 @@ impl Look<'_> {
     /// Whether it is a rule that somebody wrote down to decide something now. A limit has others beside it in one
     /// rule, and whether it is ever reached is the prover's to say.
     fn may_be_told(&self) -> bool {
-        let Clause { rule, facts, .. } = self.clause;
+        let Clause { rule, conditions, .. } = self.clause;
         let is_guard = rule.name.starts_with("__") && rule.name.ends_with("__");
         let is_limit = rule.key.starts_with("ruleset ")
-            && facts.iter().any(|fact| {
+            && conditions.iter().any(|condition| {
                 matches!(
-                    fact,
-                    Fact::Session { of: Attribute::Calls | Attribute::Attempts | Attribute::CallsOf(_), .. }
+                    condition,
+                    Condition::Value(ValueTest {
+                        subject: Subject::Session(
+                            Attribute::Calls | Attribute::Attempts | Attribute::CallsOf(_)
+                        ),
+                        ..
+                    })
                 )
             });
         rule.mode == Mode::Enforce && !is_guard && !is_limit
@@ -316,11 +321,16 @@ struct Numbers {
 impl Numbers {
     fn of(&mut self, clause: &Clause) -> Facts {
         let mut facts = Facts::default();
-        for (at, fact) in clause.facts.iter().enumerate() {
-            match fact {
-                Fact::Expression(expression) => self.add_expression(expression, &mut facts),
-                fact => {
-                    let number = self.number(text_of_fact(clause, at, fact));
+        for (at, condition) in clause.conditions.iter().enumerate() {
+            match condition {
+                Condition::All(_) | Condition::Any(_) | Condition::Not(_) => {
+                    self.add_expression(condition, &mut facts);
+                }
+                Condition::Value(value) if value.test.coercion == Coercion::Typed => {
+                    self.add_expression(condition, &mut facts);
+                }
+                condition => {
+                    let number = self.number(text_of_condition(clause, at, condition));
                     facts.needs.push(number);
                     facts.implies.push(number);
                 }
@@ -333,7 +343,7 @@ impl Numbers {
 
     /// A doubt ends the question where it is met, so the parts of an expression count in their order: what begins
     /// with all parts of another applies only where that does, and what has the same parts elsewhere may not.
-    fn add_expression(&mut self, expression: &Expr, facts: &mut Facts) {
+    fn add_expression(&mut self, expression: &Condition, facts: &mut Facts) {
         let mut parts = Vec::new();
         flatten(expression, &mut parts);
         let mut so_far = None;
@@ -361,55 +371,46 @@ impl Numbers {
 }
 
 /// The parts that must all hold, in their order.
-fn flatten<'e>(expression: &'e Expr, parts: &mut Vec<&'e Expr>) {
+fn flatten<'e>(expression: &'e Condition, parts: &mut Vec<&'e Condition>) {
     match expression {
-        Expr::All(all) => all.iter().for_each(|part| flatten(part, parts)),
+        Condition::All(all) => all.iter().for_each(|part| flatten(part, parts)),
         part => parts.push(part),
     }
 }
 
-/// A fact as a text that only the same fact has.
-fn text_of_fact(clause: &Clause, at: usize, fact: &Fact) -> String {
-    match fact {
-        Fact::Input { field, test } => format!("input {:?} {}", field.text, text_of_test(test)),
-        Fact::Session { of, test } => format!("session {of:?} {}", text_of_test(test)),
-        Fact::Sender { field, patterns } => format!("sender {field:?} {}", keys(patterns)),
-        Fact::Context { key, test } => format!("context {key:?} {test:?}"),
-        Fact::Schedule(schedule) => format!("schedule {schedule:?}"),
-        Fact::Tainted => "tainted".to_owned(),
-        Fact::Unreadable { declared } => format!("unreadable {declared:?}"),
+/// A condition as a text that only the same condition has.
+fn text_of_condition(clause: &Clause, at: usize, condition: &Condition) -> String {
+    match condition {
+        Condition::All(_) | Condition::Any(_) | Condition::Not(_) | Condition::Value(_) => text_of(condition),
+        Condition::Schedule(schedule) => format!("schedule {schedule:?}"),
+        Condition::Tainted => "tainted".to_owned(),
+        Condition::Unreadable { declared } => format!("unreadable {declared:?}"),
         // What is counted, and how, belongs to one rule; sandboxes and detectors are hardly ever written twice.
-        Fact::Called { .. }
-        | Fact::CalledInOrder { .. }
-        | Fact::Earned { .. }
-        | Fact::Expression(_)
-        | Fact::Outside(_)
-        | Fact::Suspicious(_) => format!("own {:?} {at}", clause.id),
+        Condition::Called { .. }
+        | Condition::CalledInOrder { .. }
+        | Condition::Earned { .. }
+        | Condition::Outside(_)
+        | Condition::Suspicious(_) => format!("own {:?} {at}", clause.id),
     }
 }
 
-fn text_of(expression: &Expr) -> String {
-    let texts = |parts: &[Expr]| parts.iter().map(text_of).collect::<Vec<_>>().join(", ");
+fn text_of(expression: &Condition) -> String {
+    let texts = |parts: &[Condition]| parts.iter().map(text_of).collect::<Vec<_>>().join(", ");
     match expression {
-        Expr::All(parts) => format!("all({})", texts(parts)),
-        Expr::Any(parts) => format!("any({})", texts(parts)),
-        Expr::Not(part) => format!("not({})", text_of(part)),
-        Expr::Leaf { selector, operator, .. } => format!("{selector:?} {}", text_of_operator(operator)),
+        Condition::All(parts) => format!("all({})", texts(parts)),
+        Condition::Any(parts) => format!("any({})", texts(parts)),
+        Condition::Not(part) => format!("not({})", text_of(part)),
+        Condition::Value(ValueTest { subject, test, .. }) => {
+            let not = if test.is_negated { "not " } else { "" };
+            format!("{subject:?} {:?} {not}{}", test.coercion, text_of_operator(&test.operator))
+        }
+        other => format!("{other:?}"),
     }
 }
 
 fn text_of_operator(operator: &Operator) -> String {
     match operator {
-        Operator::Matches(pattern) => format!("matches {}", keys(std::slice::from_ref(pattern))),
-        Operator::MatchesAny(patterns) => format!("matches any {}", keys(patterns)),
-        other => format!("{other:?}"),
-    }
-}
-
-fn text_of_test(test: &Test) -> String {
-    match test {
-        Test::Regex(pattern) => format!("regex {}", keys(std::slice::from_ref(pattern))),
-        Test::NotRegex(pattern) => format!("not regex {}", keys(std::slice::from_ref(pattern))),
+        Operator::Matches(patterns) => format!("matches {}", keys(patterns)),
         other => format!("{other:?}"),
     }
 }
@@ -424,7 +425,7 @@ mod tests {
     use lockgate_call::Call;
 
     use super::*;
-    use crate::{Source, Surroundings, View, clause::Nothing, verify};
+    use crate::{Source, Surroundings, View, verify, view::NewSession};
 
     const RULESET: &str =
         "apiVersion: edictum/v1\nkind: Ruleset\nmetadata: {name: a}\ndefaults: {mode: enforce}\n";
@@ -767,7 +768,7 @@ mod tests {
     }
 
     fn view<'a>(call: &'a Call, around: &'a Surroundings) -> View<'a> {
-        View { call, now: lockgate_call::Time(0), around, memory: &Nothing }
+        View { call, now: lockgate_call::Time(0), around, output: None, memory: &NewSession }
     }
 
     /// What the rules that look want of a first call.

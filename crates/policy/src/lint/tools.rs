@@ -21,7 +21,8 @@ use crate::{
     rules::{permission_remedy, permitted_tool},
     ruleset::{CustomNames, draft::RuleKind},
     source::{Source, Span},
-    when_then::draft::{DraftClause, ToolName, Tools},
+    tools::{ToolName, Tools},
+    when_then::draft::DraftClause,
     workflow::{Condition, Stage},
 };
 

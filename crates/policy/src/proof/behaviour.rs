@@ -14,7 +14,7 @@ use lockgate_petri::{
 };
 
 use super::compose::Composed;
-use crate::policy::RuleId;
+use crate::rule::RuleId;
 
 /// The most states that are drawn: more than these nobody takes in at a glance.
 pub const STATES_DRAWN_MAX: usize = 60;

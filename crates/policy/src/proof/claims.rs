@@ -20,7 +20,8 @@ use crate::{
     claim::{Claim, Claimed},
     deed::Deed,
     names::FileId,
-    policy::{Policy, RuleId},
+    policy::Policy,
+    rule::RuleId,
 };
 
 /// What became of a claim.

@@ -24,14 +24,14 @@ use super::{
     together::{Classes, Human, Passing},
 };
 use crate::{
-    clause::{Attribute, Clause, Fact},
+    clause::Clause,
+    condition::{Attribute, Condition, Operator, Subject, Test, ValueTest},
     decision::{Decision, Truth},
-    draft::{Mode, Scope, Statement},
+    draft::{Scope, Statement},
     names::Watch,
-    policy::{NetRule, Policy, RuleId},
-    ruleset::draft::{Expr, RulesetSelector},
-    surroundings::Surroundings,
-    when_then::draft::Test,
+    policy::{NetRule, Policy},
+    rule::{Mode, RuleId},
+    view::{Surroundings, View},
 };
 
 /// A policy as one system over what can happen.
@@ -449,22 +449,26 @@ impl<'a, 'p> Composer<'a, 'p> {
         if clause.wants < Decision::Ask {
             // Where silence is no yes, what lets pass now and then decides as much as what refuses.
             let is_yes = self.policy.default_clause().is_some_and(|default| default.wants >= Decision::Ask);
-            if is_yes && clause.speaks_for_default && !clause.facts.is_empty() {
-                self.leave_out(clause.id, why(&clause.facts), labels);
+            if is_yes && clause.speaks_for_default && !clause.conditions.is_empty() {
+                self.leave_out(clause.id, why(&clause.conditions), labels);
             }
             return;
         }
-        match clause.facts.as_slice() {
+        match clause.conditions.as_slice() {
             [] => self.always(clause, labels),
-            [Fact::Expression(when)] if looks_at_names(when) => {
+            [when] if looks_at_names(when) => {
                 let is_meant =
                     |way: &&usize| self.labels.ways.all.get(**way).is_some_and(|it| is_of(when, it));
                 let meant = self.labels.calls(ways.iter().filter(is_meant).copied());
                 self.always(clause, meant);
             }
-            [Fact::Session { of: Attribute::CallsOf(counter), test: Test::AtLeast(count) }]
-                if clause.wants == Decision::Block =>
-            {
+            [
+                Condition::Value(ValueTest {
+                    subject: Subject::Session(Attribute::CallsOf(counter)),
+                    test: Test { operator: Operator::AtLeast(count), is_negated: false, .. },
+                    ..
+                }),
+            ] if clause.wants == Decision::Block => {
                 let is_counted = |way: &&(usize, &super::ways::Way)| {
                     !way.1.is_further && self.policy.counters(&way.1.tool).contains(counter)
                 };
@@ -547,7 +551,7 @@ impl<'a, 'p> Composer<'a, 'p> {
                 .peekable();
             if speaking.peek().is_none() {
                 always.push(index);
-            } else if !speaking.any(|it| it.facts.is_empty()) {
+            } else if !speaking.any(|it| it.conditions.is_empty()) {
                 perhaps.push(index);
             }
         }
@@ -564,14 +568,14 @@ impl<'a, 'p> Composer<'a, 'p> {
 }
 
 /// Whether an expression looks at nothing but the name of the tool.
-pub(super) fn looks_at_names(when: &Expr) -> bool {
-    when.leaves().iter().all(|leaf| matches!(leaf.selector, RulesetSelector::ToolName))
+pub(super) fn looks_at_names(when: &Condition) -> bool {
+    when.is_of_values() && when.leaves().iter().all(|leaf| leaf.value.subject == Subject::ToolName)
 }
 
 /// Whether such an expression holds of a way. A doubt restricts.
-fn is_of(when: &Expr, way: &super::ways::Way) -> bool {
+fn is_of(when: &Condition, way: &super::ways::Way) -> bool {
     let call = Call::new("", &*way.tool);
-    Surroundings::default().with_facts(&call, None, |facts| when.truth(facts)) != Truth::No
+    when.truth(&View::of_result(&call, None, &Surroundings::default())) != Truth::No
 }
 
 /// So many calls of one kind in flight are told apart from more.
@@ -608,14 +612,13 @@ pub(super) fn acts(clause: &Clause) -> bool {
     clause.mode == Mode::Enforce || clause.acts_always
 }
 
-/// Why a clause with these facts is left out. All of them must hold, so one that passes with time is enough.
-fn why(facts: &[Fact]) -> Why {
-    let is_window = |fact: &Fact| matches!(fact, Fact::Called { .. } | Fact::CalledInOrder { .. });
-    let is_budget =
-        |fact: &Fact| matches!(fact, Fact::Session { of: Attribute::Calls | Attribute::Attempts, .. });
-    if facts.iter().any(is_window) {
+/// Why a clause with these conditions is left out. All of them must hold, so one that passes with time is enough.
+fn why(conditions: &[Condition]) -> Why {
+    let is_window = |it: &Condition| matches!(it, Condition::Called { .. } | Condition::CalledInOrder { .. });
+    let is_budget = |it: &Condition| matches!(it, Condition::Value(value) if matches!(value.subject, Subject::Session(Attribute::Calls | Attribute::Attempts)));
+    if conditions.iter().any(is_window) {
         Why::Time
-    } else if facts.iter().all(is_budget) {
+    } else if conditions.iter().all(is_budget) {
         Why::Budget
     } else {
         Why::Looks

@@ -19,8 +19,9 @@ use super::{
 use crate::{
     clause::{Clause, Standing},
     decision::Decision,
-    policy::{Policy, RuleId},
-    when_then::draft::ToolName,
+    policy::Policy,
+    rule::RuleId,
+    tools::ToolName,
 };
 
 /// One way in which two policies may differ, to be played.
@@ -233,7 +234,7 @@ impl Compared<'_> {
             };
             let is_it = |clause: &&Clause| {
                 acts(clause)
-                    && clause.facts.is_empty()
+                    && clause.conditions.is_empty()
                     && (clause.wants == Decision::Block || asks_each_time(clause))
                     && Some(clause.id) != default
             };

@@ -18,12 +18,14 @@ use super::{
     together::Blocks,
 };
 use crate::{
-    clause::{Clause, Fact},
+    clause::Clause,
+    condition::{Condition, Subject},
     decision::Decision,
     diagnostic::{Diagnostic, Severity},
     draft::Statement,
-    policy::{Policy, Rule, RuleId},
-    when_then::draft::ToolName,
+    policy::Policy,
+    rule::{Rule, RuleId},
+    tools::ToolName,
 };
 
 /// How many rules a message names; of more, the first ones and how many there are. The finding itself has all of them.
@@ -392,7 +394,8 @@ impl<'b, 'p> Proving<'_, 'b, 'p> {
         let mut blocks: BTreeMap<&str, Option<Blocks<'_>>> = BTreeMap::new();
         let living: BTreeSet<Arc<str>> = self.living(dead).into_iter().map(|named| named.name).collect();
         let mut told: BTreeSet<RuleId> = BTreeSet::new();
-        let looks = |it: &&Clause| acts(it) && it.wants == Decision::Block && it.facts.iter().any(is_of_call);
+        let looks =
+            |it: &&Clause| acts(it) && it.wants == Decision::Block && it.conditions.iter().any(is_of_call);
         // Later rules first, and what is told makes nothing else redundant: all of it may be taken out together.
         for clause in policy.clauses().iter().rev().filter(looks) {
             let names = naming.of_clause(clause.id);
@@ -610,8 +613,12 @@ impl<'b, 'p> Proving<'_, 'b, 'p> {
 }
 
 /// Whether a fact is about the call, and not about the session or the hour.
-fn is_of_call(fact: &Fact) -> bool {
-    matches!(fact, Fact::Input { .. } | Fact::Sender { .. } | Fact::Context { .. } | Fact::Expression(_))
+fn is_of_call(condition: &Condition) -> bool {
+    match condition {
+        Condition::All(_) | Condition::Any(_) | Condition::Not(_) => true,
+        Condition::Value(value) => !matches!(value.subject, Subject::Session(_)),
+        _ => false,
+    }
 }
 
 /// Where a session stands, and what is closed there.

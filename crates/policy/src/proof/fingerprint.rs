@@ -5,14 +5,15 @@
 //! is missing on purpose.
 
 use crate::{
-    clause::{Clause, Fact},
+    clause::Clause,
+    condition::{Condition, Subject, ValueTest},
     decision::Decision,
     draft::{DraftTransition, Statement},
-    policy::{Policy, RuleId},
-    ruleset::draft::Expr,
+    policy::Policy,
+    rule::RuleId,
     sandbox::Boundaries,
     source::Span,
-    when_then::draft::{Sanitizer, ToolName},
+    tools::ToolName,
     window::WindowId,
 };
 
@@ -44,12 +45,13 @@ fn without_place(mut transition: DraftTransition) -> DraftTransition {
 }
 
 fn of_clause(policy: &Policy, naming: &Naming, clause: &Clause) -> String {
-    let mut facts: Vec<String> = clause.facts.iter().map(|fact| of_fact(policy, fact)).collect();
-    facts.sort();
+    let mut conditions: Vec<String> =
+        clause.conditions.iter().map(|condition| of_condition(policy, condition)).collect();
+    conditions.sort();
     let is_default = policy.default_clause().is_some_and(|default| default.id == clause.id);
     let asks = (clause.wants == Decision::Ask).then_some((clause.standing, clause.timeout));
     let tools = (is_default, naming.trap(clause.id), names(naming.of_clause(clause.id)));
-    format!("{:?} {asks:?} {} {tools:?} {facts:?}", clause.wants, clause.speaks_for_default)
+    format!("{:?} {asks:?} {} {tools:?} {conditions:?}", clause.wants, clause.speaks_for_default)
 }
 
 /// Names of tools; a pattern is told apart from a name.
@@ -66,39 +68,37 @@ fn names(names: &[Option<ToolName>]) -> Vec<String> {
     names
 }
 
-fn of_fact(policy: &Policy, fact: &Fact) -> String {
-    match fact {
-        Fact::Input { field, test } => format!("input {:?} {test:?}", field.text),
-        Fact::Called { window, count, within_ms, is_end_included, is_shared } => {
+fn of_condition(policy: &Policy, condition: &Condition) -> String {
+    match condition {
+        Condition::Value(ValueTest { subject: Subject::Input(field), test, .. }) => {
+            format!("input {:?} {test:?}", field.text)
+        }
+        Condition::Called { window, count, within_ms, is_end_included, is_shared } => {
             let terms = (count, within_ms, is_end_included, is_shared);
             format!("called {} {terms:?}", of_window(policy, *window))
         }
-        Fact::CalledInOrder { window, within_ms } => {
+        Condition::CalledInOrder { window, within_ms } => {
             let behind = u16::try_from(within_ms.len().saturating_sub(1)).unwrap_or(u16::MAX);
             let steps = window.step.saturating_sub(behind)..=window.step;
             let steps: Vec<String> =
                 steps.map(|step| of_window(policy, WindowId { step, ..*window })).collect();
             format!("called in order {steps:?} {within_ms:?}")
         }
-        Fact::Earned { earned, decided } => {
-            let all = |facts: &[Fact]| facts.iter().map(|fact| of_fact(policy, fact)).collect::<Vec<_>>();
+        Condition::Earned { earned, decided } => {
+            let all = |conditions: &[Condition]| {
+                conditions.iter().map(|condition| of_condition(policy, condition)).collect::<Vec<_>>()
+            };
             format!("earned {:?} {:?}", all(earned), all(decided))
         }
-        Fact::Expression(when) => format!("expression {}", of_expression(when)),
-        Fact::Outside(sandbox) => format!("outside {:?}", sorted(sandbox.boundaries())),
-        Fact::Suspicious(sanitizer) => {
-            format!("{:?}", Sanitizer { span: Span::default(), ..(**sanitizer).clone() })
+        Condition::All(_) | Condition::Any(_) | Condition::Not(_) | Condition::Value(_) => {
+            format!("expression {}", of_expression(condition))
         }
-        Fact::Schedule(schedule) => {
+        Condition::Outside(sandbox) => format!("outside {:?}", sorted(sandbox.boundaries())),
+        Condition::Suspicious(attack) => format!("{attack:?}"),
+        Condition::Schedule(schedule) => {
             format!("{schedule} {:?}", (schedule.time, schedule.days, &schedule.zone))
         }
-        Fact::Session { .. }
-        | Fact::Sender { .. }
-        | Fact::Context { .. }
-        | Fact::Tainted
-        | Fact::Unreadable { .. } => {
-            format!("{fact:?}")
-        }
+        Condition::Tainted | Condition::Unreadable { .. } => format!("{condition:?}"),
     }
 }
 
@@ -115,13 +115,14 @@ fn of_window(policy: &Policy, window: WindowId) -> String {
 }
 
 /// The order of its parts counts; where they stand in the file does not.
-fn of_expression(when: &Expr) -> String {
-    let list = |parts: &[Expr]| parts.iter().map(of_expression).collect::<Vec<_>>().join(", ");
+fn of_expression(when: &Condition) -> String {
+    let list = |parts: &[Condition]| parts.iter().map(of_expression).collect::<Vec<_>>().join(", ");
     match when {
-        Expr::All(parts) => format!("all [{}]", list(parts)),
-        Expr::Any(parts) => format!("any [{}]", list(parts)),
-        Expr::Not(part) => format!("not {}", of_expression(part)),
-        Expr::Leaf { selector, operator, .. } => format!("{selector:?} {operator:?}"),
+        Condition::All(parts) => format!("all [{}]", list(parts)),
+        Condition::Any(parts) => format!("any [{}]", list(parts)),
+        Condition::Not(part) => format!("not {}", of_expression(part)),
+        Condition::Value(ValueTest { subject, test, .. }) => format!("{subject:?} {test:?}"),
+        other => format!("{other:?}"),
     }
 }
 

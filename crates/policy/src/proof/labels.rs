@@ -18,9 +18,10 @@ use smallvec::SmallVec;
 use super::ways::{View, Way, Ways};
 use crate::{
     claim::Claimed,
-    draft::{Mode, Scope, Statement},
+    draft::{Scope, Statement},
     names::FileId,
-    policy::{NetRule, Policy, RuleId},
+    policy::{NetRule, Policy},
+    rule::{Mode, RuleId},
 };
 
 /// One thing that can happen.

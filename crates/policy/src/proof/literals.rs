@@ -1,6 +1,6 @@
 //! What a clause asks of single values, and values that pass.
 //!
-//! [`conjunctions`] writes the facts of a clause as lists of single tests, each list enough for the clause;
+//! [`conjunctions`] writes the conditions of a clause as lists of single tests, each list enough for the clause;
 //! [`values_for`] finds values that pass all tests of a place. What looks at a whole input, at a session or at the
 //! clock is missing on purpose: `samples.rs` knows those.
 
@@ -9,11 +9,8 @@ use lockgate_pattern::{Match, Pattern};
 use serde_json::{Number, Value};
 
 use crate::{
-    clause::{Attribute, Fact, Field},
-    condition::{Condition, Test as NetTest},
+    condition::{Attribute, Condition, Field, Operator, PrincipalField, SenderField, Subject, Test},
     decision::Truth,
-    ruleset::draft::{Expr, Operator, PrincipalField, RulesetSelector},
-    when_then::draft::{ContextTest, SenderField, Test},
 };
 
 /// The most lists of tests for one clause.
@@ -58,18 +55,9 @@ pub(super) enum Place {
 #[derive(Clone, Debug)]
 pub(super) struct Literal<'a> {
     pub(super) place: Place,
-    pub(super) looks: Looks<'a>,
+    pub(super) test: &'a Test,
     /// Whether it must pass; otherwise it must not.
     pub(super) wanted: bool,
-}
-
-/// How a value is looked at.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Looks<'a> {
-    Test(&'a Test),
-    Operator(&'a Operator),
-    Sender(&'a [Pattern]),
-    Context(&'a ContextTest),
 }
 
 /// Where in a text a part of it stands.
@@ -80,15 +68,11 @@ pub(super) enum Part {
     End,
 }
 
-/// Lists of tests, each of which is enough for all facts to hold, as far as they look at single values.
-pub(super) fn conjunctions(facts: &[Fact]) -> Vec<Vec<Literal<'_>>> {
+/// Lists of tests, each of which is enough for all conditions to hold, as far as they look at single values.
+pub(super) fn conjunctions(conditions: &[Condition]) -> Vec<Vec<Literal<'_>>> {
     let mut found: Vec<Vec<Literal<'_>>> = vec![Vec::new()];
-    for fact in facts {
-        let choices = match fact {
-            Fact::Expression(when) => ways(when, true),
-            fact => vec![literal(fact).into_iter().collect()],
-        };
-        found = joined(&found, &choices);
+    for condition in conditions {
+        found = joined(&found, &ways(condition, true));
     }
     found
 }
@@ -100,60 +84,58 @@ fn joined<'a>(before: &[Vec<Literal<'a>>], choices: &[Vec<Literal<'a>>]) -> Vec<
     both.take(CONJUNCTIONS_MAX).collect()
 }
 
-/// The one test that a fact is.
-pub(super) fn literal(fact: &Fact) -> Option<Literal<'_>> {
-    let (place, looks) = match fact {
-        Fact::Input { field, test } => (of_field(field), Looks::Test(test)),
-        Fact::Session { of: Attribute::Named(name), test } => {
-            (Place::Attribute(name.clone()), Looks::Test(test))
-        }
-        Fact::Sender { field, patterns } => (Place::Sender(field.clone()), Looks::Sender(patterns)),
-        Fact::Context { key, test } => (Place::Context(key.clone()), Looks::Context(test)),
-        _ => return None,
-    };
-    Some(Literal { place, looks, wanted: true })
+/// Where a value stands that a call can be given; none where only the session, the result or the host decides.
+pub(super) fn place_of(subject: &Subject) -> Option<Place> {
+    Some(match subject {
+        Subject::Input(field) => of_field(field),
+        Subject::Argument(way) => of_field(&Field::at(way)),
+        Subject::Session(Attribute::Named(name)) => Place::Attribute(name.clone()),
+        Subject::Sender(field) => Place::Sender(field.clone()),
+        Subject::Context(key) => Place::Context(key.clone()),
+        Subject::Principal(field) => Place::Principal(field.clone()),
+        Subject::Environment => Place::Environment,
+        Subject::ToolName => Place::Tool,
+        Subject::Metadata(way) => Place::Metadata(way.clone()),
+        Subject::Session(_)
+        | Subject::Variable(_)
+        | Subject::OutputText
+        | Subject::Result(_)
+        | Subject::Custom { .. } => return None,
+    })
 }
 
 /// Where a field stands.
-pub(super) fn of_field(field: &Field) -> Place {
+fn of_field(field: &Field) -> Place {
     field.nested.as_ref().map_or_else(|| Place::Key(field.text.clone()), |way| Place::Way(way.clone()))
 }
 
-/// Lists of tests, each of which is enough for an expression to hold, or not to hold.
-fn ways(when: &Expr, wanted: bool) -> Vec<Vec<Literal<'_>>> {
-    match when {
-        Expr::Not(part) => ways(part, !wanted),
-        Expr::All(parts) if wanted => all_of(parts, wanted),
-        Expr::Any(parts) if !wanted => all_of(parts, wanted),
-        Expr::All(parts) | Expr::Any(parts) => {
+/// Lists of tests, each of which is enough for a condition to hold, or not to hold.
+fn ways(condition: &Condition, wanted: bool) -> Vec<Vec<Literal<'_>>> {
+    match condition {
+        Condition::Not(part) => ways(part, !wanted),
+        Condition::All(parts) if wanted => all_of(parts, wanted),
+        Condition::Any(parts) if !wanted => all_of(parts, wanted),
+        Condition::All(parts) | Condition::Any(parts) => {
             parts.iter().flat_map(|part| ways(part, wanted)).take(CONJUNCTIONS_MAX).collect()
         }
-        Expr::Leaf { selector, operator, .. } => {
-            let place = match selector {
-                RulesetSelector::Args(way) => Some(Place::Way(way.clone())),
-                RulesetSelector::Principal(field) => Some(Place::Principal(field.clone())),
-                RulesetSelector::Environment => Some(Place::Environment),
-                RulesetSelector::ToolName => Some(Place::Tool),
-                RulesetSelector::Metadata(way) => Some(Place::Metadata(way.clone())),
-                // Nobody here can make it so; perhaps it is.
-                RulesetSelector::Env(_)
-                | RulesetSelector::OutputText
-                | RulesetSelector::Result(_)
-                | RulesetSelector::Custom { .. } => None,
-            };
-            let looks = Looks::Operator(operator);
-            vec![place.map(|place| Literal { place, looks, wanted }).into_iter().collect()]
+        Condition::Value(value) => {
+            let literal = place_of(&value.subject).map(|place| Literal { place, test: &value.test, wanted });
+            vec![literal.into_iter().collect()]
         }
+        _ => vec![Vec::new()],
     }
 }
 
-fn all_of(parts: &[Expr], wanted: bool) -> Vec<Vec<Literal<'_>>> {
+fn all_of(parts: &[Condition], wanted: bool) -> Vec<Vec<Literal<'_>>> {
     parts.iter().fold(vec![Vec::new()], |found, part| joined(&found, &ways(part, wanted)))
 }
 
 /// For each place the values that pass all tests of it, the plainest first; none if a place has none. Null is no
-/// value. What the facts beside say of the same place is tried as well.
-pub(super) fn values_for(literals: &[Literal<'_>], beside: &[&Fact]) -> Option<Vec<(Place, Vec<Value>)>> {
+/// value. What the conditions beside say of the same place is tried as well.
+pub(super) fn values_for(
+    literals: &[Literal<'_>],
+    beside: &[&Condition],
+) -> Option<Vec<(Place, Vec<Value>)>> {
     let others = literals_in(beside.iter().copied());
     let mut places: Vec<&Place> = Vec::new();
     for literal in literals {
@@ -170,51 +152,50 @@ pub(super) fn values_for(literals: &[Literal<'_>], beside: &[&Fact]) -> Option<V
     places.into_iter().map(of).collect()
 }
 
-/// A value that a condition of a net asks for; none where it asks for none.
-pub(super) fn value_for(condition: &Condition) -> Option<Value> {
-    Some(match &condition.test {
-        NetTest::Under(folders) => format!("{}/file", folders.first()?.trim_end_matches('/')).into(),
-        NetTest::Equals(value) => value.clone(),
-        NetTest::OneOf(values) => values.first()?.clone(),
-        NetTest::Matches(pattern) => pattern.sample()?.into(),
-        NetTest::NotMatches(pattern) => {
-            let other = |text: &&str| pattern.find(text) == Match::No;
+/// A value that a test of a net asks for; none where it asks for none.
+pub(super) fn value_for(test: &Test) -> Option<Value> {
+    Some(match &test.operator {
+        Operator::Under(folders) => format!("{}/file", folders.first()?.trim_end_matches('/')).into(),
+        Operator::Equals(value) => value.clone(),
+        Operator::OneOf(values) => values.first()?.clone(),
+        Operator::Matches(patterns) if test.is_negated => {
+            let other = |text: &&str| patterns.iter().all(|pattern| pattern.find(text) == Match::No);
             Value::from(*["x", "0", "-", ""].iter().find(|text| other(text))?)
         }
-        NetTest::Contains(part) => part.as_str().into(),
-        NetTest::Exists(wanted) => wanted.then(|| Value::from("x"))?,
-        NetTest::AtMost(number) | NetTest::AtLeast(number) => Value::Number(number.clone()),
+        Operator::Matches(patterns) => patterns.iter().find_map(Pattern::sample)?.into(),
+        Operator::Contains(parts) => parts.first()?.as_str().into(),
+        Operator::StartsWith(part) | Operator::EndsWith(part) => part.as_str().into(),
+        Operator::Exists(wanted) => wanted.then(|| Value::from("x"))?,
+        Operator::AtMost(number)
+        | Operator::AtLeast(number)
+        | Operator::Above(number)
+        | Operator::Below(number) => Value::Number(number.clone()),
     })
 }
 
-/// The values that facts look at, whether they pass or not; few of each place.
-pub(super) fn values_in(facts: &[Fact]) -> Vec<(Place, Value)> {
+/// The values that conditions look at, whether they pass or not; few of each place.
+pub(super) fn values_in(conditions: &[Condition]) -> Vec<(Place, Value)> {
     let mut found = Vec::new();
-    for literal in literals_in(facts) {
-        let values = literal.looks.values().into_iter().take(VALUES_EACH_MAX);
+    for literal in literals_in(conditions) {
+        let values = values_of(literal.test).into_iter().take(VALUES_EACH_MAX);
         found.extend(values.chain([Value::from("x")]).map(|value| (literal.place.clone(), value)));
     }
     found
 }
 
-fn literals_in<'a>(facts: impl IntoIterator<Item = &'a Fact>) -> Vec<Literal<'a>> {
-    let mut found: Vec<Literal<'a>> = Vec::new();
-    for fact in facts {
-        match fact {
-            Fact::Expression(when) => {
-                found.extend(ways(when, true).into_iter().chain(ways(when, false)).flatten());
-            }
-            fact => found.extend(literal(fact)),
-        }
-    }
-    found
+fn literals_in<'a>(conditions: impl IntoIterator<Item = &'a Condition>) -> Vec<Literal<'a>> {
+    let of = |condition: &'a Condition| match condition {
+        Condition::Value(_) => ways(condition, true),
+        condition => ways(condition, true).into_iter().chain(ways(condition, false)).collect(),
+    };
+    conditions.into_iter().flat_map(of).flatten().collect()
 }
 
 fn passing(own: &[&Literal<'_>], theirs: &[&Literal<'_>]) -> Vec<Value> {
-    let mut tried: Vec<Value> = own.iter().flat_map(|it| it.looks.values()).collect();
+    let mut tried: Vec<Value> = own.iter().flat_map(|it| values_of(it.test)).collect();
     tried.extend(put_together(own, theirs));
     tried.extend(told_apart(own, theirs).into_iter().map(Value::from));
-    tried.extend(theirs.iter().flat_map(|it| it.looks.values()));
+    tried.extend(theirs.iter().flat_map(|it| values_of(it.test)));
     tried.extend([Value::from("x"), Value::from(0), Value::from(1), Value::from(""), Value::Null]);
     let mut values: Vec<Value> = Vec::new();
     for value in tried.into_iter().take(TRIED_MAX) {
@@ -233,9 +214,8 @@ fn passing(own: &[&Literal<'_>], theirs: &[&Literal<'_>]) -> Vec<Value> {
 
 /// Texts that have all parts in them that are asked for, alone and with a part that others speak of.
 fn put_together(own: &[&Literal<'_>], theirs: &[&Literal<'_>]) -> Vec<Value> {
-    let own: Vec<(Part, String)> =
-        own.iter().filter(|it| it.wanted).filter_map(|it| it.looks.part()).collect();
-    let theirs = theirs.iter().filter_map(|it| it.looks.part().or_else(|| it.looks.part_left_out()));
+    let own: Vec<(Part, String)> = own.iter().filter(|it| it.wanted).filter_map(|it| part(it.test)).collect();
+    let theirs = theirs.iter().filter_map(|it| part(it.test).or_else(|| part_left_out(it.test)));
     let more = theirs.take(PATTERNS_MAX).map(|part| own.iter().cloned().chain([part]).collect());
     let lists: Vec<Vec<(Part, String)>> = std::iter::once(own.clone()).chain(more).collect();
     let mut found = Vec::new();
@@ -252,7 +232,7 @@ fn put_together(own: &[&Literal<'_>], theirs: &[&Literal<'_>]) -> Vec<Value> {
 /// Texts that one of the patterns matches and another does not.
 fn told_apart(own: &[&Literal<'_>], theirs: &[&Literal<'_>]) -> Vec<String> {
     let patterns = |of: &[&Literal<'_>]| -> Vec<Pattern> {
-        of.iter().flat_map(|it| it.looks.patterns()).take(PATTERNS_MAX).cloned().collect()
+        of.iter().flat_map(|it| it.test.operator.patterns()).take(PATTERNS_MAX).cloned().collect()
     };
     let (own, theirs) = (patterns(own), patterns(theirs));
     let mut texts = Vec::new();
@@ -267,119 +247,75 @@ fn told_apart(own: &[&Literal<'_>], theirs: &[&Literal<'_>]) -> Vec<String> {
 
 impl Literal<'_> {
     fn passes(&self, value: &Value) -> bool {
-        self.looks.truth(value) == if self.wanted { Truth::Yes } else { Truth::No }
+        truth_at(&self.place, self.test, value) == if self.wanted { Truth::Yes } else { Truth::No }
     }
 }
 
-impl Looks<'_> {
-    pub(super) fn truth(&self, value: &Value) -> Truth {
-        match self {
-            Self::Test(test) => test.truth(value),
-            Self::Operator(operator) => operator.truth(value),
-            Self::Sender(patterns) => {
-                let fits = |text: &str| patterns.iter().any(|it| matches!(it.find(text), Match::At(_)));
-                value.as_str().is_some_and(|text| !text.is_empty() && fits(text)).into()
-            }
-            Self::Context(test) => test.truth(Some(value).filter(|value| !value.is_null())),
-        }
+/// What a test says of a value that stands somewhere; null is a missing one.
+pub(super) fn truth_at(place: &Place, test: &Test, value: &Value) -> Truth {
+    match place {
+        // Nobody has said that it is not the one that is asked about.
+        Place::Attribute(_) | Place::Context(_) if value.is_null() && test.is_negated => Truth::Doubt,
+        // Only a text names a sender.
+        Place::Sender(_) if value.as_str().is_none_or(str::is_empty) => Truth::No,
+        _ => test.truth(value),
     }
+}
 
-    /// Values of interest: at its edges, on both sides.
-    fn values(&self) -> Vec<Value> {
-        match self {
-            Self::Test(test) => match test {
-                Test::Regex(pattern) | Test::NotRegex(pattern) => texts(pattern.samples()),
-                Test::Contains(part)
-                | Test::NotContains(part)
-                | Test::StartsWith(part)
-                | Test::EndsWith(part) => around(part),
-                Test::Equal(value) => vec![value.clone(), another(value)],
-                Test::In(values) | Test::NotIn(values) => values.clone(),
-                Test::Above(number) | Test::AtLeast(number) | Test::Below(number) | Test::AtMost(number) => {
-                    numbers(number)
-                }
-                Test::Exists(_) => Vec::new(),
-            },
-            Self::Operator(operator) => match operator {
-                Operator::Exists(_) => Vec::new(),
-                Operator::Equals(value) | Operator::NotEquals(value) => vec![value.clone(), another(value)],
-                Operator::In(values) | Operator::NotIn(values) => values.clone(),
-                Operator::Contains(part) | Operator::StartsWith(part) | Operator::EndsWith(part) => {
-                    around(part)
-                }
-                Operator::ContainsAny(parts) => {
-                    let plain = parts.iter().map(|part| Value::from(part.as_str()));
-                    plain.chain(parts.first().into_iter().flat_map(|part| around(part))).collect()
-                }
-                Operator::Matches(pattern) => texts(pattern.samples()),
-                Operator::MatchesAny(patterns) => {
-                    // The plainest of each first.
-                    let all: Vec<Vec<String>> = patterns.iter().map(Pattern::samples).collect();
-                    let firsts = all.iter().filter_map(|texts| texts.first().cloned());
-                    texts(firsts.chain(all.iter().flatten().cloned()).collect())
-                }
-                Operator::Gt(number)
-                | Operator::Gte(number)
-                | Operator::Lt(number)
-                | Operator::Lte(number) => numbers(number),
-            },
-            Self::Sender(patterns) => texts(patterns.iter().flat_map(Pattern::samples).collect()),
-            Self::Context(ContextTest::Is(words)) => texts(words.clone()),
-            Self::Context(ContextTest::IsNot(word)) => {
-                vec![Value::from(format!("{word}x")), Value::from(word.as_str())]
-            }
+/// Values of interest: at the edges of a test, on both sides.
+fn values_of(test: &Test) -> Vec<Value> {
+    match &test.operator {
+        Operator::Exists(_) => Vec::new(),
+        Operator::Equals(value) => vec![value.clone(), another(value)],
+        Operator::OneOf(values) => match values.as_slice() {
+            [value] => vec![value.clone(), another(value)],
+            values => values.to_vec(),
+        },
+        Operator::Contains(parts) => {
+            let plain = parts.iter().map(|part| Value::from(part.as_str()));
+            plain.chain(parts.first().into_iter().flat_map(|part| around(part))).collect()
         }
+        Operator::StartsWith(part) | Operator::EndsWith(part) => around(part),
+        Operator::Matches(patterns) => {
+            // The plainest of each first.
+            let all: Vec<Vec<String>> = patterns.iter().map(Pattern::samples).collect();
+            let firsts = all.iter().filter_map(|texts| texts.first().cloned());
+            texts(firsts.chain(all.iter().flatten().cloned()).collect())
+        }
+        Operator::Above(number)
+        | Operator::AtLeast(number)
+        | Operator::Below(number)
+        | Operator::AtMost(number) => numbers(number),
+        Operator::Under(folders) => folders.iter().map(|folder| Value::from(folder.as_str())).collect(),
     }
+}
 
-    /// What a text must have in it, where it must have just one thing.
-    fn part(&self) -> Option<(Part, String)> {
-        let plain = |part: Part, text: &String| Some((part, text.clone()));
-        match self {
-            Self::Test(Test::StartsWith(text)) | Self::Operator(Operator::StartsWith(text)) => {
-                plain(Part::Start, text)
-            }
-            Self::Test(Test::EndsWith(text)) | Self::Operator(Operator::EndsWith(text)) => {
-                plain(Part::End, text)
-            }
-            Self::Test(Test::Contains(text)) | Self::Operator(Operator::Contains(text)) => {
-                plain(Part::Middle, text)
-            }
-            Self::Operator(Operator::ContainsAny(texts)) => plain(Part::Middle, texts.first()?),
-            Self::Test(Test::Regex(pattern)) | Self::Operator(Operator::Matches(pattern)) => {
-                Some((Part::Middle, pattern.samples().into_iter().next()?))
-            }
-            Self::Operator(Operator::MatchesAny(patterns)) => Some((
-                Part::Middle,
-                patterns.iter().find_map(|pattern| pattern.samples().into_iter().next())?,
-            )),
-            _ => None,
-        }
-    }
+/// What a text must have in it, where it must have just one thing.
+fn part(test: &Test) -> Option<(Part, String)> {
+    if test.is_negated { None } else { part_named(&test.operator) }
+}
 
-    /// What a text must not have in it.
-    fn part_left_out(&self) -> Option<(Part, String)> {
-        match self {
-            Self::Test(Test::NotContains(text)) => Some((Part::Middle, text.clone())),
-            Self::Test(Test::NotRegex(pattern)) => {
-                Some((Part::Middle, pattern.samples().into_iter().next()?))
-            }
-            _ => None,
-        }
-    }
+/// What a text must not have in it.
+fn part_left_out(test: &Test) -> Option<(Part, String)> {
+    if test.is_negated { part_named(&test.operator) } else { None }
+}
 
-    fn patterns(&self) -> Vec<&Pattern> {
-        match self {
-            Self::Test(Test::Regex(pattern) | Test::NotRegex(pattern)) => vec![pattern],
-            Self::Operator(operator) => operator.patterns().iter().collect(),
-            Self::Sender(patterns) => patterns.iter().collect(),
-            Self::Test(_) | Self::Context(_) => Vec::new(),
+fn part_named(operator: &Operator) -> Option<(Part, String)> {
+    Some(match operator {
+        Operator::StartsWith(text) => (Part::Start, text.clone()),
+        Operator::EndsWith(text) => (Part::End, text.clone()),
+        Operator::Contains(texts) => (Part::Middle, texts.first()?.clone()),
+        Operator::Matches(patterns) => {
+            let first = patterns.iter().find_map(|pattern| pattern.samples().into_iter().next());
+            (Part::Middle, first?)
         }
-    }
+        _ => return None,
+    })
 }
 
 /// The counts at the edges of a test.
 pub(super) fn numbers_of(test: &Test) -> Vec<u64> {
-    Looks::Test(test).values().iter().filter_map(Value::as_u64).collect()
+    values_of(test).iter().filter_map(Value::as_u64).collect()
 }
 
 fn texts(texts: Vec<String>) -> Vec<Value> {
@@ -433,7 +369,7 @@ mod tests {
     /// that no values pass are not counted.
     fn found(when: &str) -> (usize, usize) {
         let policy = facts(when);
-        let lists = conjunctions(&policy.clauses().first().unwrap().facts);
+        let lists = conjunctions(&policy.clauses().first().unwrap().conditions);
         let values: Vec<_> = lists.iter().filter_map(|list| values_for(list, &[])).collect();
         (values.len(), values.first().and_then(|it| it.first()).map_or(0, |(_, values)| values.len()))
     }

@@ -10,12 +10,10 @@ use std::cmp::Ordering;
 use lockgate_pattern::Pattern;
 use serde_json::{Number, Value};
 
-use super::literals::{Looks, Part, Place};
+use super::literals::{Part, Place, truth_at};
 use crate::{
-    condition::compare,
+    condition::{Coercion, Operator, PrincipalField, Test, compare},
     decision::Truth,
-    ruleset::draft::{Operator, PrincipalField},
-    when_then::draft::{ContextTest, Test},
 };
 
 /// Some of yes, doubt and no.
@@ -91,34 +89,26 @@ impl Spot {
 
 /// What a test of one value is to come out as.
 #[derive(Clone, Debug)]
-pub(super) struct Condition<'a> {
+pub(super) struct Wish<'a> {
     pub(super) spot: Spot,
-    pub(super) looks: Looks<'a>,
+    pub(super) test: &'a Test,
     pub(super) wanted: Truths,
 }
 
-impl Condition<'_> {
+impl Wish<'_> {
     /// Whether it is as wanted where there is no value.
     pub(super) fn is_met_by_nothing(&self) -> bool {
-        let truth = match (&self.spot.place, self.looks) {
-            // There always is one.
-            (Place::Environment, _) => return false,
-            (Place::Attribute(_), Looks::Test(Test::NotIn(_) | Test::NotContains(_) | Test::NotRegex(_))) => {
-                Truth::Doubt
-            }
-            (_, Looks::Sender(_)) => Truth::No,
-            (_, looks) => looks.truth(&Value::Null),
-        };
-        self.wanted.has(truth)
+        // There always is an environment.
+        self.spot.place != Place::Environment && self.is_met_by(&Value::Null)
     }
 
     fn is_met_by(&self, value: &Value) -> bool {
-        self.wanted.has(self.looks.truth(value))
+        self.wanted.has(truth_at(&self.spot.place, self.test, value))
     }
 }
 
 /// Whether some value, or none, can be such that all of these come out as wanted. All are about one spot.
-pub(super) fn can_be(conditions: &[&Condition<'_>]) -> bool {
+pub(super) fn can_be(conditions: &[&Wish<'_>]) -> bool {
     let Some(first) = conditions.first() else { return true };
     if conditions.iter().all(|it| it.is_met_by_nothing())
         || conditions.iter().all(|it| it.wanted.has(Truth::Doubt))
@@ -127,13 +117,12 @@ pub(super) fn can_be(conditions: &[&Condition<'_>]) -> bool {
     }
     // Of several values that agree, one alone is enough; where they differ, nobody knows.
     let is_several = first.spot.may_be_several();
-    let known: Vec<&Condition<'_>> =
+    let known: Vec<&Wish<'_>> =
         conditions.iter().copied().filter(|it| !(is_several && it.wanted.has(Truth::Doubt))).collect();
     let mut texts: Vec<Value> = Vec::new();
     let mut numbers: Vec<&Number> = Vec::new();
-    for value in known.iter().flat_map(|it| it.looks.named()) {
+    for value in known.iter().flat_map(|it| named(it.test)) {
         match value {
-            Named::Text(text) => texts.push(Value::from(text)),
             Named::Value(Value::String(text)) => texts.push(Value::from(text.as_str())),
             Named::Value(Value::Number(number)) => numbers.push(number),
             Named::Number(number) => numbers.push(number),
@@ -227,8 +216,6 @@ enum Atom<'a> {
     Is(&'a str),
     /// It is this value.
     Same(&'a Value),
-    /// It is a text that one of these matches.
-    Fits(&'a [Pattern]),
 }
 
 impl Atom<'_> {
@@ -241,9 +228,9 @@ impl Atom<'_> {
     }
 }
 
-fn is_conceivable(conditions: &[&Condition<'_>], shape: &Shape<'_>) -> bool {
+fn is_conceivable(conditions: &[&Wish<'_>], shape: &Shape<'_>) -> bool {
     let mut needs = Needs::default();
-    conditions.iter().all(|it| match says(it.looks, shape) {
+    conditions.iter().all(|it| match says(&it.spot.place, it.test, shape) {
         Says::Known(truths) => it.wanted.meets(truths),
         Says::As(atom) => needs.add(atom, it.wanted),
         Says::Not(atom) => needs.add(atom, it.wanted.opposite()),
@@ -340,96 +327,64 @@ fn has(text: &str, place: Part, part: &str) -> bool {
     }
 }
 
-fn says<'a>(looks: Looks<'a>, shape: &Shape<'_>) -> Says<'a> {
-    match looks {
-        Looks::Test(test) => test_says(test, shape),
-        Looks::Operator(operator) => operator_says(operator, shape),
-        Looks::Sender(patterns) => match shape {
-            Shape::Text(_) => Says::As(Atom::Fits(patterns)),
-            Shape::Number(_) | Shape::Compound => Says::Known(Truths::NO),
-        },
-        Looks::Context(ContextTest::Is(texts)) => match shape {
-            Shape::Text(_) => Says::Known(Truths::NO),
-            Shape::Number(_) | Shape::Compound => {
-                Says::Any(texts.iter().map(|text| Atom::Is(text)).collect())
-            }
-        },
-        Looks::Context(ContextTest::IsNot(text)) => match shape {
-            Shape::Text(_) => Says::Known(Truths::YES),
-            Shape::Number(_) | Shape::Compound => Says::Not(Atom::Is(text)),
-        },
+fn says<'a>(place: &Place, test: &'a Test, shape: &Shape<'_>) -> Says<'a> {
+    // Only a text names a sender.
+    let is_text = matches!(shape, Shape::Text(_));
+    if matches!(place, Place::Sender(_)) && !is_text {
+        return Says::Known(Truths::NO);
+    }
+    let says = operator_says(&test.operator, test.coercion, shape);
+    if test.is_negated { says.opposite() } else { says }
+}
+
+impl Says<'_> {
+    fn opposite(self) -> Self {
+        match self {
+            Self::Known(truths) => Self::Known(truths.opposite()),
+            Self::As(atom) => Self::Not(atom),
+            Self::Not(atom) => Self::As(atom),
+            Self::Any(atoms) => Self::None(atoms),
+            Self::None(atoms) => Self::Any(atoms),
+        }
     }
 }
 
-fn test_says<'a>(test: &'a Test, shape: &Shape<'_>) -> Says<'a> {
-    let ordered = |limit: &Number, is_meant: fn(Ordering) -> bool| {
-        Says::Known(match shape {
-            Shape::Number(number) | Shape::Text(Some(number)) => number.is_ordered(limit, is_meant),
-            Shape::Text(None) | Shape::Compound => Truths::DOUBT,
-        })
-    };
-    match test {
-        Test::Regex(pattern) => Says::As(Atom::Matches(pattern)),
-        Test::NotRegex(pattern) => Says::Not(Atom::Matches(pattern)),
-        Test::Contains(part) => Says::As(Atom::Has(Part::Middle, part)),
-        Test::NotContains(part) => Says::Not(Atom::Has(Part::Middle, part)),
-        Test::StartsWith(part) => Says::As(Atom::Has(Part::Start, part)),
-        Test::EndsWith(part) => Says::As(Atom::Has(Part::End, part)),
-        Test::Equal(expected) => equal(expected, shape).map_or_else(|| Says::As(atom(expected)), Says::Known),
-        Test::In(expected) => match one_of(expected, shape, equal) {
-            Ok(truths) => Says::Known(truths),
-            Err(atoms) => Says::Any(atoms),
-        },
-        Test::NotIn(expected) => match one_of(expected, shape, equal) {
-            Ok(truths) => Says::Known(truths.opposite()),
-            Err(atoms) => Says::None(atoms),
-        },
-        Test::Above(limit) => ordered(limit, Ordering::is_gt),
-        Test::AtLeast(limit) => ordered(limit, Ordering::is_ge),
-        Test::Below(limit) => ordered(limit, Ordering::is_lt),
-        Test::AtMost(limit) => ordered(limit, Ordering::is_le),
-        Test::Exists(wanted) => Says::Known((*wanted).into()),
-    }
-}
-
-fn operator_says<'a>(operator: &'a Operator, shape: &Shape<'_>) -> Says<'a> {
+fn operator_says<'a>(operator: &'a Operator, coercion: Coercion, shape: &Shape<'_>) -> Says<'a> {
+    let takes_texts = coercion == Coercion::Text;
     let ordered = |limit: &Number, is_meant: fn(Ordering) -> bool| {
         Says::Known(match shape {
             Shape::Number(number) => number.is_ordered(limit, is_meant),
+            Shape::Text(Some(number)) if takes_texts => number.is_ordered(limit, is_meant),
             Shape::Text(_) | Shape::Compound => Truths::DOUBT,
         })
     };
-    let of_text = |says: Says<'a>| match shape {
-        Shape::Text(_) => says,
-        Shape::Number(_) | Shape::Compound => Says::Known(Truths::DOUBT),
+    let of_text = |mut atoms: Vec<Atom<'a>>| match (shape, atoms.pop()) {
+        (Shape::Number(_) | Shape::Compound, _) if !takes_texts => Says::Known(Truths::DOUBT),
+        (_, Some(atom)) if atoms.is_empty() => Says::As(atom),
+        (_, last) => Says::Any(atoms.into_iter().chain(last).collect()),
     };
+    let is: fn(&Value, &Shape<'_>) -> Option<Truths> = if takes_texts { equal } else { same };
     match operator {
         Operator::Exists(wanted) => Says::Known((*wanted).into()),
         Operator::Equals(expected) => {
-            same(expected, shape).map_or(Says::As(Atom::Same(expected)), Says::Known)
+            let same = if takes_texts { atom(expected) } else { Atom::Same(expected) };
+            is(expected, shape).map_or(Says::As(same), Says::Known)
         }
-        Operator::NotEquals(expected) => same(expected, shape)
-            .map_or(Says::Not(Atom::Same(expected)), |truths| Says::Known(truths.opposite())),
-        Operator::In(expected) => match one_of(expected, shape, same) {
+        Operator::OneOf(expected) => match one_of(expected, shape, is) {
             Ok(truths) => Says::Known(truths),
             Err(atoms) => Says::Any(atoms),
         },
-        Operator::NotIn(expected) => match one_of(expected, shape, same) {
-            Ok(truths) => Says::Known(truths.opposite()),
-            Err(atoms) => Says::None(atoms),
-        },
-        Operator::Contains(part) => of_text(Says::As(Atom::Has(Part::Middle, part))),
-        Operator::ContainsAny(parts) => {
-            of_text(Says::Any(parts.iter().map(|part| Atom::Has(Part::Middle, part)).collect()))
+        Operator::Contains(parts) => {
+            of_text(parts.iter().map(|part| Atom::Has(Part::Middle, part)).collect())
         }
-        Operator::StartsWith(part) => of_text(Says::As(Atom::Has(Part::Start, part))),
-        Operator::EndsWith(part) => of_text(Says::As(Atom::Has(Part::End, part))),
-        Operator::Matches(pattern) => of_text(Says::As(Atom::Matches(pattern))),
-        Operator::MatchesAny(patterns) => of_text(Says::Any(patterns.iter().map(Atom::Matches).collect())),
-        Operator::Gt(limit) => ordered(limit, Ordering::is_gt),
-        Operator::Gte(limit) => ordered(limit, Ordering::is_ge),
-        Operator::Lt(limit) => ordered(limit, Ordering::is_lt),
-        Operator::Lte(limit) => ordered(limit, Ordering::is_le),
+        Operator::StartsWith(part) => of_text(vec![Atom::Has(Part::Start, part)]),
+        Operator::EndsWith(part) => of_text(vec![Atom::Has(Part::End, part)]),
+        Operator::Matches(patterns) => of_text(patterns.iter().map(Atom::Matches).collect()),
+        Operator::Above(limit) => ordered(limit, Ordering::is_gt),
+        Operator::AtLeast(limit) => ordered(limit, Ordering::is_ge),
+        Operator::Below(limit) => ordered(limit, Ordering::is_lt),
+        Operator::AtMost(limit) => ordered(limit, Ordering::is_le),
+        Operator::Under(_) => Says::Known(Truths::YES.or(Truths::NO).or(Truths::DOUBT)),
     }
 }
 
@@ -460,7 +415,7 @@ fn atom(expected: &Value) -> Atom<'_> {
     expected.as_str().map_or(Atom::Same(expected), Atom::Is)
 }
 
-/// Whether a value of a shape is this one to a when/then rule; none where that depends on the value.
+/// Whether a value of a shape is this one where texts are compared; none where that depends on the value.
 fn equal(expected: &Value, shape: &Shape<'_>) -> Option<Truths> {
     Some(match (expected, shape) {
         (Value::String(_), Shape::Text(_)) => Truths::NO,
@@ -480,7 +435,7 @@ fn equal(expected: &Value, shape: &Shape<'_>) -> Option<Truths> {
     })
 }
 
-/// The same for a ruleset.
+/// The same where types count.
 fn same(expected: &Value, shape: &Shape<'_>) -> Option<Truths> {
     Some(match (expected, shape) {
         (Value::Number(number), Shape::Number(it)) => it.is(number),
@@ -491,32 +446,19 @@ fn same(expected: &Value, shape: &Shape<'_>) -> Option<Truths> {
 
 /// A value that a test names.
 enum Named<'a> {
-    Text(&'a str),
     Number(&'a Number),
     Value(&'a Value),
 }
 
-impl<'a> Looks<'a> {
-    /// The values that it tells from all others.
-    fn named(&self) -> Vec<Named<'a>> {
-        match self {
-            Self::Test(Test::Equal(value))
-            | Self::Operator(Operator::Equals(value) | Operator::NotEquals(value)) => {
-                vec![Named::Value(value)]
-            }
-            Self::Test(Test::In(values) | Test::NotIn(values))
-            | Self::Operator(Operator::In(values) | Operator::NotIn(values)) => {
-                values.iter().map(Named::Value).collect()
-            }
-            Self::Test(
-                Test::Above(number) | Test::AtLeast(number) | Test::Below(number) | Test::AtMost(number),
-            )
-            | Self::Operator(
-                Operator::Gt(number) | Operator::Gte(number) | Operator::Lt(number) | Operator::Lte(number),
-            ) => vec![Named::Number(number)],
-            Self::Context(ContextTest::Is(texts)) => texts.iter().map(|text| Named::Text(text)).collect(),
-            Self::Context(ContextTest::IsNot(text)) => vec![Named::Text(text)],
-            Self::Test(_) | Self::Operator(_) | Self::Sender(_) => Vec::new(),
-        }
+/// The values that a test tells from all others.
+fn named(test: &Test) -> Vec<Named<'_>> {
+    match &test.operator {
+        Operator::Equals(value) => vec![Named::Value(value)],
+        Operator::OneOf(values) => values.iter().map(Named::Value).collect(),
+        Operator::Above(number)
+        | Operator::AtLeast(number)
+        | Operator::Below(number)
+        | Operator::AtMost(number) => vec![Named::Number(number)],
+        _ => Vec::new(),
     }
 }

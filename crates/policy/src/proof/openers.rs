@@ -17,13 +17,14 @@ use super::{
     ways::Way,
 };
 use crate::{
-    clause::{Clause, Fact, unreadable_scripts},
+    clause::Clause,
+    condition::{Condition, Subject},
     decision::Truth,
-    draft::Mode,
-    policy::{Policy, RuleId},
-    ruleset::draft::RulesetSelector,
+    deed::unreadable_scripts,
+    policy::Policy,
+    rule::{Mode, RuleId},
     sandbox::Reached,
-    surroundings::Surroundings,
+    view::{Surroundings, View},
 };
 
 /// The most calls that are worth a try.
@@ -75,9 +76,9 @@ fn combined(policy: &Policy, ways: &[&Way], human: Human) -> Option<Call> {
     let guards = asked.flat_map(|rule| rule.net.guards());
     let met = guards.filter(|guard| guard.tools.iter().any(|tool| names.contains(tool)));
     for check in met.flat_map(|guard| &guard.checks) {
-        let place = Place::Key(check.condition.field.clone());
+        let place = Place::Key(check.field.clone());
         if values.iter().all(|(known, _)| *known != place) {
-            values.extend(value_for(&check.condition).map(|value| (place, value)));
+            values.extend(value_for(&check.test).map(|value| (place, value)));
         }
     }
     let values: Vec<(&Place, &Value)> = values.iter().map(|(place, value)| (place, value)).collect();
@@ -87,9 +88,9 @@ fn combined(policy: &Policy, ways: &[&Way], human: Human) -> Option<Call> {
 /// Inputs that stay inside of sandboxes, or reach out of them.
 fn inputs_of(policies: &[&Policy], tool: &str) -> Vec<Map<String, Value>> {
     let clauses = policies.iter().flat_map(|policy| policy.clauses_about(tool));
-    let facts = clauses.flat_map(|clause| &clause.facts);
-    let inputs = facts.flat_map(|fact| match fact {
-        Fact::Outside(sandbox) => reaching(sandbox.boundaries()),
+    let conditions = clauses.flat_map(|clause| &clause.conditions);
+    let inputs = conditions.flat_map(|condition| match condition {
+        Condition::Outside(sandbox) => reaching(sandbox.boundaries()),
         _ => Vec::new(),
     });
     inputs.take(OPENERS_MAX).collect()
@@ -98,11 +99,12 @@ fn inputs_of(policies: &[&Policy], tool: &str) -> Vec<Map<String, Value>> {
 /// Whether some call of a way certainly passes these clauses, whatever the session.
 pub(super) fn is_open(policy: &Policy, way: &Way, clauses: &dyn Fn(RuleId) -> bool) -> bool {
     openers(&[way], &[policy], "").iter().any(|call| {
-        let passes = |clause: &Clause| clause.facts.iter().any(|fact| by_call(fact, call) == Some(Truth::No));
+        let passes =
+            |clause: &Clause| clause.conditions.iter().any(|fact| by_call(fact, call) == Some(Truth::No));
         let refuses = |clause: &&Clause| clauses(clause.id) && Human::Agrees.is_refused_by(clause);
         let about = || policy.clauses_about(&call.tool);
         let speaks = |clause: &Clause| {
-            let is_certain = || clause.facts.iter().all(|fact| by_call(fact, call) == Some(Truth::Yes));
+            let is_certain = || clause.conditions.iter().all(|fact| by_call(fact, call) == Some(Truth::Yes));
             clause.speaks_for_default
                 && clause.mode == Mode::Enforce
                 && !Human::Agrees.is_refused_by(clause)
@@ -114,23 +116,23 @@ pub(super) fn is_open(policy: &Policy, way: &Way, clauses: &dyn Fn(RuleId) -> bo
 }
 
 /// What a fact comes to where the call alone decides; none where something else may.
-fn by_call(fact: &Fact, call: &Call) -> Option<Truth> {
-    match fact {
-        Fact::Input { field, test } => Some(field.test(&call.input, |value| test.truth(value))),
-        Fact::Expression(when) => {
-            let is_plain = |selector: &RulesetSelector| {
-                !matches!(selector, RulesetSelector::Env(_) | RulesetSelector::Custom { .. })
-            };
-            let is_known = when.leaves().iter().all(|leaf| is_plain(leaf.selector));
-            is_known.then(|| Surroundings::default().with_facts(call, None, |facts| when.truth(facts)))
+fn by_call(condition: &Condition, call: &Call) -> Option<Truth> {
+    let is_told_by_call = |subject: &Subject| {
+        !matches!(subject, Subject::Variable(_) | Subject::Custom { .. } | Subject::Session(_))
+    };
+    match condition {
+        Condition::All(_) | Condition::Any(_) | Condition::Not(_) | Condition::Value(_) => {
+            let is_known = condition.is_of_values()
+                && condition.leaves().iter().all(|leaf| is_told_by_call(&leaf.value.subject));
+            is_known.then(|| condition.truth(&View::of_result(call, None, &Surroundings::default())))
         }
-        Fact::Outside(sandbox) => Some(match sandbox.judge(call) {
+        Condition::Outside(sandbox) => Some(match sandbox.judge(call) {
             Reached::Inside => Truth::No,
             Reached::Outside(_) => Truth::Yes,
             Reached::Doubt(_) => Truth::Doubt,
         }),
-        Fact::Suspicious(sanitizer) => Some(sanitizer.refuses(&call.input).is_some().into()),
-        Fact::Unreadable { declared } => Some((!unreadable_scripts(call, declared).is_empty()).into()),
+        Condition::Suspicious(attack) => Some(attack.refuses(&call.input).is_some().into()),
+        Condition::Unreadable { declared } => Some((!unreadable_scripts(call, declared).is_empty()).into()),
         _ => None,
     }
 }

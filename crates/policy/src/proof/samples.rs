@@ -14,13 +14,17 @@ use serde_json::{Map, Value};
 
 use super::literals::{Literal, Place, conjunctions, values_for, values_in};
 use crate::{
-    clause::{Attribute, Clause, Fact, Schedule, unreadable_scripts},
+    clause::Clause,
     clauses::Counting,
+    condition::{
+        AttackPatterns, Attribute, Condition, PrincipalField, Schedule, SenderField, Subject, Test, ValueTest,
+    },
     decision::Decision,
-    policy::{Policy, RuleId},
-    ruleset::draft::PrincipalField,
+    deed::unreadable_scripts,
+    policy::Policy,
+    rule::RuleId,
     sandbox::{Boundaries, Reached, Sandbox},
-    when_then::draft::{Sanitizer, SenderField, Test, ToolName},
+    tools::ToolName,
     window::WindowId,
 };
 
@@ -138,9 +142,9 @@ impl<'p> Sampler<'p> {
 
     /// A folder that some sandbox is about.
     pub(super) fn folder(&self) -> Option<String> {
-        let mut facts = self.policy.clauses().iter().flat_map(|clause| &clause.facts);
-        facts.find_map(|fact| match fact {
-            Fact::Outside(sandbox) => sandbox.boundaries().within.first().cloned(),
+        let mut conditions = self.policy.clauses().iter().flat_map(|clause| &clause.conditions);
+        conditions.find_map(|condition| match condition {
+            Condition::Outside(sandbox) => sandbox.boundaries().within.first().cloned(),
             _ => None,
         })
     }
@@ -151,7 +155,7 @@ impl Sampler<'_> {
     pub fn calls_of(&self, tool: &str) -> Vec<Call> {
         let mut calls: Vec<Call> = Vec::new();
         for clause in self.policy.clauses_about(tool) {
-            for (place, value) in values_in(&clause.facts) {
+            for (place, value) in values_in(&clause.conditions) {
                 let (call, _) = call_with(tool, &Map::new(), &[(&place, &value)]);
                 if calls.len() < CALLS_MAX && !calls.contains(&call) && call.tool == tool {
                     calls.push(call);
@@ -210,7 +214,7 @@ struct Before {
 impl<'a> Maker<'a> {
     fn samples(&self) -> Vec<Sample> {
         let mut samples = Vec::new();
-        let conjunctions = conjunctions(&self.clause.facts);
+        let conjunctions = conjunctions(&self.clause.conditions);
         for (number, tool) in self.tools().into_iter().enumerate() {
             for literals in &conjunctions {
                 let calls = self.calls(&tool, literals);
@@ -281,8 +285,8 @@ impl<'a> Maker<'a> {
 
     /// Calls of a tool of which all of these hold, and what is said about their sessions.
     fn calls(&self, tool: &str, literals: &[Literal<'_>]) -> Vec<(Call, Map<String, Value>)> {
-        let facts: Vec<&Fact> = self.beside.iter().flat_map(|clause| &clause.facts).collect();
-        let Some(values) = values_for(literals, &facts) else { return Vec::new() };
+        let conditions: Vec<&Condition> = self.beside.iter().flat_map(|clause| &clause.conditions).collect();
+        let Some(values) = values_for(literals, &conditions) else { return Vec::new() };
         let mut found = Vec::new();
         let inputs = self.inputs(tool);
         let Some(first) = inputs.first() else { return found };
@@ -299,22 +303,23 @@ impl<'a> Maker<'a> {
         found
     }
 
-    /// What the whole input may be, for the facts that look at all of it.
+    /// What the whole input may be, for the conditions that look at all of it.
     fn inputs(&self, tool: &str) -> Vec<Map<String, Value>> {
-        let all = || self.clause.facts.iter().chain(self.beside.iter().flat_map(|clause| &clause.facts));
+        let all =
+            || self.clause.conditions.iter().chain(self.beside.iter().flat_map(|clause| &clause.conditions));
         let mut inputs: Vec<Map<String, Value>> = vec![Map::new()];
-        inputs.extend(all().flat_map(|fact| match fact {
-            Fact::Outside(sandbox) => reaching(sandbox.boundaries()),
-            Fact::Suspicious(sanitizer) => suspicious(sanitizer),
-            Fact::Unreadable { .. } => vec![unreadable()],
+        inputs.extend(all().flat_map(|condition| match condition {
+            Condition::Outside(sandbox) => reaching(sandbox.boundaries()),
+            Condition::Suspicious(attack) => suspicious(attack),
+            Condition::Unreadable { .. } => vec![unreadable()],
             _ => Vec::new(),
         }));
         inputs.retain(|input| {
             let call = Call { input: input.clone(), ..Call::new("", tool) };
-            self.clause.facts.iter().all(|fact| match fact {
-                Fact::Outside(sandbox) => is_outside(sandbox, &call),
-                Fact::Suspicious(sanitizer) => sanitizer.refuses(&call.input).is_some(),
-                Fact::Unreadable { declared } => !unreadable_scripts(&call, declared).is_empty(),
+            self.clause.conditions.iter().all(|condition| match condition {
+                Condition::Outside(sandbox) => is_outside(sandbox, &call),
+                Condition::Suspicious(attack) => attack.refuses(&call.input).is_some(),
+                Condition::Unreadable { declared } => !unreadable_scripts(&call, declared).is_empty(),
                 _ => true,
             })
         });
@@ -351,8 +356,8 @@ impl<'a> Maker<'a> {
     /// The moments at which its schedule holds, at the edges of it and of those beside.
     fn moments(&self) -> Vec<Time> {
         let schedules = |clause: &'a Clause| {
-            clause.facts.iter().filter_map(|fact| match fact {
-                Fact::Schedule(schedule) => Some(schedule),
+            clause.conditions.iter().filter_map(|condition| match condition {
+                Condition::Schedule(schedule) => Some(schedule),
                 _ => None,
             })
         };
@@ -382,18 +387,20 @@ impl<'a> Maker<'a> {
     fn before(&self, call: &Call) -> Vec<Before> {
         let mut choices = vec![Before::default()];
         let mut counted: Vec<(&Attribute, Vec<&Test>)> = Vec::new();
-        for fact in &self.clause.facts {
-            match fact {
-                Fact::Session { of, test } if !matches!(of, Attribute::Named(_)) => {
+        for condition in &self.clause.conditions {
+            match condition {
+                Condition::Value(ValueTest { subject: Subject::Session(of), test, .. })
+                    if !matches!(of, Attribute::Named(_)) =>
+                {
                     match counted.iter_mut().find(|(known, _)| *known == of) {
                         Some((_, tests)) => tests.push(test),
                         None => counted.push((of, vec![test])),
                     }
                 }
-                Fact::Called { .. } | Fact::CalledInOrder { .. } | Fact::Earned { .. } => {
-                    choices.iter_mut().for_each(|before| self.fill(before, fact, call));
+                Condition::Called { .. } | Condition::CalledInOrder { .. } | Condition::Earned { .. } => {
+                    choices.iter_mut().for_each(|before| self.fill(before, condition, call));
                 }
-                Fact::Tainted => choices.iter_mut().for_each(|before| before.runs.push(tainting(call))),
+                Condition::Tainted => choices.iter_mut().for_each(|before| before.runs.push(tainting(call))),
                 _ => {}
             }
         }
@@ -415,14 +422,14 @@ impl<'a> Maker<'a> {
     }
 
     /// The calls that fill a window.
-    fn fill(&self, before: &mut Before, fact: &Fact, call: &Call) {
-        match fact {
-            Fact::Called { window, count, within_ms, is_end_included, .. } => {
+    fn fill(&self, before: &mut Before, condition: &Condition, call: &Call) {
+        match condition {
+            Condition::Called { window, count, within_ms, is_end_included, .. } => {
                 let most = if *is_end_included { *within_ms } else { within_ms.saturating_sub(1) };
                 before.within_ms = Some(before.within_ms.map_or(most, |so_far| so_far.min(most)));
                 before.runs.push(self.step(*window, u64::from(*count), call));
             }
-            Fact::CalledInOrder { window, within_ms } => {
+            Condition::CalledInOrder { window, within_ms } => {
                 let most = within_ms.iter().copied().min();
                 before.within_ms = before.within_ms.into_iter().chain(most).min();
                 let behind = u16::try_from(within_ms.len().saturating_sub(1)).unwrap_or(u16::MAX);
@@ -431,7 +438,9 @@ impl<'a> Maker<'a> {
                     before.runs.push(self.step(WindowId { step, ..*window }, 1, call));
                 }
             }
-            Fact::Earned { earned, .. } => earned.iter().for_each(|fact| self.fill(before, fact, call)),
+            Condition::Earned { earned, .. } => {
+                earned.iter().for_each(|condition| self.fill(before, condition, call))
+            }
             _ => {}
         }
     }
@@ -471,7 +480,7 @@ impl<'a> Maker<'a> {
         let mut clauses = self.policy.clauses_about(tool).filter(|clause| clause.wants == wants);
         clauses.find_map(|clause| {
             let maker = Maker { clause, beside: Vec::new(), patterns: Vec::new(), ..*self };
-            let literals = conjunctions(&clause.facts);
+            let literals = conjunctions(&clause.conditions);
             let (call, _) =
                 literals.iter().find_map(|literals| maker.calls(tool, literals).into_iter().next())?;
             Some(call)
@@ -643,7 +652,7 @@ fn unreadable() -> Map<String, Value> {
 }
 
 /// Inputs that a sanitizer speaks of.
-fn suspicious(sanitizer: &Sanitizer) -> Vec<Map<String, Value>> {
+fn suspicious(sanitizer: &AttackPatterns) -> Vec<Map<String, Value>> {
     let one = |value: Value| Map::from_iter([("text".to_owned(), value)]);
     let mut inputs: Vec<Map<String, Value>> = ATTACKS.iter().map(|text| one(Value::from(*text))).collect();
     let blocked = sanitizer.blocked_patterns.iter().flat_map(Pattern::samples);

@@ -1,7 +1,7 @@
 //! Which conditions on a call can hold together.
 //!
-//! A call passes if each rule that looks at it and would close it has a fact that does not hold, and if somebody speaks
-//! for it where silence is no yes. [`Classes::of`] gathers what that takes, for all calls of a tool; [`Classes::passing`]
+//! A call passes if each rule that looks at it and would close it has a condition that does not hold, and if somebody speaks
+//! for it where silence is not a yes. [`Classes::of`] gathers what that takes, for all calls of a tool; [`Classes::passing`]
 //! looks for a combination. That there is none is said only where it is proved: what nobody can tell from the call
 //! alone (hours, counters, sandboxes, variables) may always be as one likes. Whether a combination really is a call is
 //! not said here: `openers.rs` makes one up.
@@ -10,15 +10,15 @@ use std::collections::BTreeSet;
 
 use super::{
     compose::{acts, looks_at_names},
-    literals::{Literal, Looks, Place, literal, of_field},
-    one_value::{Condition, Spot, Truths, can_be},
+    literals::{Literal, place_of},
+    one_value::{Spot, Truths, Wish, can_be},
 };
 use crate::{
-    clause::{Clause, Fact, Field},
+    clause::Clause,
+    condition::{Condition, Subject, ValueTest},
     decision::{Decision, Truth},
-    draft::Mode,
-    policy::{Policy, RuleId},
-    ruleset::draft::{Expr, RulesetSelector},
+    policy::Policy,
+    rule::{Mode, RuleId},
 };
 
 /// The most combinations by which one rule is passed; beyond them it may be passed as one likes.
@@ -52,7 +52,7 @@ impl Human {
 }
 
 /// Conditions that hold together.
-type Combination<'a> = Vec<Condition<'a>>;
+type Combination<'a> = Vec<Wish<'a>>;
 
 /// What it takes to get past one rule: one of these.
 struct Demand<'a> {
@@ -100,7 +100,7 @@ impl<'a> Classes<'a> {
         demands.retain(|demand| demand.ways.iter().all(|way| !way.is_empty()));
         for demand in &mut demands {
             // The shortest call first.
-            demand.ways.sort_by_cached_key(|way| !way.iter().all(Condition::is_met_by_nothing));
+            demand.ways.sort_by_cached_key(|way| !way.iter().all(Wish::is_met_by_nothing));
         }
         demands.sort_by_key(|demand| demand.ways.len());
         demands.truncate(DEMANDS_MAX);
@@ -130,8 +130,8 @@ impl<'a> Blocks<'a> {
     /// The rules one of which blocks whatever a clause applies to, without these; none if there may be a call that they
     /// leave out. A clause that never applies needs no other.
     pub(super) fn instead_of(&self, clause: &'a Clause, without: &BTreeSet<RuleId>) -> Option<Vec<RuleId>> {
-        let applies = |fact| Demand { rule: clause.id, ways: fact_may_be(fact, self.tool) };
-        let own: Vec<Demand<'a>> = clause.facts.iter().map(applies).collect();
+        let applies = |condition| Demand { rule: clause.id, ways: condition_may_be(condition, self.tool) };
+        let own: Vec<Demand<'a>> = clause.conditions.iter().map(applies).collect();
         let others = self.demands.iter().filter(|it| it.rule != clause.id && !without.contains(&it.rule));
         let is_asking = |it: &&Demand<'a>| it.ways.iter().all(|way| !way.is_empty());
         match passing(own.iter().chain(others).filter(is_asking).collect()) {
@@ -144,16 +144,15 @@ impl<'a> Blocks<'a> {
     }
 }
 
-/// What it takes to get past a clause: one of its facts does not hold.
+/// What it takes to get past a clause: one of its conditions does not hold.
 fn past<'a>(clause: &'a Clause, tool: &'a str) -> Demand<'a> {
-    let ways = clause.facts.iter().flat_map(|fact| fact_is(fact, Truth::No, tool));
+    let ways = clause.conditions.iter().flat_map(|condition| condition_is(condition, Truth::No, tool));
     Demand { rule: clause.id, ways: ways.collect() }
 }
 
 fn passing<'a>(all: Vec<&Demand<'a>>) -> Passing<'a> {
-    let is_bare = |demand: &&Demand<'a>| {
-        demand.ways.first().is_some_and(|way| way.iter().all(Condition::is_met_by_nothing))
-    };
+    let is_bare =
+        |demand: &&Demand<'a>| demand.ways.first().is_some_and(|way| way.iter().all(Wish::is_met_by_nothing));
     if all.iter().all(is_bare) {
         return Passing::Where(all.iter().filter_map(|it| it.ways.first()).flatten().cloned().collect());
     }
@@ -180,8 +179,8 @@ fn passing<'a>(all: Vec<&Demand<'a>>) -> Passing<'a> {
 }
 
 /// A combination for each of these, all of which can hold together. The outer one is none where too many were tried.
-fn chosen<'b, 'a>(demands: &[&'b Demand<'a>], steps: &mut usize) -> Option<Option<Vec<&'b Condition<'a>>>> {
-    let mut so_far: Vec<&'b Condition<'a>> = Vec::new();
+fn chosen<'b, 'a>(demands: &[&'b Demand<'a>], steps: &mut usize) -> Option<Option<Vec<&'b Wish<'a>>>> {
+    let mut so_far: Vec<&'b Wish<'a>> = Vec::new();
     let mut open: Vec<Vec<&'b Combination<'a>>> =
         demands.iter().map(|demand| demand.ways.iter().collect()).collect();
     // What leaves no choice comes first, and leaves less of a choice to the others.
@@ -195,7 +194,7 @@ fn chosen<'b, 'a>(demands: &[&'b Demand<'a>], steps: &mut usize) -> Option<Optio
         for ways in &mut open {
             *steps = steps.checked_sub(ways.len())?;
             ways.retain(|way| {
-                let with: Vec<&Condition<'a>> = so_far.iter().copied().chain(*way).collect();
+                let with: Vec<&Wish<'a>> = so_far.iter().copied().chain(*way).collect();
                 way.iter().all(|it| can_be_with(it, &with))
             });
         }
@@ -206,7 +205,7 @@ fn chosen<'b, 'a>(demands: &[&'b Demand<'a>], steps: &mut usize) -> Option<Optio
 
 fn extend<'b, 'a>(
     open: &[Vec<&'b Combination<'a>>],
-    so_far: &mut Vec<&'b Condition<'a>>,
+    so_far: &mut Vec<&'b Wish<'a>>,
     steps: &mut usize,
 ) -> Option<bool> {
     let Some((ways, rest)) = open.split_first() else { return Some(true) };
@@ -223,16 +222,16 @@ fn extend<'b, 'a>(
 }
 
 /// Whether what is asked where a condition looks can hold together.
-fn can_be_with(condition: &Condition<'_>, all: &[&Condition<'_>]) -> bool {
-    let there: Vec<&Condition<'_>> = all.iter().copied().filter(|it| it.spot == condition.spot).collect();
+fn can_be_with(condition: &Wish<'_>, all: &[&Wish<'_>]) -> bool {
+    let there: Vec<&Wish<'_>> = all.iter().copied().filter(|it| it.spot == condition.spot).collect();
     can_be(&there)
 }
 
 /// Whether a clause closes its tools in so many words, which others know.
 fn is_plain(clause: &Clause) -> bool {
-    match clause.facts.as_slice() {
+    match clause.conditions.as_slice() {
         [] => true,
-        [Fact::Expression(when)] => looks_at_names(when),
+        [condition] => looks_at_names(condition),
         _ => false,
     }
 }
@@ -243,64 +242,51 @@ fn applies<'a>(clause: &'a Clause, tool: &'a str) -> Vec<Combination<'a>> {
         // A doubt is enough, and there is a doubt about almost anything.
         return vec![Vec::new()];
     }
-    let facts = clause.facts.iter().map(|fact| fact_is(fact, Truth::Yes, tool));
-    facts.fold(vec![Vec::new()], |found, more| joined(&found, &more))
+    let conditions = clause.conditions.iter().map(|condition| condition_is(condition, Truth::Yes, tool));
+    conditions.fold(vec![Vec::new()], |found, more| joined(&found, &more))
 }
 
-/// Ways for a fact to come out so. What nobody can tell may do so as one likes: that is a way that asks for nothing.
-fn fact_is<'a>(fact: &'a Fact, truth: Truth, tool: &'a str) -> Vec<Combination<'a>> {
-    if let Fact::Expression(when) = fact {
-        return expression_is(when, truth, tool);
-    }
-    let is_either = matches!(fact, Fact::Input { field, .. } if field.nested.is_some());
-    let condition = literal(fact).map(|Literal { place, looks, .. }| Condition {
-        spot: Spot { place, is_either },
-        looks,
-        wanted: truth.into(),
-    });
-    vec![condition.into_iter().collect()]
-}
-
-/// Ways for a fact to hold, or to be a doubt.
-fn fact_may_be<'a>(fact: &'a Fact, tool: &'a str) -> Vec<Combination<'a>> {
-    let either = [Truth::Yes, Truth::Doubt].into_iter().flat_map(|truth| fact_is(fact, truth, tool));
+/// Ways for a condition to hold, or to be a doubt.
+fn condition_may_be<'a>(condition: &'a Condition, tool: &'a str) -> Vec<Combination<'a>> {
+    let either =
+        [Truth::Yes, Truth::Doubt].into_iter().flat_map(|truth| condition_is(condition, truth, tool));
     either.collect()
 }
 
-/// Ways for an expression to come out so: the first part that does not go on decides.
-fn expression_is<'a>(when: &'a Expr, truth: Truth, tool: &'a str) -> Vec<Combination<'a>> {
-    match when {
-        Expr::Not(part) => expression_is(part, !truth, tool),
-        Expr::All(parts) => first_is(parts, Truth::Yes, truth, tool),
-        Expr::Any(parts) => first_is(parts, Truth::No, truth, tool),
-        Expr::Leaf { selector, operator, .. } => {
+/// Ways for a condition to come out so: of several parts, the first that does not go on decides. What nobody can tell
+/// may come out as one likes: that is a way that asks for nothing.
+fn condition_is<'a>(condition: &'a Condition, truth: Truth, tool: &'a str) -> Vec<Combination<'a>> {
+    match condition {
+        Condition::Not(part) => condition_is(part, !truth, tool),
+        Condition::All(parts) => first_is(parts, Truth::Yes, truth, tool),
+        Condition::Any(parts) => first_is(parts, Truth::No, truth, tool),
+        Condition::Value(ValueTest { subject, test, .. }) => {
             let known = |is: Truth| if is == truth { vec![Vec::new()] } else { Vec::new() };
-            let place = match selector {
-                RulesetSelector::Args(way) => of_field(&Field::at(way)),
-                RulesetSelector::Principal(field) => Place::Principal(field.clone()),
-                RulesetSelector::Environment => Place::Environment,
-                RulesetSelector::Metadata(way) => Place::Metadata(way.clone()),
-                RulesetSelector::ToolName => return known(operator.truth(&tool.into())),
+            match subject {
+                Subject::ToolName => return known(test.truth(&tool.into())),
                 // There is no result yet.
-                RulesetSelector::OutputText | RulesetSelector::Result(_) => {
-                    return known(operator.truth(&serde_json::Value::Null));
+                Subject::OutputText | Subject::Result(_) => {
+                    return known(test.truth(&serde_json::Value::Null));
                 }
-                RulesetSelector::Env(_) | RulesetSelector::Custom { .. } => return vec![Vec::new()],
-            };
-            let spot = Spot { place, is_either: false };
-            vec![vec![Condition { spot, looks: Looks::Operator(operator), wanted: truth.into() }]]
+                _ => {}
+            }
+            let Some(place) = place_of(subject) else { return vec![Vec::new()] };
+            let is_either = matches!(subject, Subject::Input(field) if field.nested.is_some());
+            let spot = Spot { place, is_either };
+            vec![vec![Wish { spot, test, wanted: truth.into() }]]
         }
+        _ => vec![Vec::new()],
     }
 }
 
-fn first_is<'a>(parts: &'a [Expr], go_on: Truth, truth: Truth, tool: &'a str) -> Vec<Combination<'a>> {
+fn first_is<'a>(parts: &'a [Condition], go_on: Truth, truth: Truth, tool: &'a str) -> Vec<Combination<'a>> {
     let mut found: Vec<Combination<'a>> = Vec::new();
     let mut before: Vec<Combination<'a>> = vec![Vec::new()];
     for part in parts {
         if truth != go_on {
-            found.extend(joined(&before, &expression_is(part, truth, tool)));
+            found.extend(joined(&before, &condition_is(part, truth, tool)));
         }
-        before = joined(&before, &expression_is(part, go_on, tool));
+        before = joined(&before, &condition_is(part, go_on, tool));
     }
     if truth == go_on {
         found = before;
@@ -318,14 +304,14 @@ fn joined<'a>(before: &[Combination<'a>], more: &[Combination<'a>]) -> Vec<Combi
 }
 
 /// The tests that a combination is made of, as far as they are to come out plainly.
-pub(super) fn literals_of<'a>(combination: &[Condition<'a>]) -> Vec<Literal<'a>> {
-    let plain = |it: &Condition<'a>| {
+pub(super) fn literals_of<'a>(combination: &[Wish<'a>]) -> Vec<Literal<'a>> {
+    let plain = |it: &Wish<'a>| {
         let wanted = match it.wanted {
             Truths::YES => true,
             Truths::NO => false,
             _ => return None,
         };
-        Some(Literal { place: it.spot.place.clone(), looks: it.looks, wanted })
+        Some(Literal { place: it.spot.place.clone(), test: it.test, wanted })
     };
     combination.iter().filter_map(plain).collect()
 }
@@ -338,9 +324,8 @@ mod tests {
 
     use super::*;
     use crate::{
-        clause::{Nothing, View},
         source::Source,
-        surroundings::Surroundings,
+        view::{NewSession, Surroundings, View},
     };
 
     const RULESET: &str =
@@ -641,7 +626,7 @@ mod tests {
                 let Some(closing) = closing(&policy, human) else { continue };
                 for input in inputs() {
                     let call = Call { input, ..Call::new("1", "t") };
-                    let view = View { call: &call, now: Time(0), around: &around, memory: &Nothing };
+                    let view = View { call: &call, now: Time(0), around: &around, output: None, memory: &NewSession };
                     let applying = policy.applying(&view);
                     let is_spoken_of = applying.iter().any(|it| it.clause.speaks(it.truth));
                     let default = policy.default_clause().filter(|_| !is_spoken_of);

@@ -19,7 +19,7 @@ use smallvec::SmallVec;
 
 use crate::{
     claim::Claim,
-    clause::{Attribute, Fact},
+    condition::{Attribute, Condition, Subject, ValueTest},
     deed::Deed,
     names::{FileId, Watch},
     policy::{Audience, Policy},
@@ -340,8 +340,10 @@ fn tools(policy: &Policy) -> BTreeSet<Arc<str>> {
     };
     policy.known_names().for_each(|known| add(&known.name));
     for clause in policy.clauses() {
-        let counted = clause.facts.iter().filter_map(|fact| match fact {
-            Fact::Session { of: Attribute::CallsOf(tool), .. } => Some(&**tool),
+        let counted = clause.conditions.iter().filter_map(|condition| match condition {
+            Condition::Value(ValueTest { subject: Subject::Session(Attribute::CallsOf(tool)), .. }) => {
+                Some(&**tool)
+            }
             _ => None,
         });
         let named = clause.tools.iter().map(String::as_str);

@@ -12,8 +12,9 @@ use std::collections::BTreeMap;
 use super::draft::{Action, DeclaredTool, DraftRulesetRule, RuleKind, Ruleset};
 use crate::{
     diagnostic::{Diagnostic, Severity, closest},
-    draft::{Draft, Mode},
+    draft::Draft,
     hash::HashSet,
+    rule::Mode,
     source::{Source, Span},
 };
 

@@ -1,22 +1,21 @@
 //! What a ruleset says, before rulesets are joined: every word of the file, typed.
 //!
-//! [`Ruleset`] is the file, [`DraftRulesetRule`] one of its rules, [`Expr`] what a rule looks at. Names are as
+//! [`Ruleset`] is the file, [`DraftRulesetRule`] one of its rules, [`Condition`] what a rule looks at. Names are as
 //! written. How a file is read, how rulesets are joined and what an expression says about a call have rooms of
 //! their own. Missing on purpose: anything a gate would need; lowering makes that.
 
 use std::num::NonZeroU64;
 
-use lockgate_call::Selector;
-use lockgate_pattern::Pattern;
-use serde_json::{Map, Number, Value};
+pub use lockgate_pattern::ToolGlob;
+use serde_json::{Map, Value};
 
-pub use super::template::Template;
 pub use crate::sandbox::Boundaries;
+pub use crate::template::Template;
 use crate::{
-    draft::Mode,
+    condition::Condition,
+    rule::Mode,
     source::{Source, Span},
 };
-pub use lockgate_pattern::ToolGlob;
 
 /// How long a human is waited for where a rule names no time.
 pub const TIMEOUT_MS_DEFAULT: u64 = 300_000;
@@ -150,12 +149,12 @@ pub enum RuleKind {
     /// `pre`: the call, before it runs.
     Pre {
         /// When it fires.
-        when: Expr,
+        when: Condition,
     },
     /// `post`: the result.
     Post {
         /// When it fires.
-        when: Expr,
+        when: Condition,
     },
     /// `session`: how many calls there were.
     Session(Limits),
@@ -197,106 +196,6 @@ pub struct Limits {
     pub max_calls_per_tool: Vec<(String, NonZeroU64)>,
 }
 
-/// What must hold for a rule to fire.
-#[derive(Clone, Debug)]
-pub enum Expr {
-    /// All of these, asked in this order.
-    All(Vec<Expr>),
-    /// Any of these, asked in this order.
-    Any(Vec<Expr>),
-    /// Not this.
-    Not(Box<Expr>),
-    /// One test of one value.
-    Leaf {
-        /// Which value.
-        selector: RulesetSelector,
-        /// What it must be like.
-        operator: Operator,
-        /// Where the test is written.
-        span: Span,
-    },
-}
-
-/// Which value a test or a placeholder is about.
-#[derive(Clone, Debug, PartialEq)]
-pub enum RulesetSelector {
-    /// `args.…`: in the call's input.
-    Args(Selector),
-    /// `principal.…`: who stands behind the call.
-    Principal(PrincipalField),
-    /// `environment`: the deployment the agent runs in.
-    Environment,
-    /// `tool.name`.
-    ToolName,
-    /// `env.NAME`: a variable of the gate's own environment.
-    Env(String),
-    /// `metadata.…`: facts about the call.
-    Metadata(Selector),
-    /// `output.text`: the result as a text.
-    OutputText,
-    /// `result.…`: in a structured result.
-    Result(Selector),
-    /// `prefix.…`: in what the host says about the call under a name of its own.
-    Custom {
-        /// The name.
-        prefix: String,
-        /// Where in it.
-        rest: Selector,
-    },
-}
-
-/// What is known about who stands behind a call.
-#[derive(Clone, Debug, PartialEq)]
-pub enum PrincipalField {
-    /// `principal.user_id`
-    UserId,
-    /// `principal.service_id`
-    ServiceId,
-    /// `principal.org_id`
-    OrgId,
-    /// `principal.role`
-    Role,
-    /// `principal.ticket_ref`
-    TicketRef,
-    /// `principal.claims.…`
-    Claims(Selector),
-}
-
-/// What a value must be like.
-#[derive(Clone, Debug)]
-pub enum Operator {
-    /// Whether it is there and not null.
-    Exists(bool),
-    /// The same value; `1` is `1.0`, and nothing else changes its type.
-    Equals(Value),
-    /// Another value.
-    NotEquals(Value),
-    /// One of these values.
-    In(Vec<Value>),
-    /// None of these values.
-    NotIn(Vec<Value>),
-    /// A text that has this in it.
-    Contains(String),
-    /// A text that has one of these in it.
-    ContainsAny(Vec<String>),
-    /// A text that begins with this.
-    StartsWith(String),
-    /// A text that ends with this.
-    EndsWith(String),
-    /// A text in which the expression matches somewhere.
-    Matches(Pattern),
-    /// A text in which one of the expressions matches somewhere.
-    MatchesAny(Vec<Pattern>),
-    /// A number above this.
-    Gt(Number),
-    /// A number not below this.
-    Gte(Number),
-    /// A number below this.
-    Lt(Number),
-    /// A number not above this.
-    Lte(Number),
-}
-
 impl Ruleset {
     /// The mode a rule of this ruleset acts in.
     pub fn mode_of(&self, rule: &DraftRulesetRule) -> Mode {
@@ -311,69 +210,10 @@ impl DraftRulesetRule {
     }
 
     /// What the rule looks for, where it looks for something.
-    pub fn when(&self) -> Option<&Expr> {
+    pub fn when(&self) -> Option<&Condition> {
         match &self.kind {
             RuleKind::Pre { when } | RuleKind::Post { when } => Some(when),
             RuleKind::Session(_) | RuleKind::Sandbox(_) => None,
-        }
-    }
-}
-
-impl Expr {
-    /// Every test in it, in the order of the file, and whether an odd number of `not` stands before it.
-    pub fn leaves(&self) -> Vec<Leaf<'_>> {
-        let mut leaves = Vec::new();
-        self.collect(false, &mut leaves);
-        leaves
-    }
-
-    fn collect<'e>(&'e self, is_negated: bool, leaves: &mut Vec<Leaf<'e>>) {
-        match self {
-            Self::All(parts) | Self::Any(parts) => {
-                parts.iter().for_each(|part| part.collect(is_negated, leaves));
-            }
-            Self::Not(part) => part.collect(!is_negated, leaves),
-            Self::Leaf { selector, operator, span } => {
-                leaves.push(Leaf { selector, operator, span: *span, is_negated });
-            }
-        }
-    }
-
-    /// The regular expressions that look at the result: what `redact` masks. Those behind a `not` too.
-    pub fn output_patterns(&self) -> Vec<&Pattern> {
-        let leaves = self.leaves();
-        let of_output = leaves.iter().filter(|leaf| leaf.selector.is_of_output());
-        of_output.flat_map(|leaf| leaf.operator.patterns()).collect()
-    }
-}
-
-/// One test of an expression.
-#[derive(Clone, Copy, Debug)]
-pub struct Leaf<'e> {
-    /// Which value.
-    pub selector: &'e RulesetSelector,
-    /// What it must be like.
-    pub operator: &'e Operator,
-    /// Where the test is written.
-    pub span: Span,
-    /// Whether the expression wants it not to hold.
-    pub is_negated: bool,
-}
-
-impl RulesetSelector {
-    /// Whether there is something to see only when the tool has answered.
-    pub fn is_of_output(&self) -> bool {
-        matches!(self, Self::OutputText | Self::Result(_))
-    }
-}
-
-impl Operator {
-    /// The regular expressions it has.
-    pub fn patterns(&self) -> &[Pattern] {
-        match self {
-            Self::Matches(pattern) => std::slice::from_ref(pattern),
-            Self::MatchesAny(patterns) => patterns,
-            _ => &[],
         }
     }
 }

@@ -7,10 +7,10 @@ use lockgate_pattern::Pattern;
 
 use super::{
     CustomNames, File,
-    draft::{Expr, Operator, PrincipalField, RulesetSelector},
     keys::{OPERATORS, Operand},
 };
 use crate::{
+    condition::{Condition, Operator, PrincipalField, Subject, Test, ValueTest},
     diagnostic::closest,
     source::Span,
     yaml::{Entry, Node, Value, did_you_mean},
@@ -41,70 +41,68 @@ pub(super) enum Place {
     Sandbox,
 }
 
-/// Why a text is no selector, and what to write.
+/// Why a text is not a selector, and what to write.
 pub(super) struct SelectorMistake {
     message: String,
     pub(super) remedy: String,
 }
 
-impl RulesetSelector {
-    pub(super) fn parse(text: &str, custom: &CustomNames) -> Result<Self, SelectorMistake> {
-        let unknown =
-            |remedy: String| SelectorMistake { message: format!("no selector is called `{text}`"), remedy };
-        let (head, rest) = text.split_once('.').map_or((text, None), |(head, rest)| (head, Some(rest)));
-        let way = |rest: &str| {
-            way_into(rest).map_err(|error| SelectorMistake {
-                message: format!("`{text}` is no selector"),
-                remedy: error.to_string(),
-            })
-        };
-        Ok(match (head, rest) {
-            ("environment", None) => Self::Environment,
-            ("tool", Some("name")) => Self::ToolName,
-            ("output", Some("text")) => Self::OutputText,
-            ("args", Some(rest)) => Self::Args(way(rest)?),
-            ("metadata", Some(rest)) => Self::Metadata(way(rest)?),
-            ("result", Some(rest)) => Self::Result(way(rest)?),
-            ("env", Some(name)) if is_variable(name) => Self::Env(name.to_owned()),
-            ("principal", Some(rest)) => Self::Principal(match rest.split_once('.') {
-                Some(("claims", claim)) => PrincipalField::Claims(way(claim)?),
-                _ => match rest {
-                    "user_id" => PrincipalField::UserId,
-                    "service_id" => PrincipalField::ServiceId,
-                    "org_id" => PrincipalField::OrgId,
-                    "role" => PrincipalField::Role,
-                    "ticket_ref" => PrincipalField::TicketRef,
-                    "claims" => return Err(unknown("say which claim: `principal.claims.NAME`".to_owned())),
-                    other => {
-                        let meant = closest(other, PRINCIPAL_FIELDS);
-                        let remedy = meant.map(|meant| format!("did you mean `principal.{meant}`?"));
-                        let known = "a principal has `user_id`, `service_id`, `org_id`, `role`, `ticket_ref` and \
-                                     `claims.NAME`";
-                        return Err(unknown(remedy.unwrap_or_else(|| known.to_owned())));
-                    }
-                },
-            }),
-            (head, rest) => {
-                if let Some((_, form)) = SELECTORS.iter().find(|(known, _)| *known == head) {
-                    return Err(unknown(format!("write `{form}`")));
-                }
-                if let (Some(rest), true) = (rest, custom.selectors.iter().any(|known| known == head)) {
-                    return Ok(Self::Custom { prefix: head.to_owned(), rest: way(rest)? });
-                }
-                let known = SELECTORS.iter().map(|(known, _)| *known);
-                let meant = closest(head, known.chain(custom.selectors.iter().map(String::as_str)));
-                return Err(unknown(match (meant, rest) {
-                    (Some(meant), Some(rest)) => format!("did you mean `{meant}.{rest}`?"),
-                    (Some(meant), None) => format!("did you mean `{meant}`?"),
-                    (None, _) => {
-                        let forms: Vec<String> =
-                            SELECTORS.iter().map(|(_, form)| format!("`{form}`")).collect();
-                        format!("the selectors are {}", forms.join(", "))
-                    }
-                }));
-            }
+/// Reads a selector.
+pub(super) fn subject(text: &str, custom: &CustomNames) -> Result<Subject, SelectorMistake> {
+    let unknown =
+        |remedy: String| SelectorMistake { message: format!("no selector is called `{text}`"), remedy };
+    let (head, rest) = text.split_once('.').map_or((text, None), |(head, rest)| (head, Some(rest)));
+    let way = |rest: &str| {
+        way_into(rest).map_err(|error| SelectorMistake {
+            message: format!("`{text}` is not a selector"),
+            remedy: error.to_string(),
         })
-    }
+    };
+    Ok(match (head, rest) {
+        ("environment", None) => Subject::Environment,
+        ("tool", Some("name")) => Subject::ToolName,
+        ("output", Some("text")) => Subject::OutputText,
+        ("args", Some(rest)) => Subject::Argument(way(rest)?),
+        ("metadata", Some(rest)) => Subject::Metadata(way(rest)?),
+        ("result", Some(rest)) => Subject::Result(way(rest)?),
+        ("env", Some(name)) if is_variable(name) => Subject::Variable(name.to_owned()),
+        ("principal", Some(rest)) => Subject::Principal(match rest.split_once('.') {
+            Some(("claims", claim)) => PrincipalField::Claims(way(claim)?),
+            _ => match rest {
+                "user_id" => PrincipalField::UserId,
+                "service_id" => PrincipalField::ServiceId,
+                "org_id" => PrincipalField::OrgId,
+                "role" => PrincipalField::Role,
+                "ticket_ref" => PrincipalField::TicketRef,
+                "claims" => return Err(unknown("say which claim: `principal.claims.NAME`".to_owned())),
+                other => {
+                    let meant = closest(other, PRINCIPAL_FIELDS);
+                    let remedy = meant.map(|meant| format!("did you mean `principal.{meant}`?"));
+                    let known = "a principal has `user_id`, `service_id`, `org_id`, `role`, `ticket_ref` and \
+                                     `claims.NAME`";
+                    return Err(unknown(remedy.unwrap_or_else(|| known.to_owned())));
+                }
+            },
+        }),
+        (head, rest) => {
+            if let Some((_, form)) = SELECTORS.iter().find(|(known, _)| *known == head) {
+                return Err(unknown(format!("write `{form}`")));
+            }
+            if let (Some(rest), true) = (rest, custom.selectors.iter().any(|known| known == head)) {
+                return Ok(Subject::Custom { prefix: head.to_owned(), rest: way(rest)? });
+            }
+            let known = SELECTORS.iter().map(|(known, _)| *known);
+            let meant = closest(head, known.chain(custom.selectors.iter().map(String::as_str)));
+            return Err(unknown(match (meant, rest) {
+                (Some(meant), Some(rest)) => format!("did you mean `{meant}.{rest}`?"),
+                (Some(meant), None) => format!("did you mean `{meant}`?"),
+                (None, _) => {
+                    let forms: Vec<String> = SELECTORS.iter().map(|(_, form)| format!("`{form}`")).collect();
+                    format!("the selectors are {}", forms.join(", "))
+                }
+            }));
+        }
+    })
 }
 
 /// A way into an object. Where only dots are special, every other character may be part of a name.
@@ -126,7 +124,7 @@ fn is_variable(name: &str) -> bool {
 }
 
 impl File<'_> {
-    pub(super) fn expression(&mut self, node: &Node, place: Place) -> Option<Expr> {
+    pub(super) fn expression(&mut self, node: &Node, place: Place) -> Option<Condition> {
         let entries = self.reader.map(node, "an expression in `when`")?;
         let entry = match entries {
             [entry] => entry,
@@ -151,14 +149,14 @@ impl File<'_> {
             }
         };
         match entry.key.as_str() {
-            "all" => self.expressions(entry, place).map(Expr::All),
-            "any" => self.expressions(entry, place).map(Expr::Any),
-            "not" => self.expression(&entry.value, place).map(|part| Expr::Not(Box::new(part))),
+            "all" => self.expressions(entry, place).map(Condition::All),
+            "any" => self.expressions(entry, place).map(Condition::Any),
+            "not" => self.expression(&entry.value, place).map(|part| Condition::Not(Box::new(part))),
             _ => self.leaf(entry, place),
         }
     }
 
-    fn expressions(&mut self, entry: &Entry, place: Place) -> Option<Vec<Expr>> {
+    fn expressions(&mut self, entry: &Entry, place: Place) -> Option<Vec<Condition>> {
         let what = format!("`{}` in `when`", entry.key);
         let items = self.reader.list(&entry.value, &what)?;
         if items.is_empty() || items.len() > PARTS_MAX {
@@ -166,11 +164,11 @@ impl File<'_> {
             self.reader.error("empty-list", entry.value.span, message, "write them as a list of `- …` lines");
             return None;
         }
-        let parts: Vec<Option<Expr>> = items.iter().map(|item| self.expression(item, place)).collect();
+        let parts: Vec<Option<Condition>> = items.iter().map(|item| self.expression(item, place)).collect();
         parts.into_iter().collect()
     }
 
-    fn leaf(&mut self, entry: &Entry, place: Place) -> Option<Expr> {
+    fn leaf(&mut self, entry: &Entry, place: Place) -> Option<Condition> {
         let selector = self.selector(entry, place);
         let what = format!("`{}` in `when`", entry.key);
         let operator = match self.reader.map(&entry.value, &what)? {
@@ -193,11 +191,11 @@ impl File<'_> {
             }
         };
         let span = Span::new(entry.key_span.start, entry.value.span.end.max(entry.key_span.end));
-        Some(Expr::Leaf { selector: selector?, operator: operator?, span })
+        Some(Condition::Value(ValueTest { subject: selector?, test: operator?, span }))
     }
 
-    fn selector(&mut self, entry: &Entry, place: Place) -> Option<RulesetSelector> {
-        match RulesetSelector::parse(&entry.key, self.custom) {
+    fn selector(&mut self, entry: &Entry, place: Place) -> Option<Subject> {
+        match subject(&entry.key, self.custom) {
             Ok(selector) if selector.is_of_output() && place != Place::Post => {
                 let message = format!("`{}` in `when` is there only when the tool has answered", entry.key);
                 let remedy = "make this a rule with `type: post`, or look at `args.…`";
@@ -213,7 +211,7 @@ impl File<'_> {
         }
     }
 
-    fn operator(&mut self, entry: &Entry, what: &str) -> Option<Operator> {
+    fn operator(&mut self, entry: &Entry, what: &str) -> Option<Test> {
         let (name, node) = (entry.key.as_str(), &entry.value);
         let Some((_, operand)) = OPERATORS.iter().find(|(known, _)| *known == name) else {
             let known = || OPERATORS.iter().map(|(known, _)| *known);
@@ -226,21 +224,31 @@ impl File<'_> {
         };
         let called = format!("`{name}`");
         Some(match (operand, name) {
-            (Operand::Boolean, _) => Operator::Exists(self.reader.boolean(node, &called)?),
-            (Operand::Anything, "equals") => Operator::Equals(self.reader.json(node, &called)?),
-            (Operand::Anything, _) => Operator::NotEquals(self.reader.json(node, &called)?),
-            (Operand::Anythings, "in") => Operator::In(self.several(node, name, Self::any_value)?),
-            (Operand::Anythings, _) => Operator::NotIn(self.several(node, name, Self::any_value)?),
-            (Operand::Text, "contains") => Operator::Contains(self.any_text(node, name)?),
-            (Operand::Text, "starts_with") => Operator::StartsWith(self.any_text(node, name)?),
-            (Operand::Text, _) => Operator::EndsWith(self.any_text(node, name)?),
-            (Operand::Texts, _) => Operator::ContainsAny(self.several(node, name, Self::any_text)?),
-            (Operand::Expression, _) => Operator::Matches(self.pattern(node, name)?),
-            (Operand::Expressions, _) => Operator::MatchesAny(self.several(node, name, Self::pattern)?),
-            (Operand::Number, "gt") => Operator::Gt(self.reader.number(node, &called)?),
-            (Operand::Number, "gte") => Operator::Gte(self.reader.number(node, &called)?),
-            (Operand::Number, "lt") => Operator::Lt(self.reader.number(node, &called)?),
-            (Operand::Number, _) => Operator::Lte(self.reader.number(node, &called)?),
+            (Operand::Boolean, _) => Test::typed(Operator::Exists(self.reader.boolean(node, &called)?)),
+            (Operand::Anything, "equals") => Test::typed(Operator::Equals(self.reader.json(node, &called)?)),
+            (Operand::Anything, _) => {
+                Test::typed(Operator::Equals(self.reader.json(node, &called)?)).negated()
+            }
+            (Operand::Anythings, "in") => {
+                Test::typed(Operator::OneOf(self.several(node, name, Self::any_value)?))
+            }
+            (Operand::Anythings, _) => {
+                Test::typed(Operator::OneOf(self.several(node, name, Self::any_value)?)).negated()
+            }
+            (Operand::Text, "contains") => Test::typed(Operator::Contains(vec![self.any_text(node, name)?])),
+            (Operand::Text, "starts_with") => Test::typed(Operator::StartsWith(self.any_text(node, name)?)),
+            (Operand::Text, _) => Test::typed(Operator::EndsWith(self.any_text(node, name)?)),
+            (Operand::Texts, _) => {
+                Test::typed(Operator::Contains(self.several(node, name, Self::any_text)?))
+            }
+            (Operand::Expression, _) => Test::typed(Operator::Matches(vec![self.pattern(node, name)?])),
+            (Operand::Expressions, _) => {
+                Test::typed(Operator::Matches(self.several(node, name, Self::pattern)?))
+            }
+            (Operand::Number, "gt") => Test::typed(Operator::Above(self.reader.number(node, &called)?)),
+            (Operand::Number, "gte") => Test::typed(Operator::AtLeast(self.reader.number(node, &called)?)),
+            (Operand::Number, "lt") => Test::typed(Operator::Below(self.reader.number(node, &called)?)),
+            (Operand::Number, _) => Test::typed(Operator::AtMost(self.reader.number(node, &called)?)),
         })
     }
 
@@ -297,10 +305,10 @@ impl File<'_> {
     }
 
     /// What a placeholder of a message stands for; otherwise what to do about it, if it looks like one.
-    pub(super) fn placeholder(&self, written: &str, place: Place) -> Result<RulesetSelector, Option<String>> {
+    pub(super) fn placeholder(&self, written: &str, place: Place) -> Result<Subject, Option<String>> {
         let none = CustomNames::default();
         let custom = if place == Place::Sandbox { &none } else { self.custom };
-        match RulesetSelector::parse(written, custom) {
+        match subject(written, custom) {
             Ok(selector) if selector.is_of_output() && place != Place::Post => {
                 Err(Some("a result is there only in rules with `type: post`".to_owned()))
             }

@@ -66,7 +66,7 @@ pub(super) enum Bond {
 pub(super) const NAME_PATTERN: &str = "^[a-z0-9][a-z0-9._-]*$";
 pub(super) const ID_PATTERN: &str = "^[a-z0-9][a-z0-9_-]*$";
 /// The longest message, in characters.
-pub(super) const MESSAGE_CHARS_MAX: usize = 500;
+pub(super) use crate::template::MESSAGE_CHARS_MAX;
 /// The longest time a human is waited for, in seconds: a year.
 pub(super) const TIMEOUT_S_MAX: u64 = 31_536_000;
 

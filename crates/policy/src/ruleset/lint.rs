@@ -5,12 +5,13 @@
 use lockgate_call::path;
 
 use super::draft::{
-    Action, Boundaries, DraftRulesetRule, Expr, Leaf, Limits, Observability, Operator, RuleKind, Ruleset,
-    RulesetSelector, TimeoutAction,
+    Action, Boundaries, DraftRulesetRule, Limits, Observability, RuleKind, Ruleset, TimeoutAction,
 };
 use crate::{
+    condition::{Condition, Leaf, Operator, Subject, ValueTest, typed},
     diagnostic::Diagnostic,
-    draft::{Draft, Mode},
+    draft::Draft,
+    rule::Mode,
     source::Span,
 };
 
@@ -102,65 +103,69 @@ impl Linter<'_> {
     }
 
     fn leaf(&mut self, leaf: &Leaf<'_>) {
-        match leaf.operator {
-            Operator::Equals(value) | Operator::NotEquals(value) if value.is_null() => {
+        let ValueTest { subject, test, span } = leaf.value;
+        let span = *span;
+        match &test.operator {
+            Operator::Equals(value) if value.is_null() => {
                 let message = "a field that is null counts as missing, so this test never holds".to_owned();
-                self.warning("idle-test", leaf.span, message, "write `exists: false`");
+                self.warning("idle-test", span, message, "write `exists: false`");
             }
-            Operator::In(values) if values.iter().any(serde_json::Value::is_null) => {
+            Operator::OneOf(values) if !test.is_negated && values.iter().any(serde_json::Value::is_null) => {
                 let message = "a field that is null counts as missing, so it is never in a list".to_owned();
-                self.warning("idle-test", leaf.span, message, "write `exists: false` as a test of its own");
+                self.warning("idle-test", span, message, "write `exists: false` as a test of its own");
             }
-            Operator::Contains(text) | Operator::StartsWith(text) | Operator::EndsWith(text)
-                if text.is_empty() =>
-            {
+            Operator::StartsWith(text) | Operator::EndsWith(text) if text.is_empty() => {
                 let message = "an empty text is part of every text".to_owned();
-                self.warning("empty-text", leaf.span, message, "write `exists: true` if that is meant");
+                self.warning("empty-text", span, message, "write `exists: true` if that is meant");
             }
-            Operator::ContainsAny(texts) if texts.iter().any(String::is_empty) => {
+            Operator::Contains(texts) if texts.iter().any(String::is_empty) => {
                 let message = "an empty text is part of every text".to_owned();
-                self.warning("empty-text", leaf.span, message, "take the empty text out of the list");
+                let remedy = match texts.len() {
+                    1 => "write `exists: true` if that is meant",
+                    _ => "take the empty text out of the list",
+                };
+                self.warning("empty-text", span, message, remedy);
             }
             _ => {}
         }
-        if let (RulesetSelector::Env(name), Operator::Equals(serde_json::Value::String(text))) =
-            (leaf.selector, leaf.operator)
-            && super::eval::typed(text.clone()) != serde_json::Value::String(text.clone())
+        if let (Subject::Variable(name), Operator::Equals(serde_json::Value::String(text)), false) =
+            (subject, &test.operator, test.is_negated)
+            && typed(text) != serde_json::Value::String(text.clone())
         {
             let message = format!("`env.{name}` gives `{text}` as a number or truth value, never as a text");
-            self.warning("idle-test", leaf.span, message, "write the value without quotes");
+            self.warning("idle-test", span, message, "write the value without quotes");
         }
-        for pattern in leaf.operator.patterns() {
+        for pattern in test.operator.patterns() {
             if pattern.is_impossible() {
                 let message = format!("no text matches `{pattern}`");
-                self.warning("impossible-pattern", leaf.span, message, "look for a slip in the expression");
+                self.warning("impossible-pattern", span, message, "look for a slip in the expression");
             } else if !pattern.is_linear() {
                 let message = format!(
                     "`{pattern}` needs an engine that may give up; a text it gives up on counts as a match"
                 );
                 let remedy = "write it without look-around and back-references if you can";
-                self.note("not-linear", leaf.span, message, remedy);
+                self.note("not-linear", span, message, remedy);
             }
         }
     }
 
     /// A test that a call gets around: it says what a value must not be like, and no value is like nothing. Told once
     /// a rule.
-    fn evadable(&mut self, rule: &DraftRulesetRule, when: &Expr) {
+    fn evadable(&mut self, rule: &DraftRulesetRule, when: &Condition) {
         if rule.mode == Some(Mode::Observe) || rule.action == Action::Warn {
             return;
         }
         let leaves = when.leaves();
         let is_evadable = |leaf: &&Leaf<'_>| {
-            !matches!(leaf.selector, RulesetSelector::Environment | RulesetSelector::ToolName)
-                && matches!(leaf.operator, Operator::NotEquals(_) | Operator::NotIn(_))
+            !matches!(leaf.value.subject, Subject::Environment | Subject::ToolName)
+                && leaf.value.test.is_negated
                 && !leaf.is_negated
                 && !guards_absence(&leaves, leaf)
         };
         if let Some(leaf) = leaves.iter().find(is_evadable) {
             let message = format!("a call without the field gets around `{}`", rule.id);
             let remedy = "add a test for it: `any: [{FIELD: {exists: false}}, {FIELD: {…}}]`";
-            self.note("evadable", leaf.span, message, remedy);
+            self.note("evadable", leaf.value.span, message, remedy);
         }
     }
 
@@ -221,9 +226,9 @@ impl Linter<'_> {
 
 /// Whether the rule asks somewhere whether the field is there.
 fn guards_absence(leaves: &[Leaf<'_>], leaf: &Leaf<'_>) -> bool {
-    leaves
-        .iter()
-        .any(|other| matches!(other.operator, Operator::Exists(_)) && other.selector == leaf.selector)
+    leaves.iter().any(|other| {
+        matches!(other.value.test.operator, Operator::Exists(_)) && other.value.subject == leaf.value.subject
+    })
 }
 
 fn is_glob(name: &str) -> bool {

@@ -8,17 +8,19 @@ use std::sync::Arc;
 use lockgate_pattern::Pattern;
 
 use super::draft::{
-    Action, DraftRulesetRule, Limits, RuleKind, Ruleset, RulesetSelector, SideEffect, TimeoutAction, ToolGlob,
+    Action, DraftRulesetRule, Limits, RuleKind, Ruleset, SideEffect, TimeoutAction, ToolGlob,
 };
 use crate::{
-    clause::{Attribute, Clause, Fact, Rank, RankKind, Timeout},
+    clause::{Clause, Rank, RankKind, Timeout},
     clauses::{LooksFor, OnHit, OutputRule},
+    condition::{Attribute, Condition, Operator, Subject, Test, ValueTest},
     decision::Decision,
     diagnostic::Diagnostic,
-    policy::{FoundBy, Head, Lines, Policy, Rule},
+    policy::{FoundBy, Lines, Policy},
+    rule::{Head, Rule},
     sandbox::Sandbox,
     source::Source,
-    when_then::draft::{Test, ToolName, Tools},
+    tools::{ToolName, Tools},
 };
 
 /// Adds the rules of a ruleset to a policy.
@@ -53,7 +55,7 @@ impl Lowering<'_> {
         let tools = tools(&draft.tools);
         match std::mem::replace(&mut draft.kind, RuleKind::Session(Limits::default())) {
             RuleKind::Pre { when } => {
-                self.clause(draft, vec![Fact::Expression(Box::new(when))], &tools);
+                self.clause(draft, vec![when], &tools);
             }
             RuleKind::Post { when } => {
                 let on_hit = match draft.action {
@@ -64,7 +66,7 @@ impl Lowering<'_> {
                 let rule = self.head(&draft);
                 let output = OutputRule {
                     rule,
-                    looks_for: LooksFor::Expression(Box::new(when)),
+                    looks_for: LooksFor::Condition(Box::new(when)),
                     on_hit,
                     spares_what_acted: true,
                     sentence: draft.message.text().to_owned(),
@@ -77,7 +79,7 @@ impl Lowering<'_> {
             RuleKind::Session(limits) => self.limits(&draft, &limits),
             RuleKind::Sandbox(boundaries) => match Sandbox::new(boundaries) {
                 Ok(sandbox) => {
-                    self.clause(draft, vec![Fact::Outside(Box::new(sandbox))], &tools);
+                    self.clause(draft, vec![Condition::Outside(Box::new(sandbox))], &tools);
                 }
                 Err(error) => {
                     let message = format!("sandbox `{}`: {error}", draft.id);
@@ -90,7 +92,9 @@ impl Lowering<'_> {
 
     /// Each limit is a clause of its own under the rule's name. What it says does not depend on the call.
     fn limits(&mut self, draft: &DraftRulesetRule, limits: &Limits) {
-        let reached = |of: Attribute, most: u64| Fact::Session { of, test: Test::AtLeast(most.into()) };
+        let reached = |of: Attribute, most: u64| {
+            Condition::value(Subject::Session(of), Test::text(Operator::AtLeast(most.into())))
+        };
         let whole = [(Attribute::Attempts, limits.max_attempts), (Attribute::Calls, limits.max_tool_calls)];
         for (of, most) in whole {
             if let Some(most) = most {
@@ -101,32 +105,32 @@ impl Lowering<'_> {
             let counter: Arc<str> = Arc::from(name.as_str());
             let tools = tools(&[ToolGlob::new(name.as_str())]);
             self.policy.clauses_mut().count(&tools, &counter);
-            let facts = vec![reached(Attribute::CallsOf(counter), most.get())];
-            self.clause_of_session(draft, facts, &tools);
+            let conditions = vec![reached(Attribute::CallsOf(counter), most.get())];
+            self.clause_of_session(draft, conditions, &tools);
         }
     }
 
-    fn clause_of_session(&mut self, draft: &DraftRulesetRule, facts: Vec<Fact>, tools: &Tools) {
-        let clause = Clause { template: None, ..self.clause_of(draft.clone(), facts) };
+    fn clause_of_session(&mut self, draft: &DraftRulesetRule, conditions: Vec<Condition>, tools: &Tools) {
+        let clause = Clause { template: None, ..self.clause_of(draft.clone(), conditions) };
         self.policy.keep_clause(clause, FoundBy::Tools(tools));
     }
 
-    fn clause(&mut self, draft: DraftRulesetRule, facts: Vec<Fact>, tools: &Tools) {
-        let clause = self.clause_of(draft, facts);
+    fn clause(&mut self, draft: DraftRulesetRule, conditions: Vec<Condition>, tools: &Tools) {
+        let clause = self.clause_of(draft, conditions);
         self.policy.keep_clause(clause, FoundBy::Tools(tools));
     }
 
-    fn clause_of(&mut self, draft: DraftRulesetRule, facts: Vec<Fact>) -> Clause {
+    fn clause_of(&mut self, draft: DraftRulesetRule, conditions: Vec<Condition>) -> Clause {
         let rule = self.head(&draft);
-        let kind = match facts.first() {
-            Some(Fact::Outside(_)) => RankKind::Sandbox,
-            Some(Fact::Session { .. }) => RankKind::Session,
+        let kind = match conditions.first() {
+            Some(Condition::Outside(_)) => RankKind::Sandbox,
+            Some(Condition::Value(ValueTest { subject: Subject::Session(_), .. })) => RankKind::Session,
             _ => RankKind::Check,
         };
         let wants = if draft.action == Action::Ask { Decision::Ask } else { Decision::Block };
         let sentence = draft.message.text().to_owned();
         Clause {
-            facts,
+            conditions,
             rank: Rank { kind, ..Rank::default() },
             template: Some(draft.message),
             timeout: Some(Timeout {
@@ -156,12 +160,12 @@ impl Lowering<'_> {
 
     /// Which variables of the environment are looked at, so that a gate can be told them.
     fn note_variables(&mut self, draft: &DraftRulesetRule) {
-        let in_expression = draft.when().map(super::draft::Expr::leaves).unwrap_or_default();
-        let in_expression = in_expression.iter().map(|leaf| leaf.selector);
-        let in_message = draft.message.selectors();
+        let in_expression = draft.when().map(Condition::leaves).unwrap_or_default();
+        let in_expression = in_expression.iter().map(|leaf| &leaf.value.subject);
+        let in_message = draft.message.subjects();
         let variables = &mut self.policy.clauses_mut().variables;
         for selector in in_expression.chain(in_message) {
-            if let RulesetSelector::Env(name) = selector
+            if let Subject::Variable(name) = selector
                 && !variables.contains(name)
             {
                 variables.push(name.clone());

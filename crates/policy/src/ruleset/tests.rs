@@ -4,12 +4,14 @@ use lockgate_call::Call;
 use serde_json::{Value as Json, json};
 
 use super::{
-    draft::{Action, Expr, Operator, RuleKind, Ruleset, SideEffect, TimeoutAction},
+    draft::{Action, RuleKind, Ruleset, SideEffect, TimeoutAction},
     *,
 };
 use crate::{
+    condition::{Condition, Operator, Subject},
     decision::Truth,
     diagnostic::Severity,
+    view::{Surroundings, View},
     yaml::{MISTAKES_MAX, told},
 };
 
@@ -403,13 +405,10 @@ fn names_of_a_host_are_read_only_where_the_host_says_so() {
     let when = draft.rules[0].when().unwrap();
     let call = Call::new("1", "a");
     let score = |value: Json| {
-        let custom = |prefix: &str, _: &Call| (prefix == "risk").then(|| value.clone());
-        when.truth(&RulesetFacts {
-            call: &call,
-            environment_variables: &|_| None,
-            output: None,
-            custom: &custom,
-        })
+        let describe: Box<crate::Describe> = Box::new(move |_| Some(value.clone()));
+        let around =
+            Surroundings { custom: [("risk".to_owned(), describe)].into(), ..Surroundings::default() };
+        when.truth(&View::of_result(&call, None, &around))
     };
     assert_eq!(score(json!({"score": 9})), Truth::Yes);
     assert_eq!(score(json!({"score": 1})), Truth::No);
@@ -545,12 +544,7 @@ fn who_is_only_named_may_have_any_role() {
     let asked = |principal: Option<Json>| {
         let mut call = Call::new("1", "a");
         call.about.principal = principal;
-        when.truth(&RulesetFacts {
-            call: &call,
-            environment_variables: &|_| None,
-            output: None,
-            custom: &|_, _| None,
-        })
+        when.truth(&View::of_result(&call, None, &Surroundings::default()))
     };
     assert_eq!(asked(Some(json!({"role": "guest"}))), Truth::Yes);
     assert_eq!(asked(Some(json!({"role": "admin"}))), Truth::No);
@@ -632,11 +626,11 @@ fn every_bound_holds_one_past_it() {
 
     let placeholders = |count: usize| {
         let text = "{args.x}".repeat(count);
-        let (template, _) = draft::Template::parse(&text, |_| Ok(draft::RulesetSelector::ToolName));
-        template.parts().iter().filter(|part| matches!(part, template::Part::Value { .. })).count()
+        let (template, _) = draft::Template::parse(&text, |_| Ok(Subject::ToolName));
+        template.parts().iter().filter(|part| matches!(part, crate::template::Part::Value { .. })).count()
     };
-    assert_eq!(placeholders(template::PLACEHOLDERS_MAX), template::PLACEHOLDERS_MAX);
-    assert_eq!(placeholders(template::PLACEHOLDERS_MAX + 1), template::PLACEHOLDERS_MAX);
+    assert_eq!(placeholders(crate::template::PLACEHOLDERS_MAX), crate::template::PLACEHOLDERS_MAX);
+    assert_eq!(placeholders(crate::template::PLACEHOLDERS_MAX + 1), crate::template::PLACEHOLDERS_MAX);
 
     let overridden = |count: usize| {
         let ids: Vec<String> = (0..count).map(|at| format!("x{at}")).collect();
@@ -660,23 +654,21 @@ fn every_bound_holds_one_past_it() {
 }
 
 /// The expression of a rule with one test.
-fn expression(when: &str, output: bool) -> Expr {
+fn expression(when: &str, output: bool) -> Condition {
     let kind = if output { "post" } else { "pre" };
     let text = one_rule(&format!("type: {kind}, tool: a, when: {when}, {THEN}"));
     ruleset(&text).rules[0].when().unwrap().clone()
 }
 
 fn truth_of(when: &str, call: &Call, output: Option<&Json>) -> Truth {
-    let variables = |name: &str| match name {
-        "YES" => Some("TRUE".to_owned()),
-        "FIVE" => Some(" 5 ".to_owned()),
-        "HALF" => Some("0.5".to_owned()),
-        "WORD" => Some("word".to_owned()),
-        "NAN" => Some("nan".to_owned()),
-        _ => None,
-    };
-    let facts = RulesetFacts { call, environment_variables: &variables, output, custom: &|_, _| None };
-    expression(when, output.is_some()).truth(&facts)
+    let variables = [("YES", "TRUE"), ("FIVE", " 5 "), ("HALF", "0.5"), ("WORD", "word"), ("NAN", "nan")];
+    let around = with_variables(&variables);
+    expression(when, output.is_some()).truth(&View::of_result(call, output, &around))
+}
+
+fn with_variables(variables: &[(&str, &str)]) -> Surroundings {
+    let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    Surroundings { variables, ..Surroundings::default() }
 }
 
 /// Which of some values a test holds of (`y`), does not hold of (`n`), or cannot tell about (`?`).
@@ -873,8 +865,10 @@ fn redaction_knows_what_to_mask() {
     let when = expression(when, true);
     let patterns: Vec<String> = when.output_patterns().iter().map(ToString::to_string).collect();
     assert_eq!(patterns.len(), 3, "{patterns:?}");
-    let Expr::Any(parts) = &when else { panic!("not any") };
-    assert!(matches!(&parts[0], Expr::Leaf { operator: Operator::Matches(_), .. }));
+    let Condition::Any(parts) = &when else { panic!("not any") };
+    assert!(
+        matches!(&parts[0], Condition::Value(value) if matches!(value.test.operator, Operator::Matches(_)))
+    );
 }
 
 #[test]
@@ -889,9 +883,8 @@ fn a_message_shows_values_and_keeps_secrets() {
         .with("lines", "one\ntwo\u{1b}[2J")
         .with("braces", "{args.password}")
         .with("deep", json!({"api_key": "abc", "list": [{"Secret-Value": 1, "ok": 2}]}));
-    let variables = |name: &str| (name == "MY_TOKEN").then(|| "t".to_owned());
-    let facts =
-        RulesetFacts { call: &call, environment_variables: &variables, output: None, custom: &|_, _| None };
+    let around = with_variables(&[("MY_TOKEN", "t")]);
+    let view = View::of_result(&call, None, &around);
     for (message, expected) in [
         ("no {args.path}!", "no /etc!".to_owned()),
         ("{args.password} {env.MY_TOKEN}", "[REDACTED] [REDACTED]".to_owned()),
@@ -911,7 +904,7 @@ fn a_message_shows_values_and_keeps_secrets() {
         }),
     ] {
         let rule = format!("type: sandbox, tool: a, within: [/a], message: '{message}'");
-        let text = ruleset(&one_rule(&rule)).rules[0].message.expand(&facts);
+        let text = ruleset(&one_rule(&rule)).rules[0].message.expand(&view);
         assert_eq!(text, expected, "{message}");
     }
     let odd = mistakes(&one_rule(
@@ -1386,9 +1379,10 @@ proptest::proptest! {
         for rule in GOOD_RULES {
             let ruleset = ruleset(&one_rule(rule));
             let rule = &ruleset.rules[0];
-            let facts = RulesetFacts { call: &call, environment_variables: &|_| None, output: Some(&output), custom: &|_, _| None };
-            rule.message.expand(&facts);
-            rule.when().map(|when| when.truth(&facts));
+            let around = Surroundings::default();
+            let view = View::of_result(&call, Some(&output), &around);
+            rule.message.expand(&view);
+            rule.when().map(|when| when.truth(&view));
         }
     }
 }

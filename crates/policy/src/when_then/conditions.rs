@@ -6,12 +6,9 @@
 use lockgate_pattern::{Pattern, python_text};
 use serde_json::Value as Json;
 
-use super::{
-    File,
-    draft::{ContextTest, DraftClause, Test},
-    values::is_null,
-};
+use super::{File, draft::DraftClause, values::is_null};
 use crate::{
+    condition::{Operator, Test},
     diagnostic::closest,
     source::Span,
     yaml::{Entry, Node, Value, did_you_mean},
@@ -79,13 +76,13 @@ impl File<'_> {
                 None
             }
             _ => match self.value(node, &what)? {
-                Json::Bool(value) => Some(vec![Test::Equal(value.into())]),
+                Json::Bool(value) => Some(vec![Test::text(Operator::Equals(value.into()))]),
                 // A number alone is looked for among the digits of the value, as any other text is.
                 value => {
                     let text = python_text(&value);
                     let remedy = "write a regular expression as Python has it, or `{contains: …}` for a text";
                     let pattern = self.compiled(node, &text, Pattern::python(&text), remedy)?;
-                    Some(vec![Test::Regex(pattern)])
+                    Some(vec![Test::text(Operator::Matches(vec![pattern]))])
                 }
             },
         }
@@ -104,7 +101,7 @@ impl File<'_> {
     /// A mapping of operators, or `{predicate: OPERATOR, value: OPERAND}`. Empty, it asks only for a value.
     fn tests(&mut self, node: &Node, entries: &[Entry], operators: &[&str]) -> Option<Vec<Test>> {
         if entries.is_empty() {
-            return Some(vec![Test::Exists(true)]);
+            return Some(vec![Test::text(Operator::Exists(true))]);
         }
         if entries.iter().any(|entry| entry.key == "predicate") {
             let fields = self.reader.fields(node, "a test", &["predicate", "value"])?;
@@ -119,7 +116,7 @@ impl File<'_> {
             tests.push(operator.and_then(|operator| self.test(operator, &entry.value)));
         }
         let tests = tests.into_iter().collect::<Option<Vec<Test>>>()?;
-        if tests.len() > 1 && tests.iter().any(|test| matches!(test, Test::Exists(false))) {
+        if tests.len() > 1 && tests.iter().any(|test| test.operator == Operator::Exists(false)) {
             let message = "this never holds: what is not there passes no other test";
             let remedy = "keep `exists: false` alone, and write a second rule for the rest";
             self.reader.error("never-holds", node.span, message, remedy);
@@ -147,22 +144,20 @@ impl File<'_> {
 
     fn test(&mut self, operator: &str, node: &Node) -> Option<Test> {
         let what = format!("`{operator}`");
-        Some(match operator {
-            "regex" => Test::Regex(self.regex(node, &what)?),
-            "not_regex" => Test::NotRegex(self.regex(node, &what)?),
-            "contains" => Test::Contains(self.words(node, &what)?),
-            "not_contains" => Test::NotContains(self.words(node, &what)?),
-            "starts_with" => Test::StartsWith(self.words(node, &what)?),
-            "ends_with" => Test::EndsWith(self.words(node, &what)?),
-            "eq" => Test::Equal(self.value(node, &what)?),
-            "in" => Test::In(self.any_of(node, &what)?),
-            "not_in" => Test::NotIn(self.any_of(node, &what)?),
-            "gt" => Test::Above(self.reader.number(node, &what)?),
-            "gte" => Test::AtLeast(self.reader.number(node, &what)?),
-            "lt" => Test::Below(self.reader.number(node, &what)?),
-            "lte" => Test::AtMost(self.reader.number(node, &what)?),
-            _ => Test::Exists(self.reader.boolean(node, &what)?),
-        })
+        let test = Test::text(match operator {
+            "regex" | "not_regex" => Operator::Matches(vec![self.regex(node, &what)?]),
+            "contains" | "not_contains" => Operator::Contains(vec![self.words(node, &what)?]),
+            "starts_with" => Operator::StartsWith(self.words(node, &what)?),
+            "ends_with" => Operator::EndsWith(self.words(node, &what)?),
+            "eq" => Operator::Equals(self.value(node, &what)?),
+            "in" | "not_in" => Operator::OneOf(self.any_of(node, &what)?),
+            "gt" => Operator::Above(self.reader.number(node, &what)?),
+            "gte" => Operator::AtLeast(self.reader.number(node, &what)?),
+            "lt" => Operator::Below(self.reader.number(node, &what)?),
+            "lte" => Operator::AtMost(self.reader.number(node, &what)?),
+            _ => Operator::Exists(self.reader.boolean(node, &what)?),
+        });
+        Some(if operator.starts_with("not_") { test.negated() } else { test })
     }
 
     fn any_of(&mut self, node: &Node, what: &str) -> Option<Vec<Json>> {
@@ -215,7 +210,7 @@ impl File<'_> {
         let (node, what) = (&entry.value, format!("`{}`", entry.key));
         let Value::Map(entries) = &node.value else {
             let count = self.reader.count(node, &what)?;
-            return Some(vec![Test::Equal(count.into())]);
+            return Some(vec![Test::text(Operator::Equals(count.into()))]);
         };
         let tests = self.tests(node, entries, operators)?;
         if !tests.iter().all(is_of_counts) {
@@ -239,7 +234,7 @@ impl File<'_> {
                 let kinds: Vec<Option<String>> =
                     items.iter().map(|item| self.reader.text_strict(item, "a kind in `taints`")).collect();
                 let kinds = kinds.into_iter().collect::<Option<Vec<String>>>()?;
-                Some(vec![Test::Equal(kinds.into())])
+                Some(vec![Test::text(Operator::Equals(kinds.into()))])
             }
             _ => {
                 let message = "`taints` must be a list of kinds, or say which kind it contains";
@@ -257,10 +252,12 @@ impl File<'_> {
             Value::List(_) => self.bare_list(node, &what),
             _ => Some(vec![match self.value(node, &what)? {
                 Json::String(text) => match text.strip_prefix('!') {
-                    Some(other) => Test::NotIn(vec![self.negated(node, other)?.into()]),
-                    None => Test::Equal(text.into()),
+                    Some(other) => {
+                        Test::text(Operator::OneOf(vec![self.negated(node, other)?.into()])).negated()
+                    }
+                    None => Test::text(Operator::Equals(text.into())),
                 },
-                value => Test::Equal(value),
+                value => Test::text(Operator::Equals(value)),
             }]),
         }
     }
@@ -273,7 +270,7 @@ impl File<'_> {
                 "day_of_week" => clause.day_of_week = self.day_of_week(&entry.value),
                 key => match closest(key, ["time_of_day", "day_of_week"]) {
                     Some(meant) => {
-                        let message = format!("`{key}` is no key that hosts know");
+                        let message = format!("`{key}` is not a key that hosts know");
                         let remedy = format!("did you mean `{meant}`?");
                         self.reader.error("unknown-key", entry.key_span, message, remedy);
                     }
@@ -283,12 +280,14 @@ impl File<'_> {
         }
     }
 
-    fn said(&mut self, entry: &Entry) -> Option<ContextTest> {
+    fn said(&mut self, entry: &Entry) -> Option<Test> {
         let (node, what) = (&entry.value, format!("`{}` of `context`", entry.key));
         Some(match &node.value {
             Value::List(_) => {
                 let values = self.any_of(node, &what)?;
-                ContextTest::Is(values.iter().map(|value| python_text(value).into_owned()).collect())
+                Test::text(Operator::OneOf(
+                    values.iter().map(|value| Json::from(&*python_text(value))).collect(),
+                ))
             }
             Value::Map(_) => {
                 let message = format!("{what} must be a text or a list of them, not a mapping");
@@ -300,8 +299,10 @@ impl File<'_> {
             _ => {
                 let text = python_text(&self.value(node, &what)?).into_owned();
                 match text.strip_prefix('!') {
-                    Some(other) => ContextTest::IsNot(self.negated(node, other)?),
-                    None => ContextTest::Is(vec![text]),
+                    Some(other) => {
+                        Test::text(Operator::OneOf(vec![self.negated(node, other)?.into()])).negated()
+                    }
+                    None => Test::text(Operator::OneOf(vec![text.into()])),
                 }
             }
         })
@@ -320,12 +321,13 @@ impl File<'_> {
 
 /// Whether a test compares with numbers that a counter can have.
 fn is_of_counts(test: &Test) -> bool {
-    match test {
-        Test::Equal(value) => value.is_u64(),
-        Test::In(values) | Test::NotIn(values) => values.iter().all(Json::is_u64),
-        Test::Above(bound) | Test::AtLeast(bound) | Test::Below(bound) | Test::AtMost(bound) => {
-            bound.is_u64()
-        }
+    match &test.operator {
+        Operator::Equals(value) => value.is_u64(),
+        Operator::OneOf(values) => values.iter().all(Json::is_u64),
+        Operator::Above(bound)
+        | Operator::AtLeast(bound)
+        | Operator::Below(bound)
+        | Operator::AtMost(bound) => bound.is_u64(),
         _ => true,
     }
 }

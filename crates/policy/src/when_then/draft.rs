@@ -7,16 +7,17 @@
 use std::num::NonZeroU32;
 
 use jiff::tz::TimeZone;
-use lockgate_call::sensitive::{Mask, Suspicion};
+use lockgate_call::sensitive::Mask;
 use lockgate_pattern::Pattern;
-use serde_json::{Number, Value};
 
 use crate::{
     clause::{Gravity, Standing},
+    condition::{AttackPatterns, DayOfWeek, SenderField, Test, TimeOfDay},
     decision::Decision,
     diagnostic::Diagnostic,
-    draft::Mode,
+    rule::Mode,
     source::Span,
+    tools::{ToolName, Tools},
 };
 
 /// Everything one when/then file says.
@@ -92,112 +93,11 @@ pub struct DraftClause {
     /// When it counts: the day of the week.
     pub day_of_week: Option<DayOfWeek>,
     /// What the host must have said about the call, by key; all must hold.
-    pub context: Vec<(String, ContextTest)>,
+    pub context: Vec<(String, Test)>,
     /// What must have been called before; without steps, nothing.
     pub chain: Option<Chain>,
     /// Patterns that do not compile in a rule that is off. They are mistakes once a rule that is on takes them over.
     pub held_back: Vec<Diagnostic>,
-}
-
-/// The tools a rule is about.
-#[derive(Clone, Debug)]
-pub enum Tools {
-    /// All of them.
-    Every,
-    /// Any that one of these takes.
-    Any(Vec<ToolName>),
-}
-
-/// One way to name tools.
-#[derive(Clone, Debug)]
-pub enum ToolName {
-    /// This tool.
-    Exact(String),
-    /// Every tool whose whole name matches.
-    Matching(Pattern),
-}
-
-/// As written.
-impl std::fmt::Display for ToolName {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Exact(name) => write!(out, "{name}"),
-            Self::Matching(pattern) => write!(out, "{pattern}"),
-        }
-    }
-}
-
-/// A test of one value. Where it speaks of text, that is what Python's `str()` makes of the value.
-#[derive(Clone, Debug)]
-pub enum Test {
-    /// The text matches somewhere.
-    Regex(Pattern),
-    /// The text matches nowhere.
-    NotRegex(Pattern),
-    /// The text has this in it.
-    Contains(String),
-    /// The text does not have this in it.
-    NotContains(String),
-    /// The text begins so.
-    StartsWith(String),
-    /// The text ends so.
-    EndsWith(String),
-    /// It is this value: a text is compared with the value's text, a number with the number, anything else as
-    /// it is.
-    Equal(Value),
-    /// It is one of these.
-    In(Vec<Value>),
-    /// It is none of these.
-    NotIn(Vec<Value>),
-    /// It is a number, or the text of one, above this.
-    Above(Number),
-    /// At least this.
-    AtLeast(Number),
-    /// Below this.
-    Below(Number),
-    /// At most this.
-    AtMost(Number),
-    /// It is there and not null, or it is not.
-    Exists(bool),
-}
-
-/// What about the sender is looked at.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum SenderField {
-    /// The sender as a whole: a text, or the `name` of a mapping.
-    Name,
-    /// This key of a mapping.
-    Key(String),
-}
-
-/// `time_of_day`, both ends included, in minutes since midnight; over midnight if the end is before the start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TimeOfDay {
-    /// Whether it must be any other time.
-    pub is_negated: bool,
-    /// The first minute.
-    pub from_minute: u16,
-    /// The last minute.
-    pub to_minute: u16,
-}
-
-/// `day_of_week`: Monday first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DayOfWeek {
-    /// Whether it must be any other day.
-    pub is_negated: bool,
-    /// The days meant.
-    pub days: [bool; 7],
-}
-
-/// A test of what the host said about the call under one key. Values are compared as texts, as Python's `str()`
-/// makes them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ContextTest {
-    /// It is one of these texts.
-    Is(Vec<String>),
-    /// It is missing, null or another text than this.
-    IsNot(String),
 }
 
 /// `chain`: what must have been called before in this session.
@@ -270,16 +170,8 @@ pub struct DraftOutput {
 /// `sanitizer`: what an input must not look like.
 #[derive(Clone, Debug)]
 pub struct Sanitizer {
-    /// The detectors to run.
-    pub detectors: Vec<Suspicion>,
-    /// Texts that must not be in any value.
-    pub blocked_patterns: Vec<Pattern>,
-    /// The longest text, in characters.
-    pub string_chars_max: Option<u64>,
-    /// The most keys in all.
-    pub keys_max: Option<u64>,
-    /// The deepest nesting.
-    pub depth_max: Option<u64>,
+    /// What it must not look like.
+    pub attack: AttackPatterns,
     /// Where it is written.
     pub span: Span,
 }

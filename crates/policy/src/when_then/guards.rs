@@ -8,11 +8,13 @@ use lockgate_pattern::Pattern;
 
 use super::{
     File,
-    draft::{CustomPattern, DraftOutput, Honeypot, RateLimit, Sanitizer, TaintChain, ToolName, Tools},
+    draft::{CustomPattern, DraftOutput, Honeypot, RateLimit, Sanitizer, TaintChain},
 };
 use crate::{
+    condition::AttackPatterns,
     decision::Decision,
     source::Span,
+    tools::{ToolName, Tools},
     window::CHAIN_COUNT_MAX,
     yaml::{Fields, Node, did_you_mean},
 };
@@ -158,14 +160,8 @@ impl File<'_> {
             self.reader.error("missing-key", node.span, message, remedy);
         }
         let span = node.span;
-        is_on.then_some(Sanitizer {
-            detectors,
-            blocked_patterns,
-            string_chars_max,
-            keys_max,
-            depth_max,
-            span,
-        })
+        let attack = AttackPatterns { detectors, blocked_patterns, string_chars_max, keys_max, depth_max };
+        is_on.then_some(Sanitizer { attack, span })
     }
 
     fn bound(&mut self, node: Option<&Node>, what: &str) -> Option<u64> {

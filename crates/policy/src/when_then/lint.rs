@@ -9,14 +9,17 @@ use lockgate_pattern::{Match, Pattern};
 use serde_json::Value as Json;
 
 use super::{
-    draft::{DraftClause, Test, ToolName, Tools},
+    draft::DraftClause,
     names::{Reading, reading},
 };
 use crate::{
+    condition::{Operator, Test},
     decision::Decision,
     diagnostic::Diagnostic,
-    draft::{Draft, Mode},
+    draft::Draft,
+    rule::Mode,
     source::Span,
+    tools::{ToolName, Tools},
 };
 
 /// Everything worth telling about a file of when/then rules, in file order.
@@ -41,6 +44,7 @@ pub(crate) fn lint(draft: &Draft) -> Vec<Diagnostic> {
     }
     if let Some(sanitizer) = &file.sanitizer {
         sanitizer
+            .attack
             .blocked_patterns
             .iter()
             .for_each(|pattern| linter.pattern(sanitizer.span, sanitizer.span, pattern));
@@ -247,7 +251,7 @@ impl Linter<'_> {
         let evadable = rule.args.iter().find_map(|(key, tests)| {
             let operator = tests.iter().find_map(negation)?;
             // Who says that it is there knows that it may be missing.
-            let is_known = tests.iter().any(|test| matches!(test, Test::Exists(_)));
+            let is_known = tests.iter().any(|test| matches!(test.operator, Operator::Exists(_)));
             // Each rule asks all others, but only rules with such a test ask.
             let mut others = self.draft.when_then.rules.iter();
             let is_guarded = is_known || others.any(|other| guards(other, rule, key));
@@ -264,9 +268,11 @@ impl Linter<'_> {
     }
 
     fn test(&mut self, rule: &DraftClause, span: Span, key: &str, test: &Test) {
-        match test {
-            Test::Regex(pattern) | Test::NotRegex(pattern) => self.pattern(rule.span, span, pattern),
-            Test::Equal(Json::String(text)) => {
+        match &test.operator {
+            Operator::Matches(patterns) => {
+                patterns.iter().for_each(|pattern| self.pattern(rule.span, span, pattern));
+            }
+            Operator::Equals(Json::String(text)) => {
                 let (label, remedy) = match text.as_str() {
                     "true" => ("the JSON value is the text `True` here", "write `eq: true`"),
                     "false" => ("the JSON value is the text `False` here", "write `eq: false`"),
@@ -285,22 +291,22 @@ impl Linter<'_> {
             let span = self.place(rule.span, key, rule.id_span);
             let is_count = key == "total_calls" || key.starts_with("tool_count.");
             for test in tests {
-                match test {
-                    Test::Below(bound) if is_count && bound.as_u64() == Some(0) => self.warning(
+                match &test.operator {
+                    Operator::Below(bound) if is_count && bound.as_u64() == Some(0) => self.warning(
                         "never-holds",
                         span,
                         format!("`{key}` is never below 0"),
                         "the rule never counts",
                         "write a higher number".to_owned(),
                     ),
-                    test if key.starts_with("tool_count.") && holds_at_zero(test) => self.warning(
+                    _ if key.starts_with("tool_count.") && holds_at_zero(test) => self.warning(
                         "no-first-call",
                         span,
                         format!("`{key}` is not there before the first call, so this does not hold then"),
                         "holds from the second call on, if at all",
                         format!("add a rule with `{key}: {{exists: false}}` for the first call"),
                     ),
-                    test if !is_count => self.test(rule, span, key, test),
+                    _ if !is_count => self.test(rule, span, key, test),
                     _ => {}
                 }
             }
@@ -349,10 +355,11 @@ fn is_unconditional(rule: &DraftClause) -> bool {
 
 /// The name of a test that says what a value must not be like.
 fn negation(test: &Test) -> Option<&'static str> {
-    match test {
-        Test::NotContains(_) => Some("not_contains"),
-        Test::NotRegex(_) => Some("not_regex"),
-        Test::NotIn(_) => Some("not_in"),
+    match &test.operator {
+        _ if !test.is_negated => None,
+        Operator::Contains(_) => Some("not_contains"),
+        Operator::Matches(_) => Some("not_regex"),
+        Operator::OneOf(_) => Some("not_in"),
         _ => None,
     }
 }
@@ -360,7 +367,7 @@ fn negation(test: &Test) -> Option<&'static str> {
 /// Whether one rule catches the calls of another's tools in which a field is missing, and is as strict.
 fn guards(guard: &DraftClause, rule: &DraftClause, key: &str) -> bool {
     let is_missing = |(field, tests): &(String, Vec<Test>)| {
-        field == key && matches!(tests.as_slice(), [Test::Exists(false)])
+        field == key && matches!(tests.as_slice(), [test] if test.operator == Operator::Exists(false))
     };
     let asks_nothing_else = guard.args.len() == 1
         && guard.session.is_empty()
@@ -393,12 +400,11 @@ fn takes_all(tools: Option<&Tools>, others: Option<&Tools>) -> bool {
 /// Whether a counter that stands at zero would pass.
 fn holds_at_zero(test: &Test) -> bool {
     let is_zero = |value: &Json| value.as_u64() == Some(0);
-    match test {
-        Test::Equal(value) => is_zero(value),
-        Test::In(values) => values.iter().any(is_zero),
-        Test::NotIn(values) => !values.iter().any(is_zero),
-        Test::Below(_) | Test::AtMost(_) => true,
-        Test::AtLeast(bound) => bound.as_u64() == Some(0),
+    match &test.operator {
+        Operator::Equals(value) => is_zero(value),
+        Operator::OneOf(values) => values.iter().any(is_zero) != test.is_negated,
+        Operator::Below(_) | Operator::AtMost(_) => true,
+        Operator::AtLeast(bound) => bound.as_u64() == Some(0),
         _ => false,
     }
 }

@@ -8,16 +8,18 @@ use std::sync::Arc;
 use lockgate_call::sensitive::{Detectors, Mask};
 
 use crate::{
-    clause::{Attribute, Clause, Fact, Field, Gravity, Rank, Schedule, Standing},
+    clause::{Clause, Gravity, Rank, Standing},
     clauses::{Counting, Keeps, LooksFor, OnHit, OutputRule, Watcher},
+    condition::{Attribute, Condition, Field, Operator, Schedule, Subject, Test},
     decision::Decision,
-    draft::{Draft, Mode},
-    policy::{FoundBy, Head, Lines, Policy, Rule, RuleId},
+    draft::Draft,
+    policy::{FoundBy, Lines, Policy},
+    rule::{Head, Mode, Rule, RuleId},
     source::{Source, Span},
+    tools::{ToolName, Tools},
     untrusted::{self, Waiting},
     when_then::draft::{
-        Chain, ChainStep, DraftClause, DraftOutput, Honeypot, RateLimit, Sanitizer, TaintChain, ToolName,
-        Tools, WhenThen,
+        Chain, ChainStep, DraftClause, DraftOutput, Honeypot, RateLimit, Sanitizer, TaintChain, WhenThen,
     },
     window::WindowId,
 };
@@ -96,7 +98,7 @@ struct Lowering<'a> {
     floor: Decision,
 }
 
-/// What makes a clause beside its facts.
+/// What makes a clause beside its conditions.
 struct Wish {
     wants: Decision,
     standing: Standing,
@@ -130,7 +132,7 @@ impl Lowering<'_> {
         &mut self,
         rule: Rule,
         wish: Wish,
-        facts: Vec<Fact>,
+        conditions: Vec<Condition>,
         windows: Vec<String>,
         found_by: FoundBy<'_>,
     ) {
@@ -150,7 +152,7 @@ impl Lowering<'_> {
             standing,
             rank,
             severity,
-            facts,
+            conditions,
             is_credit,
             acts_always,
             speaks_for_default,
@@ -176,8 +178,8 @@ impl Lowering<'_> {
     fn sanitizer(&mut self, sanitizer: Sanitizer) {
         let rule = self.head("__sanitizer__", "sanitizer".to_owned(), sanitizer.span, self.mode);
         let wish = Wish::block("the input looks like an attack:".to_owned());
-        let facts = vec![Fact::Suspicious(Box::new(sanitizer))];
-        self.keep(rule, wish, facts, Vec::new(), FoundBy::Tools(&Tools::Every));
+        let conditions = vec![Condition::Suspicious(Box::new(sanitizer.attack))];
+        self.keep(rule, wish, conditions, Vec::new(), FoundBy::Tools(&Tools::Every));
     }
 
     fn rate_limit(&mut self, limit: &RateLimit) {
@@ -197,7 +199,7 @@ impl Lowering<'_> {
             keeps: Keeps::Last(calls_max.get()),
             is_shared: !is_per_session,
         };
-        let fact = Fact::Called {
+        let condition = Condition::Called {
             window,
             count: calls_max.get(),
             within_ms: *window_ms,
@@ -205,7 +207,7 @@ impl Lowering<'_> {
             is_shared: !is_per_session,
         };
         self.policy.clauses_mut().watch(tools, &watcher);
-        self.keep(rule, Wish::block(sentence), vec![fact], vec![text.clone()], FoundBy::Tools(tools));
+        self.keep(rule, Wish::block(sentence), vec![condition], vec![text.clone()], FoundBy::Tools(tools));
     }
 
     fn taint_chain(&mut self, taint_chain: &TaintChain) {
@@ -216,7 +218,7 @@ impl Lowering<'_> {
         self.keep(
             rule,
             Wish::block(sentence.to_owned()),
-            vec![Fact::Tainted],
+            vec![Condition::Tainted],
             Vec::new(),
             FoundBy::Tools(&tools),
         );
@@ -235,10 +237,11 @@ impl Lowering<'_> {
             ..Rank::default()
         };
         let sentence = draft.message.unwrap_or_else(|| format!("Matched rule '{}'.", draft.id));
-        let mut facts: Vec<Fact> = Vec::new();
+        let mut conditions: Vec<Condition> = Vec::new();
         for (field, tests) in draft.args {
             let field = Field::new(&field);
-            facts.extend(tests.into_iter().map(|test| Fact::Input { field: field.clone(), test }));
+            conditions
+                .extend(tests.into_iter().map(|test| Condition::value(Subject::Input(field.clone()), test)));
         }
         for (name, tests) in draft.session {
             let of = attribute(&name);
@@ -246,12 +249,17 @@ impl Lowering<'_> {
                 let tools = Tools::Any(vec![ToolName::Exact(tool.to_string())]);
                 self.policy.clauses_mut().count(&tools, tool);
             }
-            facts.extend(tests.into_iter().map(|test| Fact::Session { of: of.clone(), test }));
+            conditions
+                .extend(tests.into_iter().map(|test| Condition::value(Subject::Session(of.clone()), test)));
         }
-        facts.extend(draft.sender.into_iter().map(|(field, patterns)| Fact::Sender { field, patterns }));
-        facts.extend(draft.context.into_iter().map(|(key, test)| Fact::Context { key, test }));
+        conditions.extend(draft.sender.into_iter().map(|(field, patterns)| {
+            Condition::value(Subject::Sender(field), Test::text(Operator::Matches(patterns)))
+        }));
+        conditions.extend(
+            draft.context.into_iter().map(|(key, test)| Condition::value(Subject::Context(key), test)),
+        );
         if draft.time_of_day.is_some() || draft.day_of_week.is_some() {
-            facts.push(Fact::Schedule(Schedule {
+            conditions.push(Condition::Schedule(Schedule {
                 time: draft.time_of_day,
                 days: draft.day_of_week,
                 zone: zone.cloned(),
@@ -265,27 +273,27 @@ impl Lowering<'_> {
                 // question, what it has to fear another.
                 let decided = self.chain(&chain, rule.id, false, &mut windows);
                 let earned = self.chain(&chain, rule.id, true, &mut windows);
-                facts.push(Fact::Earned { earned, decided });
+                conditions.push(Condition::Earned { earned, decided });
             } else {
-                facts.extend(self.chain(&chain, rule.id, is_credit, &mut windows));
+                conditions.extend(self.chain(&chain, rule.id, is_credit, &mut windows));
             }
         }
         let standing = draft.approval_strategy.unwrap_or_default();
         let severity = draft.severity;
         let wish = Wish { wants, standing, rank, severity, sentence, acts_always: false };
-        self.keep(rule, wish, facts, windows, FoundBy::Tools(&tools));
+        self.keep(rule, wish, conditions, windows, FoundBy::Tools(&tools));
     }
 
-    /// The facts of a chain; the names of its windows are added to those there are.
+    /// The conditions of a chain; the names of its windows are added to those there are.
     fn chain(
         &mut self,
         chain: &Chain,
         rule: RuleId,
         is_credit: bool,
         windows: &mut Vec<String>,
-    ) -> Vec<Fact> {
+    ) -> Vec<Condition> {
         let begin = windows.len();
-        let mut facts = Vec::new();
+        let mut conditions = Vec::new();
         let mut within_ms = Vec::new();
         for step in &chain.steps {
             let copies = if chain.is_ordered { step.min_count.get() } else { 1 };
@@ -301,7 +309,7 @@ impl Lowering<'_> {
                 windows.push(if begin > 0 { format!("{key} (succeeded)") } else { key });
                 within_ms.push(step.within_ms);
                 if !chain.is_ordered {
-                    facts.push(Fact::Called {
+                    conditions.push(Condition::Called {
                         window,
                         count: step.min_count.get(),
                         within_ms: step.within_ms,
@@ -313,9 +321,9 @@ impl Lowering<'_> {
         }
         let last = u16::try_from(windows.len()).ok().and_then(|len| len.checked_sub(1));
         if let (true, false, Some(step)) = (chain.is_ordered, within_ms.is_empty(), last) {
-            facts.push(Fact::CalledInOrder { window: WindowId { rule, step }, within_ms });
+            conditions.push(Condition::CalledInOrder { window: WindowId { rule, step }, within_ms });
         }
-        facts
+        conditions
     }
 
     fn output(&mut self, draft: DraftOutput) {

@@ -7,12 +7,12 @@
 
 use lockgate_pattern::Pattern;
 
-use super::{
-    File,
-    draft::{SenderField, ToolName, Tools},
-    values::is_blank,
+use super::{File, values::is_blank};
+use crate::{
+    condition::SenderField,
+    tools::{ToolName, Tools},
+    yaml::{Node, Value},
 };
-use crate::yaml::{Node, Value};
 
 /// The longest name or pattern of a tool or sender, in characters.
 pub(super) const NAME_CHARS_MAX: usize = 500;

@@ -7,8 +7,9 @@
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
-use super::draft::{DraftClause, SenderField};
+use super::draft::DraftClause;
 use crate::{
+    condition::SenderField,
     decision::Decision,
     diagnostic::{Diagnostic, closest},
     draft::Draft,

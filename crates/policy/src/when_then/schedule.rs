@@ -3,11 +3,9 @@
 //! Both are read into plain numbers here; what they mean together, and in which zone, is not decided here. A
 //! schedule that no moment fits is a mistake.
 
-use super::{
-    File,
-    draft::{DayOfWeek, TimeOfDay},
-};
+use super::File;
 use crate::{
+    condition::{DayOfWeek, TimeOfDay},
     diagnostic::closest,
     yaml::{Node, Value},
 };

@@ -4,7 +4,10 @@ use lockgate_pattern::Pattern;
 
 use super::{draft::*, *};
 use crate::{
-    Match, Severity, render,
+    Match, Severity,
+    condition::{DayOfWeek, Operator, SenderField, Test, TimeOfDay},
+    render,
+    tools::{ToolName, Tools},
     window::{CHAIN_COUNT_MAX, ORDERED_CALLS_MAX},
     yaml::told,
 };
@@ -83,22 +86,27 @@ fn drawn_tests(tests: &[(String, Vec<Test>)]) -> String {
 
 fn drawn_test(test: &Test) -> String {
     let listed = |values: &[serde_json::Value]| serde_json::Value::from(values.to_vec()).to_string();
-    match test {
-        Test::Regex(pattern) => format!("~ {pattern}"),
-        Test::NotRegex(pattern) => format!("!~ {pattern}"),
-        Test::Contains(text) => format!("has {text:?}"),
-        Test::NotContains(text) => format!("lacks {text:?}"),
-        Test::StartsWith(text) => format!("begins {text:?}"),
-        Test::EndsWith(text) => format!("ends {text:?}"),
-        Test::Equal(value) => format!("= {value}"),
-        Test::In(values) => format!("in {}", listed(values)),
-        Test::NotIn(values) => format!("not in {}", listed(values)),
-        Test::Above(bound) => format!("> {bound}"),
-        Test::AtLeast(bound) => format!(">= {bound}"),
-        Test::Below(bound) => format!("< {bound}"),
-        Test::AtMost(bound) => format!("<= {bound}"),
-        Test::Exists(is_there) => if *is_there { "there" } else { "missing" }.to_owned(),
+    let (not, lacks) = if test.is_negated { ("!", "lacks") } else { ("", "has") };
+    match &test.operator {
+        Operator::Matches(patterns) => format!("{not}~ {}", patterns[0]),
+        Operator::Contains(texts) => format!("{lacks} {:?}", texts[0]),
+        Operator::StartsWith(text) => format!("begins {text:?}"),
+        Operator::EndsWith(text) => format!("ends {text:?}"),
+        Operator::Equals(value) => format!("= {value}"),
+        Operator::OneOf(values) if test.is_negated => format!("not in {}", listed(values)),
+        Operator::OneOf(values) => format!("in {}", listed(values)),
+        Operator::Above(bound) => format!("> {bound}"),
+        Operator::AtLeast(bound) => format!(">= {bound}"),
+        Operator::Below(bound) => format!("< {bound}"),
+        Operator::AtMost(bound) => format!("<= {bound}"),
+        Operator::Exists(is_there) => if *is_there { "there" } else { "missing" }.to_owned(),
+        Operator::Under(_) => unreachable!("no when/then file can say so"),
     }
+}
+
+/// What the host must have said: one of these texts.
+fn is_one_of(texts: &[&str]) -> Test {
+    Test::text(Operator::OneOf(texts.iter().map(|text| serde_json::Value::from(*text)).collect()))
 }
 
 #[test]
@@ -583,13 +591,13 @@ fn a_context_has_times_days_and_what_the_host_says() {
         );
     }
     for (value, expected) in [
-        ("admin", ContextTest::Is(vec!["admin".into()])),
-        ("'!admin'", ContextTest::IsNot("admin".into())),
-        ("'prod*'", ContextTest::Is(vec!["prod*".into()])),
-        ("5", ContextTest::Is(vec!["5".into()])),
-        ("true", ContextTest::Is(vec!["True".into()])),
-        ("'true'", ContextTest::Is(vec!["true".into()])),
-        ("[a, 5, '!b', false]", ContextTest::Is(vec!["a".into(), "5".into(), "!b".into(), "False".into()])),
+        ("admin", is_one_of(&["admin"])),
+        ("'!admin'", is_one_of(&["admin"]).negated()),
+        ("'prod*'", is_one_of(&["prod*"])),
+        ("5", is_one_of(&["5"])),
+        ("true", is_one_of(&["True"])),
+        ("'true'", is_one_of(&["true"])),
+        ("[a, 5, '!b', false]", is_one_of(&["a", "5", "!b", "False"])),
     ] {
         let rule = only_when(&format!("{{context: {{key: {value}}}}}"));
         assert_eq!(rule.context, [("key".to_owned(), expected)], "{value}");
@@ -782,7 +790,7 @@ rules:
     assert_eq!(drawn_tools(c.tools.as_ref().unwrap()), "=z");
     assert_eq!(drawn_tools(b.tools.as_ref().unwrap()), "=x");
     assert_eq!(drawn_tests(&c.session), "role: = \"dev\"");
-    assert_eq!(c.context, [("env".to_owned(), ContextTest::Is(vec!["dev".into()]))]);
+    assert_eq!(c.context, [("env".to_owned(), is_one_of(&["dev"]))]);
     let senders: Vec<&SenderField> = c.sender.iter().map(|(field, _)| field).collect();
     assert_eq!(senders, [&SenderField::Name, &SenderField::Key("team".into())]);
     assert_eq!((c.then, c.severity, c.priority), (Some(Decision::Block), Some(Gravity::High), Some(4)));

@@ -12,11 +12,7 @@ use super::{
     Condition, Requirement, Stage, Workflow,
     net::{Giving, Move, NoWay, WorkflowNet, active},
 };
-use crate::{
-    diagnostic::Diagnostic,
-    policy::{Policy, Rule},
-    verify::NetReport,
-};
+use crate::{diagnostic::Diagnostic, policy::Policy, rule::Rule, verify::NetReport};
 
 /// How many rules that block are named in one finding.
 const BLOCKERS_NAMED_MAX: usize = 3;

@@ -1,12 +1,13 @@
 use std::sync::Arc;
 
-use jiff::{Zoned, civil::date};
-use serde_json::json;
+use jiff::{Zoned, civil::date, tz::TimeZone};
+use lockgate_call::Call;
+use serde_json::{Map, Value, json};
 
 use super::*;
 use crate::{
-    policy::RuleId,
-    when_then::draft::{DayOfWeek, TimeOfDay},
+    rule::RuleId,
+    view::Memory,
     window::{Change, Window, WindowId},
 };
 
@@ -54,14 +55,14 @@ impl Memory for Notebook {
     }
 }
 
-fn truth(fact: &Fact, call: &Call, memory: &Notebook) -> Truth {
-    fact.truth(&View { call, now: call.at, around: &crate::Surroundings::default(), memory })
+fn truth(fact: &Condition, call: &Call, memory: &Notebook) -> Truth {
+    fact.truth(&View { call, now: call.at, output: None, around: &crate::Surroundings::default(), memory })
 }
 
 /// Asks a test about the field `x`; `"missing"` stands for no such field.
 #[track_caller]
 fn check(test: &Test, rows: &[(Value, Truth)]) {
-    let fact = Fact::Input { field: Field::new("x"), test: test.clone() };
+    let fact = Condition::value(Subject::Input(Field::new("x")), test.clone());
     for (value, expected) in rows {
         let mut call = Call::new("1", "t");
         if value != "missing" {
@@ -76,31 +77,34 @@ use Truth::{Doubt, No, Yes};
 #[test]
 fn texts_are_compared_as_python_would_write_them() {
     check(
-        &Test::Equal(json!("5")),
+        &Test::text(Operator::Equals(json!("5"))),
         &[(json!(5), Yes), (json!("5"), Yes), (json!(5.0), No), (json!(null), No), (json!("missing"), No)],
     );
-    check(&Test::Equal(json!("True")), &[(json!(true), Yes), (json!("true"), No)]);
+    check(&Test::text(Operator::Equals(json!("True"))), &[(json!(true), Yes), (json!("true"), No)]);
     check(
-        &Test::Contains("'force': True".into()),
+        &Test::text(Operator::Contains(vec!["'force': True".into()])),
         &[(json!({"force": true}), Yes), (json!({"force": 1}), No)],
     );
-    check(&Test::StartsWith("rm".into()), &[(json!("rm x"), Yes), (json!("xrm"), No)]);
-    check(&Test::EndsWith("rm".into()), &[(json!("rm x"), No), (json!("xrm"), Yes)]);
+    check(&Test::text(Operator::StartsWith("rm".into())), &[(json!("rm x"), Yes), (json!("xrm"), No)]);
+    check(&Test::text(Operator::EndsWith("rm".into())), &[(json!("rm x"), No), (json!("xrm"), Yes)]);
 }
 
 #[test]
 fn a_field_that_is_missing_or_null_passes_nothing_but_that_it_is() {
     let absent = [(json!("missing"), No), (json!(null), No)];
     for test in [
-        Test::NotContains("a".into()),
-        Test::NotIn(vec![json!("a")]),
-        Test::Contains(String::new()),
-        Test::Below(1.into()),
-        Test::Exists(true),
+        Test::text(Operator::Contains(vec!["a".into()])).negated(),
+        Test::text(Operator::OneOf(vec![json!("a")])).negated(),
+        Test::text(Operator::Contains(vec![String::new()])),
+        Test::text(Operator::Below(1.into())),
+        Test::text(Operator::Exists(true)),
     ] {
         check(&test, &absent);
     }
-    check(&Test::Exists(false), &[(json!("missing"), Yes), (json!(null), Yes), (json!(""), No)]);
+    check(
+        &Test::text(Operator::Exists(false)),
+        &[(json!("missing"), Yes), (json!(null), Yes), (json!(""), No)],
+    );
 }
 
 #[test]
@@ -117,25 +121,39 @@ fn numbers_are_compared_as_numbers_and_anything_else_is_a_doubt() {
         (json!([101]), Doubt),
         (json!(true), Doubt),
     ];
-    check(&Test::Above(100.into()), &rows);
-    check(&Test::AtLeast(100.into()), &[(json!(100), Yes), (json!(99), No)]);
-    check(&Test::Below(10.into()), &[(json!(9), Yes), (json!(10), No), (json!("lots"), Doubt)]);
-    check(&Test::AtMost(10.into()), &[(json!(10), Yes), (json!(11), No)]);
-    check(&Test::Equal(json!(5)), &[(json!(5), Yes), (json!(5.0), Yes), (json!("5"), Yes), (json!("x"), No)]);
+    check(&Test::text(Operator::Above(100.into())), &rows);
+    check(&Test::text(Operator::AtLeast(100.into())), &[(json!(100), Yes), (json!(99), No)]);
+    check(
+        &Test::text(Operator::Below(10.into())),
+        &[(json!(9), Yes), (json!(10), No), (json!("lots"), Doubt)],
+    );
+    check(&Test::text(Operator::AtMost(10.into())), &[(json!(10), Yes), (json!(11), No)]);
+    check(
+        &Test::text(Operator::Equals(json!(5))),
+        &[(json!(5), Yes), (json!(5.0), Yes), (json!("5"), Yes), (json!("x"), No)],
+    );
 }
 
 #[test]
 fn a_text_that_spells_a_word_may_be_taken_for_it() {
     check(
-        &Test::Equal(json!(true)),
+        &Test::text(Operator::Equals(json!(true))),
         &[(json!(true), Yes), (json!("TRUE"), Doubt), (json!("no"), No), (json!(1), No)],
     );
-    check(&Test::NotIn(vec![json!(true)]), &[(json!("true"), Doubt), (json!(false), Yes)]);
+    check(
+        &Test::text(Operator::OneOf(vec![json!(true)])).negated(),
+        &[(json!("true"), Doubt), (json!(false), Yes)],
+    );
 }
 
 #[test]
 fn a_dotted_field_is_a_key_of_that_name_and_a_way_into_nested_ones() {
-    let fact = |field: &str| Fact::Input { field: Field::new(field), test: Test::Contains("/etc".into()) };
+    let fact = |field: &str| {
+        Condition::value(
+            Subject::Input(Field::new(field)),
+            Test::text(Operator::Contains(vec!["/etc".into()])),
+        )
+    };
     let rows = [
         ("a.b", json!({"a": {"b": "/etc"}}), Yes),
         ("a.b", json!({"a.b": "/etc"}), Yes),
@@ -156,32 +174,36 @@ fn a_dotted_field_is_a_key_of_that_name_and_a_way_into_nested_ones() {
 
 #[test]
 fn a_counter_that_does_not_exist_yet_passes_nothing() {
-    let fact = |of: &Attribute, test: Test| Fact::Session { of: of.clone(), test };
+    let fact = |of: &Attribute, test: Test| Condition::value(Subject::Session(of.clone()), test);
     let call = Call::new("1", "t");
     let exec = Attribute::CallsOf(Arc::from("exec"));
     let fresh = Notebook::default();
     let used = Notebook { calls: 3, calls_of: vec![("exec", 2)], ..Notebook::default() };
-    for test in [Test::Below(2.into()), Test::Equal(json!(0)), Test::AtLeast(0.into())] {
+    for test in [
+        Test::text(Operator::Below(2.into())),
+        Test::text(Operator::Equals(json!(0))),
+        Test::text(Operator::AtLeast(0.into())),
+    ] {
         assert_eq!(truth(&fact(&exec, test), &call, &fresh), No);
     }
-    assert_eq!(truth(&fact(&Attribute::Calls, Test::Below(1.into())), &call, &fresh), Yes);
-    assert_eq!(truth(&fact(&exec, Test::AtLeast(2.into())), &call, &used), Yes);
-    assert_eq!(truth(&fact(&Attribute::Calls, Test::Above(3.into())), &call, &used), No);
+    assert_eq!(truth(&fact(&Attribute::Calls, Test::text(Operator::Below(1.into()))), &call, &fresh), Yes);
+    assert_eq!(truth(&fact(&exec, Test::text(Operator::AtLeast(2.into()))), &call, &used), Yes);
+    assert_eq!(truth(&fact(&Attribute::Calls, Test::text(Operator::Above(3.into()))), &call, &used), No);
 }
 
 #[test]
 fn the_kinds_seen_are_a_set() {
     let memory = Notebook { taints: vec![Arc::from("EMAIL"), Arc::from("SSN")], ..Notebook::default() };
     let rows = [
-        (Test::Equal(json!(["SSN", "EMAIL"])), Yes),
-        (Test::Equal(json!(["EMAIL"])), No),
-        (Test::Equal(json!(["EMAIL", "SSN", "PHONE"])), No),
-        (Test::Contains("SSN".into()), Yes),
-        (Test::Contains("SS".into()), No),
-        (Test::Exists(true), Yes),
+        (Test::text(Operator::Equals(json!(["SSN", "EMAIL"]))), Yes),
+        (Test::text(Operator::Equals(json!(["EMAIL"]))), No),
+        (Test::text(Operator::Equals(json!(["EMAIL", "SSN", "PHONE"]))), No),
+        (Test::text(Operator::Contains(vec!["SSN".into()])), Yes),
+        (Test::text(Operator::Contains(vec!["SS".into()])), No),
+        (Test::text(Operator::Exists(true)), Yes),
     ];
     for (test, expected) in rows {
-        let fact = Fact::Session { of: Attribute::Taints, test };
+        let fact = Condition::value(Subject::Session(Attribute::Taints), test);
         assert_eq!(truth(&fact, &Call::new("1", "t"), &memory), expected, "{fact}");
     }
 }
@@ -192,8 +214,8 @@ fn at(day: i8, hour: i8, minute: i8) -> Call {
     Call::new("1", "deploy").at(Time(u64::try_from(moment.timestamp().as_millisecond()).unwrap()))
 }
 
-fn schedule(time: Option<(bool, u16, u16)>, days: Option<(bool, [u8; 7])>, zone: Option<&str>) -> Fact {
-    Fact::Schedule(Schedule {
+fn schedule(time: Option<(bool, u16, u16)>, days: Option<(bool, [u8; 7])>, zone: Option<&str>) -> Condition {
+    Condition::Schedule(Schedule {
         time: time.map(|(is_negated, from_minute, to_minute)| TimeOfDay {
             is_negated,
             from_minute,
@@ -249,7 +271,7 @@ fn a_window_holds_while_enough_calls_are_young_enough() {
     }
     assert_eq!(window.times, [Time(20), Time(30)], "no more is kept than is asked for");
     let memory = Notebook { windows: vec![(id, window)], ..Notebook::default() };
-    let called = |is_end_included| Fact::Called {
+    let called = |is_end_included| Condition::Called {
         window: id,
         count: 2,
         within_ms: 100,
@@ -276,8 +298,14 @@ fn a_window_holds_while_enough_calls_are_young_enough() {
 
 #[test]
 fn a_sender_is_a_text_or_has_a_name() {
-    let named = Fact::Sender { field: SenderField::Name, patterns: vec![Pattern::word("bot")] };
-    let team = Fact::Sender { field: SenderField::Key("team".into()), patterns: vec![Pattern::word("red")] };
+    let named = Condition::value(
+        Subject::Sender(SenderField::Name),
+        Test::text(Operator::Matches(vec![Pattern::word("bot")])),
+    );
+    let team = Condition::value(
+        Subject::Sender(SenderField::Key("team".into())),
+        Test::text(Operator::Matches(vec![Pattern::word("red")])),
+    );
     let rows = [
         (Some(json!("bot")), Yes, No),
         (Some(json!({"name": "bot", "team": "red"})), Yes, Yes),
@@ -296,8 +324,14 @@ fn a_sender_is_a_text_or_has_a_name() {
 
 #[test]
 fn what_the_host_did_not_say_is_not_what_was_asked_for() {
-    let is = Fact::Context { key: "role".into(), test: ContextTest::Is(vec!["admin".into(), "5".into()]) };
-    let is_not = Fact::Context { key: "role".into(), test: ContextTest::IsNot("admin".into()) };
+    let is = Condition::value(
+        Subject::Context("role".into()),
+        Test::text(Operator::OneOf(vec![json!("admin"), json!("5")])),
+    );
+    let is_not = Condition::value(
+        Subject::Context("role".into()),
+        Test::text(Operator::OneOf(vec![json!("admin")])).negated(),
+    );
     let rows = [
         (json!({"role": "admin"}), Yes, No),
         (json!({"role": 5}), Yes, Yes),
@@ -316,13 +350,12 @@ fn what_the_host_did_not_say_is_not_what_was_asked_for() {
 
 #[test]
 fn an_input_over_a_bound_is_refused_one_past_it() {
-    let sanitizer = Sanitizer {
+    let sanitizer = AttackPatterns {
         detectors: Vec::new(),
         blocked_patterns: vec![Pattern::word("DROP")],
         string_chars_max: Some(3),
         keys_max: Some(2),
         depth_max: Some(2),
-        span: crate::source::Span::default(),
     };
     let rows = [
         (json!({"a": "äöü", "b": [1]}), None),
@@ -335,7 +368,7 @@ fn an_input_over_a_bound_is_refused_one_past_it() {
         let refused = sanitizer.refuses(input.as_object().unwrap());
         assert_eq!(refused.as_deref(), expected, "{input}");
     }
-    let only_words = Sanitizer { string_chars_max: None, ..sanitizer };
+    let only_words = AttackPatterns { string_chars_max: None, ..sanitizer };
     let refused = only_words.refuses(json!({"a": ["a DROP b"]}).as_object().unwrap());
     assert_eq!(refused.as_deref(), Some("something like `DROP`"));
 }

@@ -12,16 +12,17 @@ use lockgate_pattern::python_text;
 use regex::Regex;
 use serde_json::Value;
 
-use super::{
-    draft::RulesetSelector,
-    eval::{Looked, RulesetFacts},
-    keys::MESSAGE_CHARS_MAX,
+use crate::{
+    condition::{Found, Subject},
+    view::View,
 };
 
+/// The longest message, in characters.
+pub(crate) const MESSAGE_CHARS_MAX: usize = 500;
 /// The longest value a placeholder shows, in characters.
 const VALUE_CHARS_MAX: usize = 200;
 /// How many placeholders a message may have; further ones stay as they are written.
-pub(super) const PLACEHOLDERS_MAX: usize = 50;
+pub(crate) const PLACEHOLDERS_MAX: usize = 50;
 
 const MASKED: &str = "[REDACTED]";
 
@@ -66,7 +67,7 @@ pub enum Part {
         /// As written, without its braces.
         written: String,
         /// What it stands for.
-        selector: RulesetSelector,
+        subject: Subject,
     },
 }
 
@@ -78,9 +79,9 @@ impl Template {
     }
 
     /// Reads a message. What stands in braces and stands for nothing is part of the words; with a remedy it is told.
-    pub(super) fn parse(
+    pub fn parse(
         text: &str,
-        mut read: impl FnMut(&str) -> Result<RulesetSelector, Option<String>>,
+        mut read: impl FnMut(&str) -> Result<Subject, Option<String>>,
     ) -> (Self, Vec<(String, String)>) {
         let (mut parts, mut odd) = (Vec::new(), Vec::new());
         let mut words = String::new();
@@ -95,9 +96,9 @@ impl Template {
                 continue;
             };
             match read(written) {
-                Ok(selector) => {
+                Ok(subject) => {
                     parts.push(Part::Text(std::mem::take(&mut words)));
-                    parts.push(Part::Value { written: written.to_owned(), selector });
+                    parts.push(Part::Value { written: written.to_owned(), subject });
                     placeholders += 1;
                 }
                 Err(remedy) => {
@@ -119,10 +120,10 @@ impl Template {
     }
 
     /// What its placeholders stand for.
-    pub fn selectors(&self) -> impl Iterator<Item = &RulesetSelector> {
+    pub fn subjects(&self) -> impl Iterator<Item = &Subject> {
         self.parts().iter().filter_map(|part| match part {
             Part::Text(_) => None,
-            Part::Value { selector, .. } => Some(selector),
+            Part::Value { subject, .. } => Some(subject),
         })
     }
 
@@ -132,11 +133,11 @@ impl Template {
     }
 
     /// The message for one call.
-    pub fn expand(&self, facts: &RulesetFacts<'_>) -> String {
+    pub fn expand(&self, view: &View<'_>) -> String {
         let shown = |part: &Part| match part {
             Part::Text(words) => words.clone(),
-            Part::Value { written, selector } => {
-                shown(written, selector, facts).unwrap_or_else(|| format!("{{{written}}}"))
+            Part::Value { written, subject } => {
+                shown(written, subject, view).unwrap_or_else(|| format!("{{{written}}}"))
             }
         };
         cut(self.parts.iter().map(shown).collect(), MESSAGE_CHARS_MAX)
@@ -144,13 +145,15 @@ impl Template {
 }
 
 /// What a placeholder shows; none if there is nothing to show.
-fn shown(written: &str, selector: &RulesetSelector, facts: &RulesetFacts<'_>) -> Option<String> {
-    let values: Vec<Value> = match selector.look(facts) {
-        Looked::Missing | Looked::Unclear => return None,
-        Looked::Text(text) => vec![text.into()],
-        Looked::Values(values) => values.into_iter().filter(|value| !value.is_null()).cloned().collect(),
-        Looked::Own(value) => vec![value],
-        Looked::Output(value) => vec![value.clone()],
+fn shown(written: &str, subject: &Subject, view: &View<'_>) -> Option<String> {
+    let values: Vec<Value> = match subject.look(view) {
+        Found::Missing | Found::Unclear => return None,
+        Found::Text(text) => vec![text.into()],
+        Found::Values(values) => values.into_iter().filter(|value| !value.is_null()).cloned().collect(),
+        Found::Value(value) => vec![value.clone()],
+        Found::Own(value) => vec![value],
+        Found::Kinds(kinds) => kinds.iter().map(|kind| Value::from(&**kind)).collect(),
+        Found::Output(value) => vec![value.clone()],
     };
     if is_sensitive(written) {
         return Some(MASKED.to_owned());
