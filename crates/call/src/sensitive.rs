@@ -6,18 +6,19 @@
 //! Guessing secrets by how random they look is missing on purpose, for it takes every hash and id for one.
 
 mod addresses;
+mod found;
+mod iban;
 mod masking;
 mod names;
 mod numbers;
 mod secrets;
 mod suspicion;
 
+use found::{Label, Sort};
+pub use masking::Mask;
+use regex::Regex;
 use std::ops::Range;
 use std::sync::{Arc, LazyLock};
-
-use regex::Regex;
-
-pub use masking::Mask;
 pub use suspicion::{Suspicion, suspicious};
 
 /// What kind of sensitive thing was found, as told to people: `EMAIL`, `API_KEY`, or the name of a pattern
@@ -139,108 +140,6 @@ impl Detectors {
         text.chars().all(|c| c == '*')
             || label.is_some_and(|label| self.kinds.iter().any(|kind| **kind == *label))
     }
-}
-
-/// What is known about a text from where it stands.
-#[derive(Clone, Copy, Default)]
-struct Label<'a> {
-    /// The key above it.
-    key: &'a str,
-    /// Whether it is a number of JSON, which is an ordinary id far more often than a text is.
-    is_number: bool,
-}
-
-/// What a detector found.
-struct Found {
-    sort: Sort,
-    range: Range<usize>,
-}
-
-/// The kinds we know. Their order is the order in which they are told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Sort {
-    Email,
-    Phone,
-    CreditCard,
-    Ssn,
-    Iban,
-    IpAddress,
-    Passport,
-    DateOfBirth,
-    Inn,
-    Snils,
-    RuPassport,
-    RuPhone,
-    Ipv6,
-    ApiKey,
-    Jwt,
-    PrivateKey,
-    Password,
-    Bearer,
-}
-
-impl Sort {
-    const ALL: [Self; 18] = [
-        Self::Email,
-        Self::Phone,
-        Self::CreditCard,
-        Self::Ssn,
-        Self::Iban,
-        Self::IpAddress,
-        Self::Passport,
-        Self::DateOfBirth,
-        Self::Inn,
-        Self::Snils,
-        Self::RuPassport,
-        Self::RuPhone,
-        Self::Ipv6,
-        Self::ApiKey,
-        Self::Jwt,
-        Self::PrivateKey,
-        Self::Password,
-        Self::Bearer,
-    ];
-
-    /// From here on they are secrets.
-    const FIRST_SECRET: usize = Self::ApiKey as usize;
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Email => "EMAIL",
-            Self::Phone => "PHONE",
-            Self::CreditCard => "CREDIT_CARD",
-            Self::Ssn => "SSN",
-            Self::Iban => "IBAN",
-            Self::IpAddress => "IP_ADDRESS",
-            Self::Passport => "PASSPORT",
-            Self::DateOfBirth => "DATE_OF_BIRTH",
-            Self::Inn => "INN",
-            Self::Snils => "SNILS",
-            Self::RuPassport => "RU_PASSPORT",
-            Self::RuPhone => "RU_PHONE",
-            Self::Ipv6 => "IPV6",
-            Self::ApiKey => "API_KEY",
-            Self::Jwt => "JWT",
-            Self::PrivateKey => "PRIVATE_KEY",
-            Self::Password => "PASSWORD",
-            Self::Bearer => "BEARER",
-        }
-    }
-}
-
-/// The character right before a place.
-fn before(text: &str, at: usize) -> Option<char> {
-    text.get(..at)?.chars().next_back()
-}
-
-/// The character at a place.
-fn after(text: &str, at: usize) -> Option<char> {
-    text.get(at..)?.chars().next()
-}
-
-/// Whether a character belongs to a word, so that what touches it is only a part of something.
-fn is_wordy(c: Option<char>) -> bool {
-    c.is_some_and(char::is_alphanumeric)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 
 use std::net::Ipv6Addr;
 
-use super::{Found, Sort, after, before, is_wordy};
+use super::found::{Found, Sort, after, before, is_wordy};
 
 /// The longest address of version 6 as text: eight groups, the last two written as one of version 4.
 const IPV6_BYTES_MAX: usize = 45;

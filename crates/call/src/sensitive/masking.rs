@@ -10,7 +10,8 @@ use std::ops::Range;
 
 use serde_json::{Map, Value};
 
-use super::{Detectors, Hit, Kind, Kinds, Label, Sort, names};
+use super::found::{Label, Sort};
+use super::{Detectors, Hit, Kind, Kinds, names};
 
 /// How often a masked text is searched again for what only the mask has brought together.
 const PASSES_MAX: usize = 8;

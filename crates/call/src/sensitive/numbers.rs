@@ -7,7 +7,8 @@
 
 use std::ops::{Range, RangeInclusive};
 
-use super::{Found, Label, Sort, after, before, is_wordy};
+use super::found::{Found, Label, Sort, after, before, is_wordy};
+use super::iban::{IBAN_LENGTHS, is_iban};
 
 /// How one kind of number is written.
 struct Shape {
@@ -115,99 +116,6 @@ const RU_PHONE_GROUPS: &[&[usize]] = &[
     &[4, 3, 2, 2],
     &[1, 4, 2, 2, 2],
     &[1, 4, 6],
-];
-
-/// How many characters an account number has in each country.
-const IBAN_LENGTHS: &[(&str, usize)] = &[
-    ("AD", 24),
-    ("AE", 23),
-    ("AL", 28),
-    ("AT", 20),
-    ("AZ", 28),
-    ("BA", 20),
-    ("BE", 16),
-    ("BG", 22),
-    ("BH", 22),
-    ("BI", 27),
-    ("BR", 29),
-    ("BY", 28),
-    ("CH", 21),
-    ("CR", 22),
-    ("CY", 28),
-    ("CZ", 24),
-    ("DE", 22),
-    ("DJ", 27),
-    ("DK", 18),
-    ("DO", 28),
-    ("EE", 20),
-    ("EG", 29),
-    ("ES", 24),
-    ("FI", 18),
-    ("FK", 18),
-    ("FO", 18),
-    ("FR", 27),
-    ("GB", 22),
-    ("GE", 22),
-    ("GI", 23),
-    ("GL", 18),
-    ("GR", 27),
-    ("GT", 28),
-    ("HN", 28),
-    ("HR", 21),
-    ("HU", 28),
-    ("IE", 22),
-    ("IL", 23),
-    ("IQ", 23),
-    ("IS", 26),
-    ("IT", 27),
-    ("JO", 30),
-    ("KW", 30),
-    ("KZ", 20),
-    ("LB", 28),
-    ("LC", 32),
-    ("LI", 21),
-    ("LT", 20),
-    ("LU", 20),
-    ("LV", 21),
-    ("LY", 25),
-    ("MC", 27),
-    ("MD", 24),
-    ("ME", 22),
-    ("MK", 19),
-    ("MN", 20),
-    ("MR", 27),
-    ("MT", 31),
-    ("MU", 30),
-    ("NI", 28),
-    ("NL", 18),
-    ("NO", 15),
-    ("OM", 23),
-    ("PK", 24),
-    ("PL", 28),
-    ("PS", 29),
-    ("PT", 25),
-    ("QA", 29),
-    ("RO", 24),
-    ("RS", 22),
-    ("RU", 33),
-    ("SA", 24),
-    ("SC", 31),
-    ("SD", 18),
-    ("SE", 24),
-    ("SI", 19),
-    ("SK", 24),
-    ("SM", 27),
-    ("SO", 23),
-    ("ST", 25),
-    ("SV", 28),
-    ("TL", 23),
-    ("TN", 24),
-    ("TR", 26),
-    ("UA", 29),
-    ("VA", 22),
-    ("VG", 24),
-    ("XK", 20),
-    ("YE", 30),
 ];
 
 /// Finds all of them.
@@ -532,17 +440,6 @@ fn is_card(digits: &[u32]) -> bool {
         })
         .sum();
     is_issued && sum.is_multiple_of(10)
-}
-
-/// The whole number, letters counted from ten, is one more than a multiple of 97 once its head stands last.
-fn is_iban(account: &str) -> bool {
-    let (head, tail) = account.split_at_checked(4).unwrap_or_default();
-    let remainder = tail
-        .chars()
-        .chain(head.chars())
-        .filter_map(|c| c.to_digit(36))
-        .fold(0, |remainder, value| (remainder * if value < 10 { 10 } else { 100 } + value) % 97);
-    remainder == 1
 }
 
 fn is_ssn(written: &Written<'_>) -> bool {

@@ -6,8 +6,8 @@
 
 use std::ops::Range;
 
+use super::found::{Found, Sort, after, before};
 use super::names::{self, Name, is_folder, is_placeholder};
-use super::{Found, Sort, after, before};
 
 /// A kind of key that its provider lets begin with the same letters.
 struct Key {

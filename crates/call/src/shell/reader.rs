@@ -8,25 +8,31 @@ use std::borrow::Cow;
 use std::mem::{replace, take};
 use std::panic::catch_unwind;
 
-use rable::{ListOperator, Node, NodeKind};
+use rable::{Node, NodeKind};
 
-use crate::programs::word::{Field, Known, Word};
+use crate::programs::word::{Field, Word};
 use crate::shell::confirm::confirm;
-use crate::shell::environment;
 use crate::shell::outline::{self, Reading};
 use crate::shell::scan::Place;
 use crate::shell::script::{Command, Redirection, RedirectionKind, SCRIPT_BYTES_MAX, Script, TOO_LONG};
 use crate::shell::variables::Variables;
-use crate::shell::words::{IN_PARAMETER, Inside, look_into, resolve, without_quotes};
-use crate::shell::written::{Content, Written};
+use crate::shell::words::{IN_PARAMETER, Inside, look_into, resolve};
+use crate::shell::written::Written;
 
-use quoted::{Quoted, is_piece_of_index, may_run_within};
-use sums::{looks_like_a_command, set_in_sums, sets_unknown_in_sums};
+use names::short;
+use quoted::Quoted;
+use steps::parser_steps;
+use sums::{set_in_sums, sets_unknown_in_sums};
 
+mod again;
 mod files;
+mod names;
+mod nodes;
 mod quoted;
 mod run;
+mod steps;
 mod sums;
+mod values;
 
 /// How deep commands may be nested, by brackets, loops, quotes and wrappers together.
 const NESTING_MAX: usize = 64;
@@ -46,9 +52,8 @@ const ROUNDS_MAX: usize = 4;
 /// The most variables that are listed as set.
 const SETS_MAX: usize = 256;
 
-/// The most reasons that are given for a doubt, and the longest name in one.
+/// The most reasons that are given for a doubt.
 const DOUBTS_MAX: usize = 8;
-const NAME_CHARS_MAX: usize = 60;
 
 /// What comes on a command's standard input.
 #[derive(Clone, Debug)]
@@ -254,226 +259,6 @@ impl Reader {
         self.variables.back_from_subshell(before);
     }
 
-    /// Reads a compound command: what runs whenever it does, then what may run never, once or often. No value
-    /// from before or within is certain.
-    fn block(&mut self, around: &'static str, always: &[&Node], perhaps: &[&Node], input: &Input) {
-        let read = |reader: &mut Self, node: &Node| {
-            reader.variables.forget();
-            let deeper = |reader: &mut Self| reader.deeper(|reader| reader.node(node, input));
-            if around.is_empty() { deeper(reader) } else { reader.within(around, deeper) }
-        };
-        always.iter().for_each(|node| read(self, node));
-        self.perhaps(|reader| perhaps.iter().for_each(|node| read(reader, node)));
-        self.variables.forget();
-    }
-
-    fn node(&mut self, node: &Node, input: &Input) {
-        match &node.kind {
-            NodeKind::Command { assignments, words, redirects } => {
-                self.come_to(node);
-                self.command(node, assignments, words, redirects, input);
-            }
-            NodeKind::Pipeline { commands, .. } => self.pipeline(commands, input),
-            NodeKind::List { .. } => self.list_of_commands(node, input),
-            NodeKind::Negation { pipeline } | NodeKind::Time { pipeline, .. } => {
-                self.deeper(|reader| reader.node(pipeline, input));
-            }
-            NodeKind::Subshell { body, redirects } => {
-                let input = self.group_files(redirects, input);
-                self.subshell(|reader| reader.within("(…)", |reader| reader.node(body, &input)));
-            }
-            NodeKind::Coproc { command, name } => {
-                self.sets(name.as_deref().unwrap_or("COPROC"));
-                let read = |reader: &mut Self| reader.node(command, &Input::Computed);
-                self.subshell(|reader| reader.within("coproc", read));
-            }
-            NodeKind::BraceGroup { body, redirects } => {
-                let input = self.group_files(redirects, input);
-                self.block("", &[body], &[], &input);
-            }
-            NodeKind::If { condition, then_body, else_body, redirects } => {
-                let input = self.group_files(redirects, input);
-                let mut bodies: Vec<&Node> = vec![then_body];
-                bodies.extend(else_body.as_deref());
-                self.block("if", &[condition], &bodies, &input);
-            }
-            NodeKind::While { condition, body, redirects } => {
-                let input = self.group_files(redirects, input);
-                self.block("while", &[condition], &[body], &input);
-            }
-            NodeKind::Until { condition, body, redirects } => {
-                let input = self.group_files(redirects, input);
-                self.block("until", &[condition], &[body], &input);
-            }
-            NodeKind::For { var, words, body, redirects } => {
-                self.sets(var);
-                self.words(words.as_deref().unwrap_or_default());
-                let input = self.group_files(redirects, input);
-                self.block("for", &[], &[body], &input);
-            }
-            NodeKind::Select { var, words, body, redirects } => {
-                self.sets(var);
-                self.words(words.as_deref().unwrap_or_default());
-                let input = self.group_files(redirects, input);
-                self.block("select", &[], &[body], &input);
-            }
-            NodeKind::ForArith { init, cond, incr, body, redirects } => {
-                self.quoted.computes();
-                [init, cond, incr].into_iter().for_each(|text| self.text(text, Place::Quoted));
-                let input = self.group_files(redirects, input);
-                self.block("for", &[], &[body], &input);
-            }
-            NodeKind::Case { word, patterns, redirects } => {
-                self.words(std::slice::from_ref(word));
-                let input = self.group_files(redirects, input);
-                self.perhaps(|reader| patterns.iter().for_each(|case| drop(reader.words(&case.patterns))));
-                let bodies: Vec<&Node> = patterns.iter().filter_map(|case| case.body.as_ref()).collect();
-                self.block("case", &[], &bodies, &input);
-            }
-            NodeKind::Function { name, body } => {
-                // From now on any command may be the function, with whatever it assigns and reads.
-                self.variables.freeze();
-                let around = format!("function {}", short(name));
-                let read = |reader: &mut Self| reader.deeper(|reader| reader.node(body, &Input::Computed));
-                self.perhaps(|reader| reader.within(around, read));
-            }
-            NodeKind::ArithmeticCommand { redirects, raw_content, .. } => {
-                self.quoted.computes();
-                self.text(raw_content, Place::Quoted);
-                let input = self.group_files(redirects, input);
-                self.variables.forget();
-                if looks_like_a_command(raw_content) {
-                    // Shells without arithmetic commands see two subshells.
-                    let read = |reader: &mut Self| reader.apart(|reader| reader.script(raw_content, &input));
-                    self.perhaps(|reader| reader.subshell(|reader| reader.within("(…)", read)));
-                }
-            }
-            NodeKind::ConditionalExpr { body, redirects } => {
-                self.quoted.computes();
-                self.condition(body);
-                self.group_files(redirects, input);
-                self.variables.forget();
-            }
-            NodeKind::Empty | NodeKind::Comment { .. } => {}
-            _ => self.doubt("the script contains something that cannot be read"),
-        }
-    }
-
-    /// Reads `a; b; c`, which the grammar nests to the left: a long script is not a deep one.
-    fn list_of_commands(&mut self, list: &Node, input: &Input) {
-        let mut spine = Vec::new();
-        let mut first = list;
-        while let NodeKind::List { items } = &first.kind {
-            let Some((item, following)) = items.split_first() else {
-                return;
-            };
-            spine.push((item.operator, following));
-            first = &item.command;
-        }
-        self.deeper(|reader| reader.node(first, input));
-        for (mut operator, following) in spine.into_iter().rev() {
-            for item in following {
-                self.after(operator);
-                let read = |reader: &mut Self| reader.deeper(|reader| reader.node(&item.command, input));
-                if matches!(operator, Some(ListOperator::And | ListOperator::Or)) {
-                    self.perhaps(read);
-                    // It may or may not have run.
-                    self.variables.forget();
-                } else {
-                    read(self);
-                }
-                operator = item.operator;
-            }
-            self.after(operator);
-        }
-    }
-
-    fn after(&mut self, operator: Option<ListOperator>) {
-        if operator == Some(ListOperator::Background) {
-            // It ran in a shell of its own, so what it assigned does not hold here.
-            self.variables.forget();
-        }
-    }
-
-    fn condition(&mut self, node: &Node) {
-        self.deeper(|reader| match &node.kind {
-            NodeKind::UnaryTest { operand: inner, .. }
-            | NodeKind::CondNot { operand: inner }
-            | NodeKind::CondParen { inner } => {
-                reader.condition(inner);
-            }
-            NodeKind::BinaryTest { left, right, .. } => {
-                reader.condition(left);
-                reader.condition(right);
-            }
-            NodeKind::CondAnd { left, right } | NodeKind::CondOr { left, right } => {
-                reader.condition(left);
-                reader.perhaps(|reader| reader.condition(right));
-            }
-            // Quotes in a pattern or a regular expression need not come in pairs: look through all of them.
-            // What stands in single quotes is a script to `-v` all the same, and the second reading has passed over it.
-            NodeKind::CondTerm { value, .. } if value.contains('\'') => {
-                reader.apart(|reader| reader.text(value, Place::Quoted));
-                // Quotes within go away before `-v` looks at it: `'b[$(<''x)]'`.
-                let plain = without_quotes(value);
-                if value.get(1..value.len().saturating_sub(1)) != Some(plain.as_str()) {
-                    reader.perhaps(|reader| reader.apart(|reader| reader.text(&plain, Place::Quoted)));
-                }
-            }
-            NodeKind::CondTerm { value, .. } => reader.text(value, Place::Quoted),
-            NodeKind::Word { .. } => drop(reader.words(std::slice::from_ref(node))),
-            _ => reader.doubt("the script contains a test that cannot be read"),
-        });
-    }
-
-    fn pipeline(&mut self, commands: &[Node], input: &Input) {
-        let mut input = input.clone();
-        for (at, command) in commands.iter().enumerate() {
-            if let NodeKind::Redirect { .. } = command.kind {
-                // So the grammar writes the `|&` after a compound command.
-                continue;
-            }
-            self.subshell(|reader| reader.node(command, &input));
-            if at.saturating_add(1) < commands.len() {
-                input = self.output(command, &input);
-            }
-        }
-        // Some shells run the last command themselves, so that its variables stay.
-        self.variables.forget();
-    }
-
-    /// What a command writes, where that is certain without running it.
-    fn output(&mut self, command: &Node, input: &Input) -> Input {
-        let NodeKind::Command { words, redirects, .. } = &command.kind else {
-            return Input::Computed;
-        };
-        let fields: Vec<Field> = self.peek(words);
-        let Some((program, arguments)) = fields.split_first().filter(|(program, _)| program.is_certain())
-        else {
-            return Input::Computed;
-        };
-        // Escapes and formats change what is written.
-        let plain = |field: &Field| {
-            field.is_certain() && !field.text.contains(['\\', '%']) && !field.text.starts_with('-')
-        };
-        let text = || arguments.iter().map(|field| field.text.as_str()).collect::<Vec<_>>().join(" ");
-        match program.text.as_str() {
-            "echo" if arguments.iter().all(plain) => Input::Text(text() + "\n"),
-            "printf" if arguments.len() == 1 && arguments.iter().all(plain) => Input::Text(text()),
-            "cat" if arguments.is_empty() => self.passed_on(redirects, input),
-            "tee" => self.passed_on(redirects, input),
-            _ => Input::Computed,
-        }
-    }
-
-    /// What a command writes that writes what it reads.
-    fn passed_on(&mut self, redirects: &[Node], input: &Input) -> Input {
-        match self.input_after(redirects, input) {
-            Input::Open | Input::Given => Input::Computed,
-            known => known,
-        }
-    }
-
     fn command(
         &mut self,
         node: &Node,
@@ -507,108 +292,6 @@ impl Reader {
         // A script that could not be read leaves its files behind.
         self.list_files();
         self.attached = Attached::default();
-    }
-
-    /// Takes in `name=value`, for the script or for one program alone.
-    fn assign(&mut self, assignment: &Node, fields: &[Field], is_ours: bool) -> Option<(String, Word)> {
-        let NodeKind::Word { value: source, .. } = &assignment.kind else {
-            return None;
-        };
-        let name = source.split(['=', '[', '+']).next().unwrap_or_default();
-        let is_plain = source.strip_prefix(name).is_some_and(|rest| rest.starts_with('='));
-        let value = match fields {
-            [field] => match field.text.split_once('=') {
-                Some((_, text)) => Field { text: text.to_owned(), ..*field },
-                None => Field { quotes_code: field.quotes_code, ..Field::uncertain(&field.text) },
-            },
-            // Braces and blanks make no words of their own in an assignment.
-            _ => {
-                let texts: Vec<&str> = fields.iter().map(|field| field.text.as_str()).collect();
-                let quotes_code = fields.iter().any(|field| field.quotes_code);
-                Field { quotes_code, ..Field::uncertain(texts.join(" ")) }
-            }
-        };
-        self.set(name, &value);
-        let index = source.get(name.len()..).filter(|rest| rest.starts_with('['));
-        if index.is_some() {
-            self.quoted.computes();
-        }
-        // With an index it looks like a glob, so its value is not certain although it is quoted.
-        if index.is_some() && source.contains('\'') && value.text.contains(['$', '`']) {
-            self.perhaps(|reader| reader.apart(|reader| reader.text(&value.text, Place::Quoted)));
-        }
-        if environment::is_table_of_commands(name, index) {
-            self.doubt_what_runs(name);
-        }
-        if is_ours {
-            let value = (is_plain && value.is_certain()).then(|| value.text.clone());
-            self.variables.assign(name, value);
-        }
-        Some((name.to_owned(), value.into()))
-    }
-
-    /// Looks at a value for what it will run wherever it is used.
-    fn set(&mut self, name: &str, value: &Field) {
-        self.sets(name);
-        let attached = take(&mut self.attached);
-        self.look_at_value(name, value);
-        self.attached = attached;
-    }
-
-    /// Takes in that a variable is set.
-    fn sets(&mut self, name: &str) {
-        self.variables.sets(name);
-        let is_known = self.found.sets.iter().any(|set| set == name);
-        if !is_known && self.found.sets.len() >= SETS_MAX {
-            return self.doubt("the script sets too many variables to list");
-        }
-        if !is_known {
-            self.found.sets.push(name.to_owned());
-        }
-    }
-
-    fn look_at_value(&mut self, name: &str, value: &Field) {
-        let around = || format!("{}=", short(name));
-        let may_be_piece = match value.known {
-            Known::Unknown => value.quotes_code && may_run_within(&value.text),
-            _ => is_piece_of_index(&value.text),
-        };
-        if may_be_piece {
-            return self.doubt("the script puts an expression together when it runs");
-        }
-        // What looks like a glob is none in an assignment.
-        let is_text = value.known != Known::Unknown;
-        let runs_within = is_text && (value.text.contains("$(") || value.text.contains('`'));
-        match environment::meaning(name) {
-            // Once more in a sum, a prompt or an `eval`: `x='a[$(rm y)]'; ((x))`.
-            None | Some(environment::Meaning::Prompt | environment::Meaning::File) if runs_within => {
-                let read = |reader: &mut Self| reader.apart(|reader| reader.text(&value.text, Place::Quoted));
-                self.perhaps(|reader| reader.within(around(), read));
-            }
-            Some(environment::Meaning::Script) if value.is_certain() => {
-                let script = value.text.trim_start_matches(['|', '-', '!']).to_owned();
-                let read = |reader: &mut Self| reader.foreign_script(&script, &Input::Given);
-                self.perhaps(|reader| reader.within(around(), read));
-            }
-            Some(environment::Meaning::File)
-                if value.text.contains("/dev/") || value.text.contains("/proc/") =>
-            {
-                self.doubt_what_runs(name);
-            }
-            Some(environment::Meaning::File) if value.is_certain() => {
-                match self.written.read(value, &self.found.commands, &self.open) {
-                    Content::Text(text) => {
-                        let read = |reader: &mut Self| reader.foreign_script(&text, &Input::Given);
-                        self.perhaps(|reader| reader.within(around(), read));
-                    }
-                    Content::Unknown => self.doubt_what_runs(name),
-                    Content::Foreign | Content::Read => {}
-                }
-            }
-            Some(environment::Meaning::Prompt) if value.is_certain() => {}
-            Some(_) if !value.text.is_empty() => self.doubt_what_runs(name),
-            _ => {}
-        }
     }
 
     /// Resolves words, reads what they run while they are expanded, and keeps what they would run if expanded again.
@@ -744,40 +427,4 @@ fn may_keep_assignments(program: &Field) -> bool {
         "shift", "times", "trap", "unset",
     ];
     !program.is_certain() || SPECIAL.contains(&program.text.as_str())
-}
-
-/// A name as it is shown: no longer than needed to find it again.
-fn short(name: &str) -> String {
-    name.chars().take(NAME_CHARS_MAX).collect()
-}
-
-/// How far the parser goes down for a text, at most. A bracket or a keyword takes several calls, what joins
-/// commands one: lists are nested to the left.
-fn parser_steps(text: &str) -> usize {
-    const DEEP: usize = 4;
-    const KEYWORDS: [&str; 9] =
-        ["if", "while", "until", "for", "case", "select", "function", "coproc", "time"];
-    let has_sums = text.contains("((");
-    let mut steps = 0_usize;
-    let mut word_start = 0;
-    let mut before = b' ';
-    for (at, byte) in text.bytes().enumerate() {
-        let previous = replace(&mut before, byte);
-        if byte.is_ascii_alphanumeric() || byte == b'_' {
-            continue;
-        }
-        let word = text.get(word_start..at).unwrap_or_default();
-        let is_keyword = word.len() > 1 && KEYWORDS.contains(&word);
-        word_start = at.saturating_add(1);
-        let here = match byte {
-            b'(' | b'{' | b'[' | b'`' | b'!' => DEEP,
-            b'-' | b'+' | b'~' | b'?' | b':' | b'=' | b',' | b'*' if has_sums => DEEP,
-            // A broken line may hide a keyword.
-            b'\n' if previous == b'\\' => DEEP,
-            b';' | b'&' | b'|' | b'\n' => 1,
-            _ => 0,
-        };
-        steps = steps.saturating_add(here).saturating_add(if is_keyword { DEEP } else { 0 });
-    }
-    steps
 }

@@ -2,7 +2,7 @@
 
 use rable::{ListOperator, Node, NodeKind, PipeSep};
 
-use super::Outline;
+use super::form::Outline;
 
 pub(super) fn outline(nodes: &[Node]) -> String {
     let mut outline = Outline { text: String::with_capacity(64), ..Outline::default() };

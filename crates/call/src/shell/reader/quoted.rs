@@ -2,27 +2,25 @@
 //!
 //! `f() { (($1)); }; f 'b[$(rm x)]'` runs `rm`: bash expands the index of a name that it finds in a value. Values that
 //! are assigned are read where they are assigned. [`Quoted`] keeps every other word until the script is read, and
-//! [`Reader::read_quoted`] reads those that could be taken in. Which value reaches which index is left out on
+//! `Reader::read_quoted` reads those that could be taken in. Which value reaches which index is left out on
 //! purpose, and so is what a program would write: `a=$(curl -s https://host/x); ((a))`.
 
-use super::Reader;
 use crate::programs::word::Field;
-use crate::shell::scan::Place;
 use crate::shell::words::without_quotes;
 
 /// The most words that are kept.
-const WORDS_MAX: usize = 64;
+pub(super) const WORDS_MAX: usize = 64;
 
 /// What could be expanded once more.
 #[derive(Default)]
 pub(super) struct Quoted {
-    texts: Vec<String>,
+    pub(super) texts: Vec<String>,
     /// How many were kept and read already.
-    count: usize,
+    pub(super) count: usize,
     /// Whether the script computes a sum or an index of its own.
-    has_sums: bool,
+    pub(super) has_sums: bool,
     /// Whether code is put together by a format.
-    has_format: bool,
+    pub(super) has_format: bool,
 }
 
 impl Quoted {
@@ -71,40 +69,6 @@ impl Quoted {
     }
 }
 
-impl Reader {
-    /// Reads what an index or a sum may have taken in; comes last.
-    pub(crate) fn read_quoted(&mut self) {
-        let listed = self.found.commands.len();
-        while let Some(text) = self.quoted.texts.pop() {
-            if !self.quoted.has_sums && !has_index_with_code(&text) {
-                continue;
-            }
-            if is_piece_of_index(&text) {
-                self.doubt("the script puts an expression together when it runs");
-                continue;
-            }
-            let read = |reader: &mut Self| reader.apart(|reader| reader.text(&text, Place::Quoted));
-            self.perhaps(|reader| reader.within("[…]", read));
-        }
-        if self.quoted.has_format && self.quoted.has_sums {
-            self.doubt("the script puts an expression together when it runs");
-        }
-        if self.quoted.count > WORDS_MAX && self.quoted.has_sums {
-            self.doubt("the script quotes too much to be read");
-        }
-        // Most of it was read where it stands: `unset 'a[$(rm x)]'`.
-        let added = self.found.commands.split_off(listed.min(self.found.commands.len()));
-        for command in added {
-            if !self.found.commands.iter().any(|known| known.text_with_path == command.text_with_path) {
-                self.found.commands.push(command);
-            }
-        }
-        if self.found.opaque {
-            self.found.commands.iter_mut().for_each(|command| command.is_confirmed = false);
-        }
-    }
-}
-
 /// Whether a value that is not known whole, or that others may be added to, may run something once it is expanded.
 pub(super) fn may_run_within(value: &str) -> bool {
     value.contains("$(") || value.contains('`') || is_piece_of_index(value)
@@ -131,7 +95,7 @@ fn has_sums(word: &str) -> bool {
 }
 
 /// Whether a text has the index of a name, and code in there: `b[$(rm x)]`.
-fn has_index_with_code(text: &str) -> bool {
+pub(super) fn has_index_with_code(text: &str) -> bool {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let mut starts = text
         .match_indices('[')

@@ -1,6 +1,7 @@
 //! What the words of a command run: the program itself, what it wraps, or code it is given.
 
-use super::{Input, Reader, short};
+use super::names::short;
+use super::{Input, Reader};
 use crate::glob::fits;
 use crate::programs::inner::{Inner, Unwrapped};
 use crate::programs::interpreters::{self, Interpreter, Source, interpreter};

@@ -1,0 +1,398 @@
+//! Finds the paths in fields and in the words and redirections of scripts.
+
+use super::folders::{FOLDERS_MAX, Folders};
+use super::look::{Look, Looked, look};
+use super::shape::{
+    PATH_BYTES_MAX, field_access, is_plausible, is_web_address, looks_like_a_path, starts_like_a_path,
+};
+use super::tables::{
+    FEEDERS, FILE_PROGRAMS, PATTERN_PROGRAMS, SINGLE_OPTION_PROGRAMS, STREAMS, WORD_PROGRAMS,
+};
+use super::touched::{Access, Paths, TouchedPath};
+use crate::places::path::PathDoubt;
+use crate::programs::interpreters::{Source, interpreter};
+use crate::programs::word::{Field, Known, Word};
+use crate::shell::reading::{Place, ReadScript, Reading, TOUCHED_MAX, Text, TextKind, Unseen, unseen};
+use crate::shell::script::{Command, RedirectionKind};
+
+pub(super) struct Finder<'r, 'a> {
+    pub(super) reading: &'r Reading<'a>,
+    pub(super) found: Paths,
+    /// Whether the script that is read makes `~` another folder.
+    pub(super) home_may_change: bool,
+    /// Where commands stand, if that is what is looked for.
+    pub(super) standing: Option<Vec<TouchedPath>>,
+}
+
+impl<'r> Finder<'r, '_> {
+    pub(super) fn field(&mut self, text: &'r Text<'_>, folders: &Folders) {
+        let known = match text.kind {
+            TextKind::Number => return,
+            TextKind::Key => None,
+            TextKind::String => field_access(&text.key),
+        };
+        let has_lines = text.text.contains(['\n', '\r']);
+        let (access, is_guess) = match known {
+            Some((access, true)) if !is_web_address(&text.text) => (access, false),
+            Some((access, false))
+                if !is_web_address(&text.text) && (!has_lines || text.text.contains("../")) =>
+            {
+                (access, has_lines)
+            }
+            None if looks_like_a_path(&text.text) => (Access::Unknown, true),
+            _ => return,
+        };
+        let place = Place::Field(text.selector.clone());
+        self.add(&text.text, place, access, is_guess, look(&text.text, Look::Field, self.reading), folders);
+    }
+
+    pub(super) fn script(&mut self, script: &'r ReadScript<'_>, folders: &Folders) {
+        let commands = &script.script.commands;
+        // In a loop or a function a command may run after any `cd`, and the same `cd ..` any number of times.
+        let is_ordered = !script.source.contains("done") && !script.source.contains("()");
+        let chain = chain(script);
+        let mut standing = folders.clone();
+        self.home_may_change = script.script.sets.iter().any(|name| name == "HOME");
+        let has_search_path = script.script.sets.iter().any(|name| name == "CDPATH");
+        // Then `cd x` may lead into a folder of that name anywhere.
+        standing.unknown |= has_search_path;
+        if !is_ordered {
+            for _ in 0..FOLDERS_MAX {
+                commands
+                    .iter()
+                    .filter_map(moves)
+                    .for_each(|target| standing.join(self.after(&standing, target)));
+            }
+        }
+        for (i, command) in commands.iter().enumerate() {
+            if self.standing.is_some() {
+                let own = option_folders(command).last().map(|target| self.after(&standing, target));
+                let stands = own.unwrap_or_else(|| standing.clone());
+                let spots = look(".", Look::Word, self.reading).and_then(|looked| stands.spots(&looked));
+                let place = Place::Word { field: script.selector.clone(), command: i, word: 0 };
+                let (text, access) = (".".to_owned(), Access::Unknown);
+                let here = TouchedPath { text, place, access, is_guess: true, spots };
+                self.standing.get_or_insert_default().push(here);
+            }
+            let mut here = standing.clone();
+            option_folders(command).for_each(|target| here.join(self.after(&here, target)));
+            self.command(script, i, command, &here);
+            // Where it goes without a word about it, it still goes.
+            if let Some(target @ (Target::Home | Target::Unknown)) = moves(command) {
+                let looked = self.look_at_target(target);
+                let place = Place::Word { field: script.selector.clone(), command: i, word: 0 };
+                self.add(&command.text, place, Access::Reads, false, looked, &here);
+            }
+            if is_ordered && let Some(target) = moves(command) {
+                let after = self.after(&standing, target);
+                if chain.get(i).is_some_and(|part| part.trim_start().starts_with("cd ")) {
+                    standing = after;
+                } else {
+                    // It may have failed, or have run in a shell of its own.
+                    standing.join(after);
+                }
+            }
+        }
+    }
+
+    pub(super) fn command(
+        &mut self,
+        script: &'r ReadScript<'_>,
+        i: usize,
+        command: &Command,
+        folders: &Folders,
+    ) {
+        let around = || Place::Around { field: script.selector.clone(), command: i };
+        self.words(script, i, command, folders);
+        for redirection in &command.redirections {
+            let access = match redirection.kind {
+                RedirectionKind::Reads => Access::Reads,
+                RedirectionKind::Writes | RedirectionKind::Appends => Access::Writes,
+            };
+            self.word(&redirection.target, around(), access, false, folders);
+        }
+        for word in &command.wrapper_places {
+            if word.text.starts_with('-') {
+                self.option(word, "", &around(), folders);
+            } else {
+                self.word(word, around(), Access::Unknown, false, folders);
+            }
+        }
+        for (_, value) in &command.assignments {
+            if starts_like_a_path(&value.text) {
+                self.word(value, around(), Access::Unknown, true, folders);
+            }
+            self.pieces(value, &around(), folders);
+        }
+    }
+
+    pub(super) fn after(&self, folders: &Folders, target: Target<'_>) -> Folders {
+        folders.after(self.look_at_target(target))
+    }
+
+    pub(super) fn look_at_target<'w>(&self, target: Target<'w>) -> Result<Vec<Looked<'w>>, PathDoubt>
+    where
+        'r: 'w,
+    {
+        match target {
+            Target::Word(word) => self.look_at_word(word),
+            Target::Home if self.home_may_change => Err(PathDoubt::Home),
+            Target::Home => look("~", Look::Word, self.reading),
+            Target::Unknown => Err(PathDoubt::Computed),
+        }
+    }
+
+    pub(super) fn words(&mut self, script: &ReadScript<'_>, i: usize, command: &Command, folders: &Folders) {
+        let program = command.program.as_deref().unwrap_or_default();
+        let place = |word| Place::Word { field: script.selector.clone(), command: i, word };
+        if let Some(first) = command.words.first()
+            && first.text.contains('/')
+        {
+            self.word(first, place(0), Access::Runs, false, folders);
+        }
+        if WORD_PROGRAMS.contains(&program) {
+            // They do nothing with a file, but what a pattern fits is read from a folder.
+            for (w, word) in command.words.iter().enumerate().skip(1) {
+                if word.known == Known::Glob && word.text.contains(['/', '~']) {
+                    self.word(word, place(w), Access::Reads, true, folders);
+                }
+            }
+            return;
+        }
+        if program == "git" {
+            self.git(command, &place(0), folders);
+        }
+        let read = self.code(command, program, &place(0), folders);
+        let access = FILE_PROGRAMS.iter().find(|(name, _)| *name == program).map(|(_, access)| *access);
+        let mut options_end = false;
+        let mut is_pattern = PATTERN_PROGRAMS.contains(&program);
+        for (w, word) in command.words.iter().enumerate().skip(1) {
+            let is_option = !options_end && word.text.starts_with('-');
+            // What `find` puts in lies below the folders it was given, which are words of its own.
+            let is_found = word.text == "{}" && is_reached_by(command, &["find"]);
+            if word.text == "-" || word.text.is_empty() || is_found || read.contains(&w) {
+                continue;
+            }
+            if is_option {
+                options_end = word.text == "--";
+                self.option(word, program, &place(w), folders);
+                continue;
+            }
+            let starts = starts_like_a_path(&word.text);
+            if access.is_some() || starts || is_plausible(word) {
+                let is_guess = access.is_none() && (!starts || is_pattern);
+                self.word(word, place(w), access.unwrap_or(Access::Unknown), is_guess, folders);
+            }
+            if program == "dd"
+                && let Some((operand, file)) = word.text.split_once('=').filter(|(_, file)| !file.is_empty())
+                && let Some(access) =
+                    [("if", Access::Reads), ("of", Access::Writes)].iter().find(|it| it.0 == operand)
+            {
+                let file = Word { text: file.to_owned(), known: word.known };
+                self.word(&file, place(w), access.1, false, folders);
+            }
+            self.pieces(word, &place(w), folders);
+            is_pattern = false;
+        }
+        if is_reached_by(command, FEEDERS) {
+            let spots = Err(PathDoubt::Computed);
+            self.add(&command.text, place(0), access.unwrap_or(Access::Unknown), true, spots, folders);
+        }
+    }
+
+    /// The files that the code of `sed` and `awk` opens by itself. Gives the words that are nothing but such code:
+    /// what is in there has been read.
+    pub(super) fn code(
+        &mut self,
+        command: &Command,
+        program: &str,
+        place: &Place,
+        folders: &Folders,
+    ) -> Vec<usize> {
+        let none = Vec::new();
+        let Some(interpreter) = interpreter(program).filter(|interpreter| interpreter.is_filter()) else {
+            return none;
+        };
+        let field =
+            |word: &Word| Field { known: word.known, splits: false, ..Field::uncertain(word.text.clone()) };
+        let arguments: Vec<Field> = command.words.iter().skip(1).map(field).collect();
+        let Source::Inline(parts, _) = interpreter.source(&arguments) else { return none };
+        let code = parts.iter().map(|part| part.text.as_str()).collect::<Vec<_>>().join("\n");
+        let files = interpreter.opens(&code).filter(|_| parts.iter().all(Field::is_certain));
+        let Some(files) = files else {
+            self.add(&code, place.clone(), Access::Unknown, true, Err(PathDoubt::Computed), folders);
+            return none;
+        };
+        for file in files {
+            let word = Word { text: file.to_owned(), known: Known::Certain };
+            self.word(&word, place.clone(), Access::Unknown, false, folders);
+        }
+        // Each once: a file may be called like the code.
+        let mut read = Vec::new();
+        for part in parts {
+            let is_part = |(w, word): &(usize, &Word)| word.text == part.text && !read.contains(w);
+            read.extend(command.words.iter().enumerate().skip(1).find(is_part).map(|(w, _)| w));
+        }
+        read
+    }
+
+    /// The files of settings that git reads and writes when it is asked about settings.
+    pub(super) fn git(&mut self, command: &Command, place: &Place, folders: &Folders) {
+        let has = |option: &str| command.words.iter().any(|word| word.text == option);
+        if !has("config") && !has("var") {
+            return;
+        }
+        let files =
+            [("--global", "~/.gitconfig"), ("--system", "/etc/gitconfig"), ("--local", ".git/config")];
+        // Without a word about it, all of them are read.
+        let all = !files.iter().any(|(option, _)| has(option)) && !has("--file") && !has("-f");
+        for (_, file) in files.iter().filter(|(option, _)| all || has(option)) {
+            let word = Word { text: (*file).to_owned(), known: Known::Certain };
+            self.word(&word, place.clone(), Access::Unknown, false, folders);
+        }
+    }
+
+    /// A path glued to an option: `--dir=/etc`, `-f/etc/shadow`.
+    pub(super) fn option(&mut self, word: &Word, program: &str, place: &Place, folders: &Folders) {
+        let mut add = |text: &str| {
+            let glued = Word { text: text.to_owned(), known: word.known };
+            let is_guess = !starts_like_a_path(text);
+            self.word(&glued, place.clone(), Access::Unknown, is_guess, folders);
+        };
+        if word.known == Known::Unknown {
+            return add(&word.text);
+        }
+        if let Some((_, value)) = word.text.split_once('=') {
+            if !value.is_empty() && !is_web_address(value) {
+                add(value);
+            }
+        } else if !word.text.starts_with("--") {
+            let mut letters = word.text.chars();
+            let value = letters.by_ref().nth(1).map_or("", |_| letters.as_str());
+            if value.contains('/') || starts_like_a_path(value) {
+                add(value);
+            }
+            // `-rf/etc` may be `-r -f /etc`.
+            if let Some(start) = [value.find(['/', '~']), value.find("..")].into_iter().flatten().min()
+                && start > 0
+                && !SINGLE_OPTION_PROGRAMS.contains(&program)
+                && let Some(tail) = value.get(start..)
+            {
+                add(tail);
+            }
+        }
+        self.pieces(word, place, folders);
+    }
+
+    /// Paths within a word: `if=/etc/passwd`, `host:/etc`, `@/etc/passwd`, `open('/etc/passwd')`.
+    pub(super) fn pieces(&mut self, word: &Word, place: &Place, folders: &Folders) {
+        let is_end = |c: char| c.is_whitespace() || "'\"`=:,;@()[]{}<>|&".contains(c);
+        let mut before = ' ';
+        for piece in word.text.split_inclusive(is_end) {
+            let text = piece.trim_end_matches(is_end);
+            let is_address = before == ':' && text.starts_with("//") && !text.starts_with("///");
+            let leads_out = text.starts_with(['/', '~']) || text == ".." || text.contains("../");
+            let is_part = text.len() > 1 && text.len() < word.text.len();
+            if is_part && leads_out && !is_address && word.known != Known::Unknown {
+                let inner = Word { text: text.to_owned(), known: word.known };
+                self.word(&inner, place.clone(), Access::Unknown, true, folders);
+            }
+            before = piece.chars().next_back().unwrap_or(' ');
+        }
+    }
+
+    pub(super) fn word(
+        &mut self,
+        word: &Word,
+        place: Place,
+        access: Access,
+        is_guess: bool,
+        folders: &Folders,
+    ) {
+        if !STREAMS.contains(&word.text.as_str()) && !is_web_address(&word.text) {
+            let spots = self.look_at_word(word);
+            self.add(&word.text, place, access, is_guess, spots, folders);
+        }
+    }
+
+    pub(super) fn look_at_word<'w>(&self, word: &'w Word) -> Result<Vec<Looked<'w>>, PathDoubt>
+    where
+        'r: 'w,
+    {
+        match word.known {
+            _ if self.home_may_change && word.text.starts_with('~') => Err(PathDoubt::Home),
+            Known::Certain => look(&word.text, Look::Word, self.reading),
+            Known::Glob => look(&word.text, Look::Glob, self.reading),
+            Known::Unknown
+                if word.text.starts_with('~') && !word.text.contains(['$', '`', '(', '*', '?', '[']) =>
+            {
+                look(&word.text, Look::Word, self.reading)
+            }
+            Known::Unknown => Err(PathDoubt::Computed),
+        }
+    }
+
+    pub(super) fn add(
+        &mut self,
+        text: &str,
+        place: Place,
+        access: Access,
+        is_guess: bool,
+        looked: Result<Vec<Looked<'_>>, PathDoubt>,
+        folders: &Folders,
+    ) {
+        if self.found.touched.len() >= TOUCHED_MAX {
+            return unseen(&mut self.found.unseen, Unseen::TooManyPlaces);
+        }
+        let spots = looked.and_then(|looked| folders.spots(&looked));
+        // A doubt says enough about a text that no system would take for a path.
+        let text = text.chars().take(PATH_BYTES_MAX).collect();
+        self.found.touched.push(TouchedPath { text, place, access, is_guess, spots });
+    }
+}
+
+/// Whether one of these programs runs the command.
+pub(super) fn is_reached_by(command: &Command, programs: &[&str]) -> bool {
+    command.reached_by.iter().filter_map(|by| by.split_whitespace().next()).any(|by| programs.contains(&by))
+}
+
+/// Where a command goes.
+#[derive(Clone, Copy)]
+pub(super) enum Target<'c> {
+    Word(&'c Word),
+    Home,
+    Unknown,
+}
+
+/// Where a command leaves those after it.
+pub(super) fn moves(command: &Command) -> Option<Target<'_>> {
+    let target = command.words.iter().skip(1).find(|word| !word.text.starts_with('-') || word.text == "-");
+    match (command.program.as_deref()?, target) {
+        ("cd" | "pushd", Some(word)) if !word.text.starts_with(['-', '+']) => Some(Target::Word(word)),
+        ("cd", None) if command.words.len() == 1 => Some(Target::Home),
+        ("cd" | "pushd" | "popd", _) => Some(Target::Unknown),
+        _ => None,
+    }
+}
+
+/// Where a command goes itself before it reads its other words: `tar -C /etc passwd`.
+pub(super) fn option_folders(command: &Command) -> impl Iterator<Item = Target<'_>> {
+    let is_flag = |word: &Word| matches!(word.text.as_str(), "-C" | "--directory" | "--chdir" | "--cwd");
+    let targets = command.words.iter().skip(2);
+    command
+        .words
+        .iter()
+        .skip(1)
+        .zip(targets)
+        .filter(move |(flag, _)| is_flag(flag))
+        .map(|(_, word)| Target::Word(word))
+}
+
+/// The first commands of a plain chain, `cd a && b && c`: each runs only after those before it, in one shell.
+pub(super) fn chain<'s>(script: &'s ReadScript<'_>) -> Vec<&'s str> {
+    let parts: Vec<&str> = script.source.split("&&").collect();
+    if parts.len() != script.script.commands.len() || script.source.contains([';', '|', '\n', '(', '`']) {
+        return Vec::new();
+    }
+    parts.into_iter().take_while(|part| !part.contains(['&', '$', '\'', '"', '\\', '<', '>', '{'])).collect()
+}
