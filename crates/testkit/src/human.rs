@@ -9,14 +9,16 @@
 
 use std::{
     ffi::OsStr,
-    fs::{File, OpenOptions},
-    io::{Read, Write},
+    fs::{self, File, OpenOptions},
+    io::{self, Read, Write},
     path::Path,
-    process::{Command, Output},
+    process::{Command, Output, Stdio},
     thread,
 };
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
 
 /// What the human types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,11 +114,33 @@ pub fn agent(script: &Path, program: &Path, words: &[impl AsRef<OsStr>]) -> Comm
         // It passes on the signals that tests send, so that nothing is left running.
         let text = "trap 'kill -TERM $child' TERM\nexec 3<&0\n\"$@\" <&3 &\nchild=$!\nexec 3<&-\nwait $child\ncode=$?\n\
                     while kill -0 $child 2>/dev/null; do wait $child; code=$?; done\nexit $code\n";
-        std::fs::write(script, text).expect("a script can be written");
+        fs::write(script, text).expect("a script can be written");
     }
     let mut command = Command::new("/bin/sh");
     command.arg(script).arg(program).args(words);
     command
+}
+
+/// Trusts a project as it is now, by the record that `lockgate trust` writes when a human agrees. A project whose policy
+/// cannot be trusted, because it has mistakes, stays untrusted.
+///
+/// # Errors
+/// When the program cannot be started, or the record cannot be written.
+pub fn trust(program: &Path, project: &Path, home: &Path) -> io::Result<()> {
+    let mut command = Command::new(program);
+    command.args(["trust", "--json"]).current_dir(project).env_clear().env("HOME", home);
+    let shown = command.stdin(Stdio::null()).output()?;
+    let Ok(shown) = serde_json::from_slice::<Value>(&shown.stdout) else { return Ok(()) };
+    let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let listed = shown.get("files").and_then(Value::as_array).into_iter().flatten();
+    let files: Map<String, Value> =
+        listed.map(|file| (text(file, "path"), Value::from(text(file, "sha256")))).collect();
+    let project = text(&shown, "project");
+    let name: String = Sha256::digest(&project).iter().map(|byte| format!("{byte:02x}")).collect();
+    let folder = home.join(".local/share/lockgate/trusted");
+    fs::create_dir_all(&folder)?;
+    let record = json!({ "project": project, "files": files });
+    fs::write(folder.join(format!("{name}.json")), record.to_string())
 }
 
 #[cfg(test)]

@@ -18,7 +18,6 @@ use std::{
 
 use lockgate_testkit::human::{self, Desk, Ran, Typed};
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
 /// A folder with a project and a home in it.
 pub(crate) struct World(pub(crate) PathBuf);
@@ -138,19 +137,7 @@ impl World {
 
 /// Keeps the record that `lockgate trust` keeps when a human has agreed.
 pub(crate) fn trust(project: &Path, home: &Path) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_lockgate"));
-    command.args(["trust", "--json"]).current_dir(project).env_clear().env("HOME", home);
-    let said = command.stdin(Stdio::null()).output().unwrap();
-    let Ok(told) = serde_json::from_slice::<Value>(&said.stdout) else { return };
-    let files = told["files"].as_array().unwrap().iter();
-    let files: serde_json::Map<String, Value> =
-        files.map(|file| (file["path"].as_str().unwrap().to_owned(), file["sha256"].clone())).collect();
-    let project = told["project"].as_str().unwrap();
-    let name: String = Sha256::digest(project).iter().map(|byte| format!("{byte:02x}")).collect();
-    let folder = home.join(".local/share/lockgate/trusted");
-    fs::create_dir_all(&folder).unwrap();
-    let record = serde_json::json!({ "project": project, "files": files });
-    fs::write(folder.join(format!("{name}.json")), record.to_string()).unwrap();
+    lockgate_testkit::human::trust(Path::new(env!("CARGO_BIN_EXE_lockgate")), project, home).unwrap();
 }
 
 pub(crate) struct Said(pub(crate) Output);

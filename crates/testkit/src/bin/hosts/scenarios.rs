@@ -292,11 +292,13 @@ impl Scenario {
             Gate::Sound(file, text) => {
                 policy(stage, file, &here(text, agent)).map_err(failed)?;
                 stage.install(agent, lockgate).map_err(failed)?;
+                stage.trust().map_err(failed)?;
                 (false, None)
             }
             Gate::Broken(fault) => {
                 policy(stage, "policy.rules", &here(HARMLESS, agent)).map_err(failed)?;
                 stage.install(agent, lockgate).map_err(failed)?;
+                stage.trust().map_err(failed)?;
                 let held = fault.cause(stage).map_err(failed)?;
                 (matches!(fault, Fault::PolicyFolderClosed | Fault::DataFolderClosed), held)
             }

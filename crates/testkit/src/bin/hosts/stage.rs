@@ -18,7 +18,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use lockgate_testkit::{Script, StubModel};
+use lockgate_testkit::{Script, StubModel, human};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::Value;
 
@@ -92,6 +92,11 @@ impl Stage {
             true => Ok(()),
             false => Err(io::Error::other(format!("init has not written {}", agent.hooks))),
         }
+    }
+
+    /// Trusts the project's policy as it is now, as a user does who has read it.
+    pub(crate) fn trust(&self) -> io::Result<()> {
+        human::trust(&self.lockgate(), &self.project(), &self.home())
     }
 
     /// Runs the agent to its end. With `powerless`, not even root reads what it must not.
