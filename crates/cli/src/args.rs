@@ -6,14 +6,16 @@
 use std::path::PathBuf;
 
 use clap::{
-    Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum, builder::PossibleValuesParser,
+    Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum,
+    builder::{PossibleValuesParser, TypedValueParser},
 };
 use lockgate::{
-    GateBuilder, Mode, Time,
+    Mode, Time,
     store::{Anchor, from_hex},
 };
+use lockgate_agents::{Agent, settings::Registry};
 
-use crate::{console::wrapped, hook::dialect, install::Agent, protocol::PromptForm, serve::Clock, when};
+use crate::{console::wrapped, protocol::PromptForm, serve::Clock, when};
 
 /// A gate between AI agents and their tools
 #[derive(Debug, Parser)]
@@ -514,7 +516,7 @@ pub(crate) struct PolicyArguments {
 #[derive(Debug, Args)]
 pub(crate) struct ChangeArguments {
     /// The agents [default: the ones in use here]
-    #[arg(value_enum, value_name = "AGENT")]
+    #[arg(value_parser = agent(), value_name = "AGENT")]
     pub(crate) agents: Vec<Agent>,
     /// Change the user's settings, for all projects, instead of this folder's
     #[arg(long)]
@@ -530,7 +532,7 @@ pub(crate) struct ChangeArguments {
 #[derive(Debug, Args)]
 pub(crate) struct HookArguments {
     /// The agent that sends the event
-    #[arg(value_name = "AGENT", value_parser = PossibleValuesParser::new(dialect::names()))]
+    #[arg(value_name = "AGENT", value_parser = PossibleValuesParser::new(Agent::with_hooks().map(Agent::name)))]
     pub(crate) agent: String,
 }
 
@@ -559,7 +561,7 @@ pub(crate) struct McpServeArguments {
     #[arg(long, value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub(crate) name: Option<String>,
     /// The agent that is the client; the proxy then uses the sessions and tool names of its hooks
-    #[arg(long, value_enum, value_name = "AGENT", requires = "name", conflicts_with = "listen")]
+    #[arg(long, value_parser = agent(), value_name = "AGENT", requires = "name", conflicts_with = "listen")]
     pub(crate) host: Option<Agent>,
     /// The session of all calls [default: the agent's session, or one for this process]
     #[arg(long, value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new())]
@@ -652,7 +654,7 @@ pub(crate) struct TryArguments {
     #[arg(long, value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub(crate) tool: Option<String>,
     /// The agent that calls it [default: the agent that has hooks here, or claude-code]
-    #[arg(long, value_enum, value_name = "AGENT")]
+    #[arg(long, value_parser = agent(), value_name = "AGENT")]
     pub(crate) agent: Option<Agent>,
     /// Policy files or folders [default: the policy in force in this folder]
     #[arg(long, value_name = "FILE")]
@@ -695,7 +697,7 @@ pub(crate) struct VerifyArguments {
 #[derive(Debug, Args)]
 pub(crate) struct KnownToolsArguments {
     /// The agents the policy is for; by default those whose hooks use it
-    #[arg(long = "agent", value_enum, value_name = "AGENT")]
+    #[arg(long = "agent", value_parser = agent(), value_name = "AGENT")]
     pub(crate) agents: Vec<Agent>,
     /// A list of all tools, to find misspelt names: an MCP server's answer to `tools/list`, a JSON array of names, or
     /// one name per line
@@ -876,7 +878,7 @@ pub(crate) struct ResumeArguments {
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArguments {
     /// The agents [default: the ones that have hooks here or are in use]
-    #[arg(value_enum, value_name = "AGENT")]
+    #[arg(value_parser = agent(), value_name = "AGENT")]
     pub(crate) agents: Vec<Agent>,
 }
 
@@ -1129,17 +1131,16 @@ pub(crate) struct RegistryArguments {
 }
 
 impl RegistryArguments {
-    /// A gate with these names.
-    pub(crate) fn lend(&self, mut builder: GateBuilder) -> GateBuilder {
-        for (name, members) in &self.names {
-            builder = builder.name(name, members);
-        }
-        match &self.active {
-            // An empty list is a list: `--active ''` begins with nothing that can be switched.
-            Some(active) => builder.active(active.iter().filter(|name| !name.is_empty())),
-            None => builder,
-        }
+    /// The same for a gate.
+    pub(crate) fn registry(&self) -> Registry {
+        Registry { names: self.names.clone(), active: self.active.clone() }
     }
+}
+
+/// Reads the name of an agent that hooks can be installed for.
+fn agent() -> impl TypedValueParser<Value = Agent> {
+    let names = PossibleValuesParser::new(Agent::ALL.iter().map(|agent| agent.name()));
+    names.try_map(|name| Agent::named(&name).ok_or("it is not a known agent"))
 }
 
 fn named(text: &str) -> Result<(String, Vec<String>), String> {

@@ -14,12 +14,13 @@ use std::{
 };
 
 use lockgate::{Gate, Policy, Session, store::Sqlite};
+use lockgate_agents::{
+    Environment, hook, now,
+    settings::{self, Settings},
+};
 
 use crate::{
     console::CommandError,
-    hook,
-    serve::now,
-    settings::{self, Environment, Settings},
     state::{make_state, open_state, open_state_if_there},
 };
 

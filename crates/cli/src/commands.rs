@@ -14,7 +14,7 @@ mod halt;
 mod in_force;
 mod init;
 mod man;
-pub(crate) mod mcp;
+mod mcp;
 mod migrate;
 mod pending;
 mod prompt;
@@ -43,9 +43,6 @@ use crate::{
     known_tools::{doubts, known_tools, lines},
 };
 
-pub(crate) use audit::{FORGET_BATCH, forgotten};
-#[cfg(test)]
-pub(crate) use verify::Verified;
 
 /// Runs a command and gives its exit code.
 pub(crate) fn run(arguments: &Arguments, console: &mut Console<'_>) -> u8 {

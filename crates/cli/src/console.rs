@@ -105,11 +105,6 @@ pub(crate) fn decided<T>(decision: Decision, text: T) -> Painted<T> {
     Painted(colour.on_default().bold(), text)
 }
 
-/// A text of several lines as one, for places that have no room for more.
-pub(crate) fn one_line(text: &str) -> String {
-    text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
-}
-
 /// Words in lines of at most [`WIDTH`] columns of which the first `indent` stay free. A word that is longer
 /// than a line stays whole.
 pub(crate) fn wrapped(text: &str, indent: usize) -> Vec<String> {

@@ -1,17 +1,12 @@
 //! Whether a human is there: asked by every command that opens what the gate holds closed.
 //!
 //! [`confirm`] is the only way to an answer. It refuses below a process of an agent, and below a process that may be
-//! one ([`lineage`]); it refuses without a controlling terminal, which it opens itself, whatever stdin is; and it has a
+//! one ([`processes`]); it refuses without a controlling terminal, which it opens itself, whatever stdin is; and it has a
 //! human type back a random word that is shown there. No argument and no environment variable skips any of this, and
 //! every refusal is logged. An agent runs as its user, so this is a fence of reading processes: a program that hides
 //! where it came from and drives a terminal of its own gets past it (SECURITY.md says how far).
 
-pub(crate) mod lineage;
-pub(crate) mod processes;
-pub(crate) mod seen;
-
 use std::{
-    fmt,
     fs::{self, File, OpenOptions},
     io::{self, BufRead, BufReader, Read, Write},
     path::{Path, PathBuf},
@@ -25,9 +20,13 @@ use lockgate::{
     },
     store::{Options, Sqlite},
 };
+use lockgate_agents::{
+    Environment, now,
+    processes::{self, Refusal},
+};
 use serde_json::{Map, Value};
 
-use crate::{console::CommandError, serve::now, settings::Environment};
+use crate::console::CommandError;
 
 /// How many bytes of an answer are read.
 const ANSWER_BYTES_MAX: u64 = 1024;
@@ -52,7 +51,7 @@ pub(crate) struct Opening<'a> {
 /// # Errors
 /// When this process may be an agent's, or has no terminal: then nobody was asked, and the refusal is logged.
 pub(crate) fn confirm(opening: &Opening<'_>, environment: &Environment) -> Result<bool, CommandError> {
-    let asked = lineage::check(opening.state, environment).and_then(|()| {
+    let asked = processes::check(opening.state, environment).and_then(|()| {
         let terminal = Terminal::open().map_err(|_| Refusal::NoTerminal)?;
         Ok(terminal)
     });
@@ -68,36 +67,6 @@ pub(crate) fn confirm(opening: &Opening<'_>, environment: &Environment) -> Resul
                 "`lockgate {command}` is for a human at a terminal: {refusal}; nothing was done{}",
                 beside.unwrap_or_default()
             )))
-        }
-    }
-}
-
-/// Why nobody was asked.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Refusal {
-    /// There is no controlling terminal.
-    NoTerminal,
-    /// The process runs below an agent: the agent's program and process id, and how that is known.
-    BelowAgent { program: String, pid: u32, because: &'static str },
-    /// The process does not come from a login: why.
-    NoLogin(&'static str),
-    /// The system does not tell who started this process: why.
-    Unknown(String),
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let elsewhere = "open a terminal of your own, outside of the agent, and run it there";
-        match self {
-            Self::NoTerminal => write!(formatter, "this process has no controlling terminal; {elsewhere}"),
-            Self::BelowAgent { program, pid, because } => {
-                let program = visible(program);
-                write!(formatter, "it was started below `{program}` (process {pid}), {because}; {elsewhere}")
-            }
-            Self::NoLogin(why) => write!(formatter, "{why}; {elsewhere}"),
-            Self::Unknown(why) => {
-                write!(formatter, "which process started this one cannot be told ({why}); {elsewhere}")
-            }
         }
     }
 }

@@ -13,14 +13,9 @@ use lockgate::{
     call::visible,
     policy::{KnownTools, accept, check_names},
 };
+use lockgate_agents::{Agent, Environment, install::installed_agents, settings};
 
-use crate::{
-    args::KnownToolsArguments,
-    console::CommandError,
-    install::{Agent, Scope, is_installed},
-    settings::{self, Environment},
-    tool_list,
-};
+use crate::{args::KnownToolsArguments, console::CommandError, tool_list};
 
 /// How many warnings are told one by one.
 const WARNINGS_SHOWN_MAX: usize = 10;
@@ -57,14 +52,6 @@ fn agents_behind(files: &[PathBuf]) -> Vec<Agent> {
         return Vec::new();
     }
     installed_agents(&project, &environment)
-}
-
-/// The agents that have hooks of Lockgate here.
-pub(crate) fn installed_agents(project: &Path, environment: &Environment) -> Vec<Agent> {
-    let has_hooks = |agent: &Agent| {
-        [Scope::Project, Scope::User].iter().any(|scope| is_installed(*agent, *scope, project, environment))
-    };
-    Agent::ALL.iter().copied().filter(has_hooks).collect()
 }
 
 /// What is wrong with a policy that loads, for these agents: errors first, without notes.

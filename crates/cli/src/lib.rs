@@ -8,22 +8,17 @@ mod args;
 mod books;
 mod commands;
 mod console;
-mod hook;
 mod human;
-mod install;
 mod known_tools;
 mod pages;
-mod private;
 mod progress;
 pub mod protocol;
 mod report;
 mod reports;
 mod serve;
 mod session_text;
-mod settings;
 mod state;
 mod tool_list;
-mod trust;
 mod when;
 
 use std::{
@@ -32,17 +27,17 @@ use std::{
 };
 
 use console::Console;
+use lockgate_agents::{Agent, Environment, hook};
 
-pub use hook::{HookAsks, HookDoor, HookReply};
 pub use serve::{Clock, ServeOptions, Served, Server, serve};
 
 /// Does what the command line of this process says.
 pub fn run() -> ExitCode {
     let arguments = args::Arguments::read();
     if let args::Command::Hook(args::HookArguments { agent }) = &arguments.command
-        && let Some(dialect) = hook::dialect::named(agent)
+        && let Some(agent) = Agent::named(agent)
     {
-        hook::run(dialect, &settings::Environment::of_process());
+        hook::run(agent, &Environment::of_process());
     }
     let mut stdout: Box<dyn Write> = if arguments.speaks_itself() {
         Box::new(io::sink())

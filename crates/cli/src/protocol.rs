@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use lockgate::{
     About, Call, Counts, Gate, Mode, Obstacle, Outcome, Settlement, Status, Time, Verdict,
-    call::{StrictJson, line_mistake, read_fields},
+    call::{StrictJson, read_fields},
     gate::{OutputHit, WorkflowStatus},
     look_at_links,
     policy::{Deed, clause::Gravity, workflow::Progress},
@@ -21,7 +21,7 @@ use serde::{
 use serde_json::{Map, Value};
 
 /// The longest line that is read.
-pub const LINE_BYTES_MAX: usize = 16 * 1024 * 1024;
+pub const LINE_BYTES_MAX: usize = lockgate_agents::LINE_BYTES_MAX;
 /// How many objects and lists may stand inside each other in a line.
 pub const DEPTH_MAX: usize = StrictJson::DEPTH_MAX;
 
@@ -156,14 +156,7 @@ pub fn encode<T: Serialize>(answer: &T) -> String {
 const KINDS: &str = "`call`, `result`, `answer`, `session`, `stage`, `net`, `halt`, `resume`, `untaint`, `status` or `prompt`";
 
 pub(crate) fn read_object(text: &str) -> Result<Map<String, Value>, ProtocolError> {
-    if text.len() > LINE_BYTES_MAX {
-        return Err(ProtocolError::too_long());
-    }
-    match serde_json::from_str(text) {
-        Ok(StrictJson(Value::Object(fields))) => Ok(fields),
-        Ok(_) => Err(ProtocolError("a JSON object was expected".into())),
-        Err(error) => Err(ProtocolError(line_mistake(&error))),
-    }
+    lockgate_agents::read_object(text).map_err(ProtocolError)
 }
 
 fn read_body<T: DeserializeOwned>(kind: &str, body: Value) -> Result<T, ProtocolError> {

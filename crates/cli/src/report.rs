@@ -6,8 +6,9 @@
 use std::io::{self, Write};
 
 use lockgate::{Call, Mode, Obstacle, Verdict, call::visible};
+use lockgate_agents::one_line;
 
-use crate::console::{WIDTH, bold, cut, decided, dim, one_line, wrapped};
+use crate::console::{WIDTH, bold, cut, decided, dim, wrapped};
 
 /// The columns before a word.
 const MARGIN: usize = 4;

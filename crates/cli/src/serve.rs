@@ -4,12 +4,10 @@
 //! there are no more lines. Every line gets exactly one answer, in order: a line that is not understood gets
 //! an error and decides nothing, and no line ends the service. Lines are answered one after another.
 
-use std::{
-    io::{self, BufRead, ErrorKind, Read, Write},
-    time::{SystemTime, UNIX_EPOCH},
-};
+use std::io::{self, BufRead, ErrorKind, Read, Write};
 
 use lockgate::{Call, Gate, Time, Verdict, gate::ApprovalId, policy::workflow::Moved};
+use lockgate_agents::now;
 
 use crate::protocol::{
     AnswerMessage, Ask, CallMessage, Counters, ErrorAnswer, HaltAnswer, HaltMessage, LINE_BYTES_MAX, Message,
@@ -284,12 +282,6 @@ impl<'a> Server<'a> {
     fn session<'s>(&'s self, named: Option<&'s String>) -> &'s str {
         named.unwrap_or(&self.options.session)
     }
-}
-
-/// The machine's time; 0 where its clock is set before 1970.
-pub(crate) fn now() -> Time {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Time(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]

@@ -10,11 +10,9 @@ use std::{
 };
 
 use lockgate::store::{Options, Sqlite};
+use lockgate_agents::{Environment, settings};
 
-use crate::{
-    console::CommandError,
-    settings::{self, Environment},
-};
+use crate::console::CommandError;
 
 /// Opens a database, or the one that the settings of the current folder name.
 pub(crate) fn open_state(path: Option<&Path>) -> Result<Sqlite, CommandError> {

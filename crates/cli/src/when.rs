@@ -5,8 +5,7 @@
 
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use lockgate::Time;
-
-use crate::{serve::now, settings::duration};
+use lockgate_agents::{duration, now};
 
 /// Reads a moment.
 pub(crate) fn parse(text: &str) -> Result<Time, String> {

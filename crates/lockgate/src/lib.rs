@@ -393,7 +393,7 @@ pub use lockgate_policy::{
 };
 pub use open::{
     OpenError, Opened, net, open, open_sources, open_unlinted, open_with, policy_files, read_sources,
-    read_sources_recalling, rules, rules_and_nets, sources_and_nets, when_then,
+    rules, rules_and_nets, sources_and_nets, when_then,
 };
 pub use runner::LocalRunner;
 

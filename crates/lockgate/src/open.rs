@@ -167,18 +167,7 @@ pub fn sources_and_nets<N: Into<Draft>>(
 /// # Errors
 /// When a file cannot be read, a folder has none, or files include one another in a circle.
 pub fn read_sources<P: AsRef<Path>>(paths: &[P]) -> Result<Vec<Source>, OpenError> {
-    read_sources_recalling(paths, &|source| source)
-}
-
-/// The same for whoever has read some of these files before and may know their [transcripts](Source::with_transcript).
-///
-/// # Errors
-/// As [`read_sources`].
-pub fn read_sources_recalling<P: AsRef<Path>>(
-    paths: &[P],
-    recall: &dyn Fn(Source) -> Source,
-) -> Result<Vec<Source>, OpenError> {
-    let mut shelf = Shelf::new(recall);
+    let mut shelf = Shelf::default();
     for file in policy_files(paths)? {
         shelf.put(&file)?;
     }
@@ -216,9 +205,8 @@ pub fn policy_files<P: AsRef<Path>>(paths: &[P]) -> Result<Vec<PathBuf>, OpenErr
 }
 
 /// Files in the order in which they were read.
-struct Shelf<'a> {
-    /// Adds to a file what is known of it.
-    recall: &'a dyn Fn(Source) -> Source,
+#[derive(Default)]
+struct Shelf {
     sources: Vec<Source>,
     /// Folded names of the files that were read or are being read.
     known: HashSet<String>,
@@ -233,18 +221,13 @@ struct Include<'a> {
     span: Span,
 }
 
-impl<'a> Shelf<'a> {
-    fn new(recall: &'a dyn Fn(Source) -> Source) -> Self {
-        let (sources, known, mistakes) = (Vec::new(), HashSet::new(), Vec::new());
-        Self { recall, sources, known, included: 0, mistakes }
-    }
-
+impl Shelf {
     /// Reads a file that somebody named, unless it is there already.
     fn put(&mut self, path: &Path) -> Result<(), OpenError> {
         let name = path.display().to_string();
         let folded = normalise(&name, None).unwrap_or(name);
         if self.known.insert(folded.clone()) {
-            let source = (self.recall)(read_source(path)?);
+            let source = read_source(path)?;
             self.put_after_its_includes(source, &mut vec![folded]);
         }
         Ok(())
@@ -291,7 +274,7 @@ impl<'a> Shelf<'a> {
             include.mistake("unreadable-include", error.to_string(), remedy)
         })?;
         way.push(name);
-        self.put_after_its_includes((self.recall)(source), way);
+        self.put_after_its_includes(source, way);
         way.pop();
         Ok(())
     }

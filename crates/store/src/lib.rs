@@ -8,7 +8,7 @@
 //!
 //! Reading order: `sqlite.rs` (the shelf), `desk.rs` (whose turn it is), `files.rs`, `key.rs` and `schema.rs`
 //! (what opening looks at), `chain.rs` (the format of the chain), `trail.rs` (append and read), `verify.rs`,
-//! `lines.rs` (exports), `forget.rs` (what may go), `memos.rs` (what spares the next process work), `short_ids.rs` (names for people).
+//! `lines.rs` (exports), `forget.rs` (what may go), `short_ids.rs` (names for people).
 
 mod chain;
 mod desk;
@@ -17,7 +17,6 @@ mod files;
 mod forget;
 mod key;
 mod lines;
-mod memos;
 mod schema;
 mod short_ids;
 mod sqlite;
@@ -28,7 +27,6 @@ pub use chain::{Anchor, CHECKPOINT_EVERY, Hash, Head, Link, START, from_hex, lin
 pub use error::{OpenError, OpenErrorKind};
 pub use forget::FORGET_BATCH_MAX;
 pub use lines::{LINE_BYTES_MAX, verify_lines};
-pub use memos::{MEMO_BYTES_MAX, MEMOS_MAX, Memos, memos_folder};
 pub use sqlite::{Durability, Options, Sqlite, WAIT_MAX};
 pub use trail::{ENTRY_BYTES_MAX, Links, Query};
 pub use verify::{PROBLEMS_MAX, Problem, ProblemKind, Progress, Verified};

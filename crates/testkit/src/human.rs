@@ -131,7 +131,8 @@ pub fn trust(program: &Path, project: &Path, home: &Path) -> io::Result<()> {
     command.args(["trust", "--json"]).current_dir(project).env_clear().env("HOME", home);
     let shown = command.stdin(Stdio::null()).output()?;
     let Ok(shown) = serde_json::from_slice::<Value>(&shown.stdout) else { return Ok(()) };
-    let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let text =
+        |value: &Value, key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     let listed = shown.get("files").and_then(Value::as_array).into_iter().flatten();
     let files: Map<String, Value> =
         listed.map(|file| (text(file, "path"), Value::from(text(file, "sha256")))).collect();

@@ -29,11 +29,12 @@ const ROOMS: &[(&str, &[&str], &str)] = &[
         &["lockgate-petri", "lockgate-call", "lockgate-policy", "lockgate-gate", "lockgate-store"],
         "offers the rooms below as one library, and adds no logic",
     ),
+    ("lockgate-agents", &["lockgate"], "a door; doors never meet"),
     ("lockgate-mcp", &["lockgate"], "a door; doors never meet"),
     ("lockgate-server", &["lockgate-gate"], "a door; doors never meet"),
     (
         "lockgate-cli",
-        &["lockgate", "lockgate-store", "lockgate-mcp", "lockgate-server"],
+        &["lockgate", "lockgate-agents", "lockgate-store", "lockgate-mcp", "lockgate-server"],
         "mounts the doors, and asks the library for everything else",
     ),
     ("lockgate-python", &["lockgate"], "what Python sees is what Rust sees"),

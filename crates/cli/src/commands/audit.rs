@@ -16,7 +16,6 @@ use lockgate::{
     store::{Link, Query, Sqlite},
 };
 
-pub(crate) use self::prune::{FORGET_BATCH, forgotten};
 pub(super) use self::{
     line::{call_text, rule_text},
     select::Name,

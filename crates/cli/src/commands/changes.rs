@@ -10,15 +10,17 @@ use std::{
 };
 
 use lockgate::call::visible;
+use lockgate_agents::{
+    Agent, Environment,
+    install::{Change, FileError, Plan, Scope},
+};
 use serde::Serialize;
 
 use crate::{
     args::ChangeArguments,
     console::{CommandError, Console, Ending, bold, dim},
     human::{self, Opening},
-    install::{Agent, FileError, Plan, Scope},
     protocol::encode,
-    settings::Environment,
 };
 
 /// What shall happen.
@@ -194,7 +196,7 @@ struct NextAnswer {
 
 impl<'a> Answer<'a> {
     fn new(wanted: &'a Wanted, written: bool) -> Self {
-        let file = |change: &crate::install::Change| FileAnswer {
+        let file = |change: &Change| FileAnswer {
             path: change.path.display().to_string(),
             agent: change.agent.map(Agent::name),
             change: change.word(),

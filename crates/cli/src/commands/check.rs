@@ -6,6 +6,7 @@ use lockgate::{
     Call, Decision, Gate, MemoryStore, Outcome, OutputDecision, Policy, Session, call::visible,
     policy::closest,
 };
+use lockgate_agents::now;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -14,7 +15,6 @@ use crate::{
     console::{CommandError, Console, Ending},
     protocol::{Ask, BareCall, SettledAnswer, VerdictAnswer, call_here, decode_call, encode},
     report,
-    serve::now,
 };
 
 pub(crate) fn run(

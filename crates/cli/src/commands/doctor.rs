@@ -14,24 +14,23 @@ use lockgate::{
     call::visible,
     store::{Options, Sqlite},
 };
+use lockgate_agents::{
+    Agent, Environment, HookReply, Message, Reaction,
+    hook::in_short,
+    install::{self, GuardedServer, InstalledCommand, Job, Scope, Server, installed_agents},
+    one_line,
+    settings::{self, Settings},
+};
 use serde::Serialize;
 use serde_json::Value;
 
 use self::trial::{Fault, World};
 use crate::{
     args::DoctorArguments,
-    console::{CommandError, Console, Ending, bold, decided, doubtful, one_line, wrong},
-    hook::{
-        dialect::{self, Dialect, Event, Reply, Said},
-        hosts::{self, Does},
-        in_short,
-    },
-    install::{self, Agent, InstalledCommand, Job, Scope, Server, Wrapped},
-    known_tools::{doubts, installed_agents, lines, tools_of},
+    console::{CommandError, Console, Ending, bold, decided, doubtful, wrong},
+    known_tools::{doubts, lines, tools_of},
     protocol::encode,
     report::painted_note,
-    settings::{self, Environment, Settings},
-    trust,
 };
 
 /// How often a hook is run to see how long it takes.
@@ -182,7 +181,7 @@ impl Patient {
         let mut checks = Vec::new();
         for scope in [Scope::Project, Scope::User] {
             let option = if scope == Scope::User { " --user" } else { "" };
-            for (file, Wrapped { name, program, server }) in
+            for (file, GuardedServer { name, program, server }) in
                 install::wrapped_servers(scope, &self.project, &self.environment)
             {
                 let of = format!("`{name}` in {}", file.display());
@@ -236,7 +235,7 @@ impl Patient {
             if let Some(command) = commands.first() {
                 checks.extend(trials(agent, command, settings, hook_ms));
             }
-            let mut notes: Vec<String> = limits(agent).into_iter().map(str::to_owned).collect();
+            let mut notes: Vec<String> = agent.limits().iter().map(|limit| (*limit).to_owned()).collect();
             if both {
                 notes.push("it has hooks in the project and of the user, and runs both".to_owned());
             }
@@ -276,27 +275,6 @@ impl Patient {
     }
 }
 
-/// What no hook can help, and what only a human can look at.
-fn limits(agent: Agent) -> Vec<&'static str> {
-    match agent {
-        Agent::Codex => Vec::from([
-            "whether it was trusted is known to Codex alone: look at `/hooks`",
-            "a hook that is killed or too slow lets the tool run; Lockgate answers long before",
-        ]),
-        Agent::GeminiCli => {
-            Vec::from(["a hook that is killed or too slow lets the tool run; Lockgate answers long before"])
-        }
-        Agent::Copilot => {
-            Vec::from(["a hook that is too slow lets the tool run; Lockgate answers long before"])
-        }
-        Agent::OpenClaw => Vec::from([
-            "whether the plugin is enabled is known to OpenClaw alone: see `openclaw plugins list`",
-        ]),
-        Agent::OpenCode => Vec::from(["the plugin was not run, only the command it runs"]),
-        Agent::ClaudeCode | Agent::Cursor => Vec::new(),
-    }
-}
-
 /// Whether the policy loads, and can match what these agents have.
 fn policy(settings: &Settings, agents: &[Agent]) -> Vec<Check> {
     let opened = settings.sources().and_then(|sources| Ok((lockgate::open_sources(&sources)?, sources)));
@@ -320,12 +298,12 @@ fn policy(settings: &Settings, agents: &[Agent]) -> Vec<Check> {
         _ => format!("{rules} rules, {} warnings{beside}: {}", warnings.len(), lines(&warnings).join("; ")),
     };
     checks.push(Check::ok("policy", told));
-    checks.extend(trust::told(settings, &opened.policy).map(|told| Check::note("trust", told)));
+    checks.extend(settings::waiting_line(settings, &opened.policy).map(|told| Check::note("trust", told)));
     for line in &settings.overruled {
         checks.push(Check::note("user", format!("the user's settings are stricter than `{line}`")));
     }
     if !settings.exec {
-        let told = trust::exec_not_run(&opened.policy, trust::EXEC_SETTING);
+        let told = settings::exec_not_run(&opened.policy, settings::EXEC_SETTING);
         checks.extend(told.map(|told| Check::note("exec", told)));
     }
     checks
@@ -388,8 +366,8 @@ fn trials(
     hook_ms: &mut Option<u64>,
 ) -> Vec<Check> {
     // Without settings there is nothing to try a hook with: it blocks everything.
-    let (Some(dialect), Some(settings)) = (dialect::named(agent.name()), settings) else { return Vec::new() };
-    let trial = Trial { dialect, command, settings };
+    let Some(settings) = settings else { return Vec::new() };
+    let trial = Trial { agent, command, settings };
     let mut checks = Vec::from([trial.passes(hook_ms), trial.guards()]);
     checks.push(trial.blocks("bad event", Fault::None, Some("{\"session_id\": \"s\", ")));
     checks.push(trial.blocks("bad policy", Fault::BrokenPolicy, None));
@@ -399,16 +377,16 @@ fn trials(
 }
 
 struct Trial<'a> {
-    dialect: &'static dyn Dialect,
+    agent: Agent,
     command: &'a InstalledCommand,
     settings: &'a Settings,
 }
 
 impl Trial<'_> {
-    fn event(&self, round: usize, command: &str, world: &World) -> Event {
+    fn event(&self, round: usize, command: &str, world: &World) -> Message {
         // A session of its own each time: a call that comes twice in one is blocked for that.
         let session = format!("lockgate-doctor-{round}");
-        hosts::canary(self.dialect.name(), &session, command, &world.project().to_string_lossy())
+        self.agent.trial(&session, command, &world.project().to_string_lossy())
     }
 
     /// A harmless call is answered as one, and how long that takes.
@@ -435,10 +413,10 @@ impl Trial<'_> {
         let median = times.get(times.len() / 2).copied().unwrap_or_default();
         hook_ms.get_or_insert(u64::try_from(median.as_millis()).unwrap_or(u64::MAX));
         let reply = first.unwrap_or_default();
-        let pass = self.dialect.encode(&event, &Said::Pass);
-        match hosts::before(self.dialect.name(), &reply) {
+        let pass = self.agent.pass(&event);
+        match self.agent.reaction(&reply) {
             // Silence of a program that failed looks the same to some agents.
-            Does::AsWithoutUs if reply.code == 0 && reply.stdout.trim() == pass.stdout.trim() => {
+            Reaction::AsWithoutUs if reply.code == 0 && reply.stdout.trim() == pass.stdout.trim() => {
                 Check::ok("pass", "")
             }
             _ if self.is_refusal(&event, &reply) => Check::ok("pass", "answered; the policy blocks `ls`"),
@@ -466,16 +444,16 @@ impl Trial<'_> {
         }
     }
 
-    /// Whether it is a block by a verdict, as this host is told one. That the host would block is not enough: some
+    /// Whether it is a block by a verdict, in the form of this agent. That the agent would block is not enough: some
     /// block on silence, which any program can say.
-    fn is_refusal(&self, event: &Event, reply: &Reply) -> bool {
-        let refusal = self.dialect.encode(event, &Said::Block { reason: REASON.to_owned() });
+    fn is_refusal(&self, event: &Message, reply: &HookReply) -> bool {
+        let refusal = self.agent.block(event, REASON);
         let read = |text: &str| serde_json::from_str::<Value>(text).ok();
         let is_alike = match (read(&refusal.stdout), read(&reply.stdout)) {
             (Some(wanted), Some(said)) => alike(&wanted, &said),
             _ => false,
         };
-        is_alike && reply.code == 0 && hosts::before(self.dialect.name(), reply) == Does::Blocks
+        is_alike && reply.code == 0 && self.agent.reaction(reply) == Reaction::Blocks
     }
 
     /// A fault is answered by a block.
@@ -492,8 +470,8 @@ impl Trial<'_> {
             {
                 Check::wrong(check, format!("it was answered by {}", shown(&reply)))
             }
-            Ok((_, reply)) => match hosts::before(self.dialect.name(), &reply) {
-                Does::Blocks => Check::ok(check, ""),
+            Ok((_, reply)) => match self.agent.reaction(&reply) {
+                Reaction::Blocks => Check::ok(check, ""),
                 _ => Check::wrong(check, format!("it was answered by {}, and the tool runs", shown(&reply))),
             },
             Err(error) => Check::wrong(check, format!("it cannot be run: {error}")),
@@ -514,7 +492,7 @@ fn alike(wanted: &Value, said: &Value) -> bool {
     }
 }
 
-fn shown(reply: &Reply) -> String {
+fn shown(reply: &HookReply) -> String {
     let said = [&reply.stdout, &reply.stderr].map(|text| text.trim().to_owned()).join(" ");
     format!("exit {} and `{}`", reply.code, crate::console::cut(said.trim(), 200))
 }

@@ -7,13 +7,12 @@ use lockgate::{
     call::visible,
     store::{Options, Sqlite},
 };
+use lockgate_agents::{hook::protection_of_files, settings};
 
 use crate::{
     args::GateArguments,
     console::{CommandError, Console, Ending},
-    hook::protection,
     serve::{ServeOptions, serve},
-    trust,
 };
 
 pub(crate) fn run(arguments: &GateArguments, console: &mut Console<'_>) -> Result<Ending, CommandError> {
@@ -21,19 +20,19 @@ pub(crate) fn run(arguments: &GateArguments, console: &mut Console<'_>) -> Resul
     let policy = super::open_telling(&arguments.files, &arguments.known, console)?;
     if !arguments.exec.exec {
         let remedy = "run `lockgate gate` with `--exec`";
-        if let Some(line) = trust::exec_not_run(&policy, remedy) {
+        if let Some(line) = settings::exec_not_run(&policy, remedy) {
             writeln!(console.err, "warning: {}", visible(&line))?;
         }
     }
     let mut builder = Gate::builder(policy).mode(arguments.mode.into());
     if arguments.protect {
         let state = shelf.as_ref().map(|shelf| shelf.path().to_path_buf());
-        builder = builder.protect(protection::of_files(&arguments.files, state.as_deref()));
+        builder = builder.protect(protection_of_files(&arguments.files, state.as_deref()));
     }
     if let Some(shelf) = shelf {
         builder = builder.shelf(shelf);
     }
-    let builder = arguments.registry.lend(builder);
+    let builder = arguments.registry.registry().lend(builder);
     let built = super::lend_runner(builder, &arguments.exec).build();
     let gate = built.map_err(CommandError::said)?;
     let options = ServeOptions { session: arguments.session.clone(), clock: arguments.clock.into() };

@@ -4,6 +4,7 @@
 //! hooks in this folder will use. Without `--session` it halts every session of the database.
 
 use lockgate::{call::visible, gate::Shelf};
+use lockgate_agents::{Environment, now};
 use serde_json::json;
 
 use crate::{
@@ -12,8 +13,6 @@ use crate::{
     console::{CommandError, Console, Ending},
     human::{self, Opening},
     protocol::encode,
-    serve::now,
-    settings::Environment,
 };
 
 /// What agents are told when no reason was given.

@@ -7,12 +7,13 @@
 use std::{env, path::PathBuf};
 
 use lockgate::{Opened, Source, call::visible, read_sources};
+use lockgate_agents::{
+    Environment,
+    settings::{self, Origin, Settings},
+};
 
 use super::told;
-use crate::{
-    console::{CommandError, Console, dim},
-    settings::{self, Environment, Origin, Settings},
-};
+use crate::console::{CommandError, Console, dim};
 
 /// Opens the policy.
 pub(super) fn open(files: &[PathBuf], console: &mut Console<'_>) -> Result<Opened, CommandError> {

@@ -11,18 +11,19 @@ use std::{
 };
 
 use lockgate::call::visible;
+use lockgate_agents::{
+    Agent, Environment,
+    install::{
+        Change, Job, Plan, Repository, Scope, excluded, is_installed, plan, plan_servers, running_program,
+    },
+    settings::{FOLDER, find, starter_place, starter_policy},
+};
 
 use super::changes::{Wanted, refused, scope, settle};
 use crate::{
     args::InitArguments,
     console::{CommandError, Console, Ending, bold},
-    install::{
-        Agent, Change, Job, Plan, Scope,
-        exclude::{Repository, excluded},
-        is_installed, plan, plan_servers, running_program,
-    },
     known_tools::{doubts, lines, tools_of},
-    settings::{Environment, FOLDER, find, starter_place, starter_policy},
 };
 
 pub(crate) fn run(

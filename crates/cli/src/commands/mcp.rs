@@ -5,8 +5,6 @@ mod serve;
 mod servers;
 mod surroundings;
 
-use std::path::{Path, PathBuf};
-
 use crate::{
     args::{McpArguments, McpCommand},
     console::{CommandError, Console, Ending},
@@ -22,9 +20,4 @@ pub(crate) fn run(
         Some(McpCommand::Accept(accept)) => accept::run(accept, json, console),
         None => serve::run(&arguments.serve, console),
     }
-}
-
-/// Where the definitions of tools are pinned: beside the database of sessions.
-pub(crate) fn pins_folder(state: &Path) -> PathBuf {
-    state.with_file_name("mcp-pins")
 }

@@ -14,6 +14,7 @@ use std::{
 };
 
 use lockgate::{ApprovalId, call::visible};
+use lockgate_agents::now;
 use serde_json::{Value, json};
 
 use super::{
@@ -25,7 +26,6 @@ use crate::{
     books::Books,
     console::{CommandError, Console, Ending, bold, cut, lasting, wrong},
     protocol::encode,
-    serve::now,
 };
 
 /// How long `--watch` waits between two looks.

@@ -4,13 +4,13 @@
 //! policy that counts here. Nothing is decided and nothing is stored.
 
 use lockgate::{Gate, MemoryStore, Policy, Status};
+use lockgate_agents::now;
 
 use super::{check::read_session, in_force, status::kept};
 use crate::{
     args::PromptArguments,
     console::{CommandError, Console, Ending},
     protocol::{PromptAnswer, encode},
-    serve::now,
 };
 
 pub(crate) fn run(
@@ -37,6 +37,6 @@ fn fresh(arguments: &PromptArguments, policy: Policy) -> Result<Status, CommandE
     let file = arguments.of.session.as_deref().filter(|_| !arguments.of.files.is_empty());
     let session = read_session(file, &policy)?;
     let builder = Gate::builder(policy).store(MemoryStore::with_session("default", session));
-    let gate = arguments.registry.lend(builder).build().map_err(CommandError::said)?;
+    let gate = arguments.registry.registry().lend(builder).build().map_err(CommandError::said)?;
     gate.status("default", now()).map_err(CommandError::said)
 }

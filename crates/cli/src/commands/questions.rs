@@ -15,6 +15,7 @@ use lockgate::{
         trail::{Entry, What},
     },
 };
+use lockgate_agents::{Agent, Ask, Environment, Message, now};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -22,15 +23,9 @@ use crate::{
     args::AnswerArguments,
     books::{Book, Books},
     console::{CommandError, Console, Ending, WIDTH, bold, cut, dim, lasting, wrong},
-    hook::{
-        self,
-        dialect::{self, Asking, Event},
-    },
     human::{self, Opening},
     protocol::encode,
     report::note,
-    serve::now,
-    settings::Environment,
 };
 
 /// An open question, as it is shown.
@@ -170,12 +165,12 @@ fn rules(policy: &Policy, asked: &Asked) -> Vec<RuleText> {
 
 fn asked_by(book: &Book, session: &str) -> Option<&'static str> {
     let (host, _) = session.split_once('/')?;
-    let (dialect, settings) = (dialect::named(host)?, book.settings.as_ref()?);
-    match hook::asking(settings.ask, dialect, &Event::new()) {
-        Asking::Host => Some("agent"),
-        Asking::Wait => Some("hook"),
-        Asking::Defer => Some("deferred"),
-        Asking::Nobody => None,
+    let (agent, settings) = (Agent::named(host)?, book.settings.as_ref()?);
+    match agent.asking(settings.ask, &Message::new()) {
+        Ask::Host => Some("agent"),
+        Ask::Wait => Some("hook"),
+        Ask::Defer => Some("deferred"),
+        Ask::Block => None,
     }
 }
 

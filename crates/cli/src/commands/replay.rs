@@ -23,6 +23,7 @@ use lockgate::{
     gate::trail::{Decided, Entry, TrailCall},
     store::{LINE_BYTES_MAX, Query, Sqlite},
 };
+use lockgate_agents::{Environment, settings};
 use serde::{Deserialize, Serialize, de::IgnoredAny};
 
 use self::world::{Counted, Flip, World};
@@ -32,7 +33,6 @@ use crate::{
     console::{CommandError, Console, Ending, bold, dim},
     progress::Progress,
     protocol::encode,
-    settings::{self, Environment},
     state::open_state,
     when,
 };

@@ -10,6 +10,10 @@ use lockgate::{
     call::visible,
     gate::{Openness, Shelf, Words, WorkflowStatus},
 };
+use lockgate_agents::{
+    Environment, now, one_line,
+    settings::{self, Origin, Settings},
+};
 use serde::Serialize;
 use serde_json::json;
 
@@ -17,12 +21,9 @@ use super::check::read_session;
 use crate::{
     args::StatusArguments,
     books::Books,
-    console::{CommandError, Console, Ending, bold, dim, lasting, one_line, wrong},
+    console::{CommandError, Console, Ending, bold, dim, lasting, wrong},
     protocol::{StatusAnswer, encode},
     report::{note, painted_note},
-    serve::now,
-    settings::{self, Environment, Origin, Settings},
-    trust,
 };
 
 /// How many sessions are shown to people; programs are told all.
@@ -238,7 +239,7 @@ impl SettingsAnswer {
             built_in: settings.has_built_in(),
             trust: settings.project.as_ref().map(|project| project.trust.word()),
             waiting: match policy {
-                Some(policy) => trust::waiting(settings, policy),
+                Some(policy) => settings::waiting_items(settings, policy),
                 None => settings.waiting.clone(),
             },
             overruled: settings.overruled.clone(),
@@ -266,7 +267,7 @@ fn write_settings(console: &mut Console<'_>, settings: &Settings) -> Result<(), 
     if answer.built_in && answer.origin != "built-in" {
         note(console.out, "from", "the built-in policy, which stays until `lockgate trust`")?;
     }
-    if let Some(line) = policy.as_ref().and_then(|policy| trust::told(settings, policy)) {
+    if let Some(line) = policy.as_ref().and_then(|policy| settings::waiting_line(settings, policy)) {
         painted_note(console.out, &wrong("trust"), "trust", &visible(&line))?;
     }
     for line in &answer.overruled {

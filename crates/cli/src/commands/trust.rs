@@ -9,6 +9,11 @@ use std::{
 };
 
 use lockgate::{Policy, call::visible};
+use lockgate_agents::{
+    Environment, now,
+    settings::{self, ProjectPolicy, Settings},
+    trust::{self, Record},
+};
 use serde::Serialize;
 use serde_json::json;
 
@@ -18,9 +23,6 @@ use crate::{
     human::{self, Opening},
     protocol::encode,
     report::note,
-    serve::now,
-    settings::{self, Environment, ProjectPolicy, Settings},
-    trust::{self, Record},
 };
 
 pub(crate) fn run(
@@ -79,7 +81,7 @@ struct Wanted {
 impl Wanted {
     /// Reads the project once: what is shown is what is trusted.
     fn read(settings: &Settings, project: &ProjectPolicy) -> Result<Self, CommandError> {
-        let sources = project.sources(&|source| source).map_err(super::told)?;
+        let sources = project.sources().map_err(super::told)?;
         let record = Record::new(&project.root, project.settings.as_deref(), &sources, now().0)
             .map_err(CommandError::said)?;
         // A policy with mistakes is mended first: nobody can tell what it will say.
@@ -87,7 +89,7 @@ impl Wanted {
         let Some(policy) = policy else {
             return Err(CommandError::Drawn(lockgate::policy::render(&mistakes, true)));
         };
-        let waiting = trust::waiting(settings, &policy);
+        let waiting = settings::waiting_items(settings, &policy);
         Ok(Self { record, waiting, replaces_built_in: settings.user.is_none() })
     }
 

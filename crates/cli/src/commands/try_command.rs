@@ -7,18 +7,20 @@
 use std::env;
 
 use lockgate::{Call, Decision, Gate, MemoryStore, Mode, call::visible, look_at_links};
+use lockgate_agents::{
+    Agent, Environment,
+    hook::protection_of,
+    install::{Scope, is_installed},
+    now,
+};
 use serde_json::{Map, Value, json};
 
 use super::in_force;
 use crate::{
     args::TryArguments,
     console::{CommandError, Console, Ending, dim},
-    hook::protection,
-    install::{Agent, Scope, is_installed},
     protocol::{VerdictAnswer, encode, read_object},
     report,
-    serve::now,
-    settings::Environment,
 };
 
 pub(crate) fn run(
@@ -44,7 +46,7 @@ pub(crate) fn run(
             let policy = lockgate::open_sources(&sources).map_err(super::told)?.policy;
             let mut builder = Gate::builder(policy).mode(settings.mode);
             if settings.protect {
-                builder = builder.protect(protection::of(&settings, &folder, &environment));
+                builder = builder.protect(protection_of(&settings, &folder, &environment));
             }
             (builder, in_force::which(&settings), settings.mode)
         }
@@ -101,7 +103,7 @@ fn agent_here(folder: &std::path::Path, environment: &Environment) -> Agent {
     };
     let is_in_use = |agent: &Agent| agent.is_in_use(folder, environment);
     let all = || Agent::ALL.iter().copied();
-    all().find(has_hooks).or_else(|| all().find(is_in_use)).unwrap_or(Agent::ClaudeCode)
+    all().find(has_hooks).or_else(|| all().find(is_in_use)).unwrap_or(Agent::CLAUDE_CODE)
 }
 
 /// The input of a call, from what was typed: JSON as it is, otherwise the one field that counts for this tool.
@@ -129,7 +131,7 @@ mod tests {
     #[test]
     fn what_is_typed_becomes_the_input_of_the_tool() {
         let input = |text: &str, tool: &str| {
-            input_of(text, tool, Agent::ClaudeCode).map(|input| Value::Object(input).to_string()).ok()
+            input_of(text, tool, Agent::CLAUDE_CODE).map(|input| Value::Object(input).to_string()).ok()
         };
         for (text, tool, expected) in [
             ("rm -rf /", "Bash", Some(r#"{"command":"rm -rf /"}"#)),

@@ -8,15 +8,15 @@ use std::{
 };
 
 use super::changes::{Wanted, refused, scope, settle};
+use lockgate_agents::{
+    Agent, Environment,
+    install::{Change, Job, Repository, Scope, included, plan, plan_servers},
+    settings::{self, FOLDER},
+};
+
 use crate::{
     args::UninstallArguments,
     console::{CommandError, Console, Ending},
-    install::{
-        Agent, Change, Job, Scope,
-        exclude::{Repository, included},
-        plan, plan_servers,
-    },
-    settings::{self, Environment, FOLDER},
 };
 
 pub(crate) fn run(

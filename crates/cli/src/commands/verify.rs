@@ -15,6 +15,7 @@ use lockgate::{
     gate::{Finding, Proved, ProvedClaim, Rulebook, prove},
     policy::{Accepted, KnownTools, NetReport, NetRule, Rule, RuleId, accept, check_names, render, verify},
 };
+use lockgate_agents::{Environment, settings};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -27,8 +28,6 @@ use crate::{
     protocol::encode,
     reports::{annotation, sarif},
     session_text::{StepAnswer, lines, steps, write_session},
-    settings::{self, Environment},
-    trust,
 };
 
 pub(crate) fn run(
@@ -54,18 +53,18 @@ pub(crate) fn run(
 fn tell_of_hooks(sources: &[Source], console: &mut Console<'_>) -> Result<(), CommandError> {
     let found = settings::find(&env::current_dir()?, &Environment::of_process()).ok();
     let project = found.as_ref().and_then(|settings| settings.project.as_ref());
-    let own = project.and_then(|project| project.sources(&|source| source).ok()).unwrap_or_default();
+    let own = project.and_then(|project| project.sources().ok()).unwrap_or_default();
     let is_own = |source: &Source| {
         let real = fs::canonicalize(source.name());
         real.is_ok_and(|real| own.iter().any(|own| fs::canonicalize(own.name()).is_ok_and(|own| own == real)))
     };
     let is_verified = sources.iter().any(is_own);
-    if let Some(line) = found.as_ref().filter(|_| is_verified).and_then(trust::waiting_line) {
+    if let Some(line) = found.as_ref().filter(|_| is_verified).and_then(settings::waiting_line_of_files) {
         writeln!(console.err, "{}: {}", wrong("warning"), visible(&line))?;
     }
     let runs = found.as_ref().is_some_and(|settings| settings.exec);
     if let (false, (Some(policy), _)) = (runs, Policy::read_unlinted(sources))
-        && let Some(line) = trust::exec_not_run(
+        && let Some(line) = settings::exec_not_run(
             &policy,
             "run `gate` and `check` with `--exec`, or write `exec = true` into `lockgate.toml`",
         )
@@ -529,7 +528,24 @@ impl<'a> FindingAnswer<'a> {
 
 #[cfg(test)]
 mod tests {
+    use lockgate_agents::{Agent, settings::starter_policy};
+
     use super::*;
+
+    #[test]
+    fn the_built_in_policy_has_nothing_wrong_with_it() {
+        for agents in Agent::ALL.iter().map(std::slice::from_ref).chain([Agent::ALL]) {
+            let sources = [Source::new("policy.rules", starter_policy(agents))];
+            let (policy, findings) = Policy::read(&sources);
+            let rulebook = policy.map(Rulebook::new);
+            let verified = Verified::new(rulebook.as_ref(), findings, &sources);
+            assert!(
+                verified.summary().ends_with(" states: no errors"),
+                "{agents:?}: {}",
+                verified.summary()
+            );
+        }
+    }
 
     #[test]
     fn rules_that_share_a_name_are_one_group() {

@@ -137,7 +137,7 @@ impl World {
 
 /// Keeps the record that `lockgate trust` keeps when a human has agreed.
 pub(crate) fn trust(project: &Path, home: &Path) {
-    lockgate_testkit::human::trust(Path::new(env!("CARGO_BIN_EXE_lockgate")), project, home).unwrap();
+    human::trust(Path::new(env!("CARGO_BIN_EXE_lockgate")), project, home).unwrap();
 }
 
 pub(crate) struct Said(pub(crate) Output);

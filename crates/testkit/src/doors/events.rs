@@ -18,7 +18,7 @@ use lockgate::{
     Decision, Time, Verdict,
     gate::{KeptAnswer, Shelf},
 };
-use lockgate_cli::{HookAsks, HookDoor, HookReply};
+use lockgate_agents::{Ask, HookReply, hook::HookDoor};
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -172,9 +172,9 @@ impl Open {
     fn call(&mut self, name: &Name, body: &Value) -> Result<Value, String> {
         let event = self.host.before(name, body);
         let asks = match (Body(body).text("ask"), self.host) {
-            (Some("none"), _) => HookAsks::Nobody,
-            (_, Host::Generic) => HookAsks::Wait,
-            (_, Host::ClaudeCode) => HookAsks::Defer,
+            (Some("none"), _) => Ask::Block,
+            (_, Host::Generic) => Ask::Wait,
+            (_, Host::ClaudeCode) => Ask::Defer,
         };
         let hook = self.start(event, asks);
         self.hear(hook, name)
@@ -193,7 +193,7 @@ impl Open {
         let hook = match (self.waiting.remove(&question), self.told.calls.get(&call)) {
             (Some(hook), _) => hook,
             // The host comes back with the call that it put off.
-            (None, Some(told)) => self.start(self.host.before(&call, told), HookAsks::Defer),
+            (None, Some(told)) => self.start(self.host.before(&call, told), Ask::Defer),
             (None, None) => return Err("a question about no call".to_owned()),
         };
         self.hear(hook, &call)
@@ -202,7 +202,7 @@ impl Open {
     fn result(&mut self, name: &Name, body: &Value) -> Result<Value, String> {
         let told = self.told.calls.get(name).ok_or("a result of no call")?;
         let event = self.host.after(name, told, body);
-        let hook = self.start(event, HookAsks::Nobody);
+        let hook = self.start(event, Ask::Block);
         let spoken = loop {
             match self.heard.recv_timeout(PATIENCE).map_err(|error| format!("no answer: {error}"))? {
                 Heard::Ended(number, reply) if number == hook => break self.host.spoken_after(&reply)?,
@@ -213,7 +213,7 @@ impl Open {
     }
 
     /// Starts a hook with an event, as a host starts a process.
-    fn start(&mut self, event: Map<String, Value>, asks: HookAsks) -> usize {
+    fn start(&mut self, event: Map<String, Value>, asks: Ask) -> usize {
         self.hooks += 1;
         let (number, host, say) = (self.hooks, self.host.name(), self.say.clone());
         let (gate, rest) = (Arc::clone(&self.told.operator.gate), self.told.rest.clone());

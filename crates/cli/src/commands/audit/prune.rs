@@ -4,24 +4,21 @@
 
 use std::io::{self, BufRead, IsTerminal};
 
-use lockgate::{
-    Time,
-    gate::trail::{Entry, What},
+use lockgate::Time;
+use lockgate_agents::{
+    hook::{FORGET_BATCH, forgotten, operator},
+    now,
 };
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::{
     args::AuditPruneArguments,
     console::{CommandError, Console, Ending},
     protocol::encode,
-    serve::now,
     state::open_state,
     when,
 };
-
-/// So many sessions are forgotten at a time: an entry names them all, and must not become too long.
-pub(crate) const FORGET_BATCH: usize = 100;
 
 pub(super) fn run(
     arguments: &AuditPruneArguments,
@@ -74,18 +71,6 @@ fn is_agreed(before: Time, console: &mut Console<'_>) -> Result<bool, CommandErr
     let mut answer = String::new();
     io::stdin().lock().read_line(&mut answer)?;
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
-}
-
-/// The entry about sessions that nobody has gone on with.
-pub(crate) fn forgotten(before: Time, sessions: &[String]) -> String {
-    operator("forget", json!({ "before": before.0, "sessions": sessions }))
-}
-
-/// An entry about what an operator did to everything.
-fn operator(act: &str, about: Value) -> String {
-    let Value::Object(about) = about else { return String::new() };
-    let what = What::Operator { act: act.to_owned(), about };
-    Entry { at: now().0, session: None, policy: None, what }.to_json()
 }
 
 /// What is printed with `--json`.

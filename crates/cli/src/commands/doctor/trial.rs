@@ -14,13 +14,12 @@ use std::{
 };
 
 use lockgate::Mode;
-use serde_json::Value;
-
-use crate::{
-    hook::dialect::Reply,
-    install::{Agent, InstalledCommand},
+use lockgate_agents::{
+    Agent, HookReply,
+    install::InstalledCommand,
     settings::{FILE, Settings, starter_policy},
 };
+use serde_json::Value;
 
 /// How long a hook on trial may take; it answers itself after half of that.
 const TRIAL_LIMIT: Duration = Duration::from_secs(30);
@@ -109,7 +108,7 @@ impl World {
     }
 
     /// Runs a hook as its host would, in this world. How it answered, and how long that took.
-    pub(super) fn run(&self, command: &InstalledCommand, event: &str) -> io::Result<(Reply, Duration)> {
+    pub(super) fn run(&self, command: &InstalledCommand, event: &str) -> io::Result<(HookReply, Duration)> {
         let Some((program, arguments)) = command.words.split_first() else {
             return Err(io::Error::other("it is empty"));
         };
@@ -134,7 +133,7 @@ impl World {
         let text = |reader: thread::JoinHandle<Vec<u8>>| {
             String::from_utf8_lossy(&reader.join().unwrap_or_default()).into_owned()
         };
-        Ok((Reply { stdout: text(out), stderr: text(err), code }, took))
+        Ok((HookReply { stdout: text(out), stderr: text(err), code }, took))
     }
 }
 

@@ -7,18 +7,17 @@
 use std::{env, path::Path};
 
 use lockgate::{Time, call::visible};
+use lockgate_agents::{Environment, hook::pins_folder, settings};
 use lockgate_mcp::pins::{self, ChangedTool};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use similar::{ChangeTag, TextDiff};
 
-use super::pins_folder;
 use crate::{
     args::McpAcceptArguments,
     console::{CommandError, Console, Ending, bold},
     human::{self, Opening},
     protocol::encode,
-    settings::{self, Environment},
     when,
 };
 

@@ -16,6 +16,12 @@ use lockgate::{
     read_sources,
     store::{Options, Sqlite},
 };
+use lockgate_agents::{
+    Agent, Ask, Environment,
+    hook::{pins_folder, protection_of, remember, under},
+    processes,
+    settings::{self, Settings},
+};
 use lockgate_mcp::{
     Acceptor, ApprovalSource, Config, Context, ConversationEnd, ConversationKind, DeadTools, Link, Naming,
     Pins, Relay, ServeOptions, SharedServer, drive, stdio,
@@ -23,19 +29,13 @@ use lockgate_mcp::{
 use tokio::{runtime::Builder, signal::unix::SignalKind, sync::watch, task::JoinSet, time::timeout};
 
 use super::{
-    pins_folder,
     servers::{Running, Servers, read},
     surroundings::Surroundings,
 };
 use crate::{
     args::{DeadToolsArgument, McpServeArguments},
     console::{CommandError, Console, Ending},
-    hook::{protection, remember, under},
-    human::seen,
-    install::Agent,
     known_tools::{doubts, lines, tools_of},
-    settings::{self, Ask, Environment, Settings},
-    trust,
 };
 
 /// How long a client may take to read what it was told last.
@@ -205,10 +205,10 @@ fn context(
         remember(environment, &session, &settings, Some(&hash)).map_err(CommandError::Said)?;
     }
     // A policy of the command line is one that whoever wrote it has chosen.
-    let waiting = trust::told(&settings, &opened.policy).filter(|_| arguments.policy.is_empty());
+    let waiting = settings::waiting_line(&settings, &opened.policy).filter(|_| arguments.policy.is_empty());
     waiting.iter().for_each(|waiting| say(waiting));
     if !settings.exec {
-        trust::exec_not_run(&opened.policy, trust::EXEC_SETTING).iter().for_each(|line| say(line));
+        settings::exec_not_run(&opened.policy, settings::EXEC_SETTING).iter().for_each(|line| say(line));
     }
     let known = tools_of(arguments.host.as_slice());
     lines(&doubts(&opened.policy, opened.findings, &sources, &known)).iter().for_each(|line| say(line));
@@ -223,7 +223,7 @@ fn context(
     let state = arguments.state.clone().unwrap_or_else(|| settings.state.clone());
     if !arguments.memory && arguments.listen.is_none() {
         // The client that starts a proxy is an agent's, and so is all else that it starts.
-        seen::record(&state, environment).map_err(CommandError::said)?;
+        processes::record(&state, environment).map_err(CommandError::said)?;
     }
     let shelf: Option<Arc<dyn Shelf>> = if arguments.memory {
         None
@@ -233,7 +233,7 @@ fn context(
         Some(shelf)
     };
     if settings.protect {
-        builder = builder.protect(protection::of(&settings, &folder, environment));
+        builder = builder.protect(protection_of(&settings, &folder, environment));
     }
     let key = servers.key(arguments);
     let pins = if arguments.memory { None } else { Some(pins(&state, &key)?) };
@@ -287,11 +287,7 @@ fn session(arguments: &McpServeArguments, environment: &Environment) -> Result<S
     if let Some(session) = &arguments.session {
         return Ok(session.clone());
     }
-    let variable = match arguments.host {
-        Some(Agent::ClaudeCode) => Some("CLAUDE_CODE_SESSION_ID"),
-        Some(Agent::Copilot) => Some("COPILOT_AGENT_SESSION_ID"),
-        _ => None,
-    };
+    let variable = arguments.host.and_then(Agent::session_variable);
     let said = variable.and_then(|name| environment.variable(name)).and_then(|value| value.to_str());
     if let (Some(host), Some(said)) = (arguments.host, said) {
         return Ok(format!("{host}/{said}"));

@@ -13,11 +13,11 @@ use lockgate::{
     look_at_links,
     policy::{CLAIMS_MAX, Claimed, KnownTools, check_names},
 };
+use lockgate_agents::now;
 use lockgate_mcp::{Environment, Era};
 use serde_json::{Value, json};
 
 use super::serve::say;
-use crate::serve::now;
 
 /// How long what was learnt of a server counts, in milliseconds: it may be another one tomorrow.
 const ERA_MS: u64 = 24 * 60 * 60 * 1000;

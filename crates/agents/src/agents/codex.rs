@@ -1,0 +1,371 @@
+//! Codex: the form of Claude Code, read more strictly, and silence to let a call pass.
+//!
+//! An unknown field or an empty reason makes Codex drop the whole answer and run the tool. It has no `ask`, and it
+//! takes a rewritten input only beside `allow`; that `allow` waives none of its own approvals. It does not tell how a
+//! command ended, so no command is a success here.
+//!
+//! Hooks go into `.codex/hooks.json` of a project and `hooks.json` in `$CODEX_HOME` (`~/.codex`) of a user. Codex has no
+//! strict form: a hook that fails or takes too long lets the tool run. It runs only hooks that a human has trusted, and
+//! trust is lost with every change of the command line, so nothing here may depend on the release. No matcher is every tool.
+//!
+//! What is typed into a running program (`write_stdin`) it shows to no hook. So `config.toml` beside it says that
+//! programs get no terminal; without one Codex closes their standard input.
+
+use std::path::{Path, PathBuf};
+
+use lockgate::call::plain_mistake;
+use serde_json::{Value, json};
+
+use super::shared::shell_trial;
+use crate::{
+    coding_agent::{CALL_LIMIT, CodingAgent, Facts, OTHER_LIMIT, Processes, Reaction, Signs, printed_object},
+    edit::{Entry, Form, HookCommand, Layout, Mistake, Places, Scope, Syntax, add, remove},
+    event::{
+        Answer, Ask, Event, EventError, HookReply, Message, Moment, Phase, ToolCall, ToolResult, as_text,
+        complaint, json_reply, object, optional_text, phase_of, quiet, reason_of, refuse, sentence, silence,
+        specific_reply, text, unknown, value,
+    },
+};
+
+/// OpenAI Codex.
+pub(crate) struct Codex;
+
+/// Events that carry no call.
+const QUIET: &[&str] = &["UserPromptSubmit", "SubagentStart", "SubagentStop", "Stop"];
+
+const NAME: &str = "codex";
+
+static FACTS: Facts = Facts {
+    signs: Signs { project: &[".codex"], home: &[".codex"], programs: &["codex"] },
+    processes: Processes {
+        programs: &["codex"],
+        packages: &["/@openai/codex/"],
+        variables: &["CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED", "CODEX_THREAD_ID", "CODEX_CI"],
+    },
+    switches: &[".codex/hooks.json", ".codex/config.toml"],
+    marks: &[&[".codex", "hooks"], &[".codex", "config"]],
+    switch_words: &["--dangerously-bypass-hook-trust"],
+    limits: &[
+        "whether it was trusted is known to Codex alone: look at `/hooks`",
+        "a hook that is killed or too slow lets the tool run; Lockgate answers long before",
+    ],
+    ..Facts::of(NAME)
+};
+
+/// How it writes its servers down.
+pub(crate) const SERVERS: Form =
+    Form { syntax: Syntax::Toml, places: &[&["mcp_servers"]], kinds: None, ..Form::of_most() };
+
+const LAYOUT: Layout = Layout { grouped: true, versioned: false };
+const EVENTS: [&str; 5] = ["PreToolUse", "PostToolUse", "SessionStart", "SessionEnd", "PreCompact"];
+
+impl CodingAgent for Codex {
+    fn facts(&self) -> &'static Facts {
+        &FACTS
+    }
+
+    fn asking(&self, _message: &Message) -> Ask {
+        Ask::Wait
+    }
+
+    fn decode(&self, message: &Message) -> Result<Event, EventError> {
+        match text(message, "hook_event_name")? {
+            "PreToolUse" => Ok(Event::Call(Box::new(call(message, "PreToolUse")?))),
+            "PostToolUse" => {
+                let call = call(message, "PostToolUse")?;
+                let output = value(message, "tool_response")?.clone();
+                Ok(Event::Result(Box::new(ToolResult {
+                    ok: says_success(&call.tool, &output),
+                    call,
+                    output,
+                })))
+            }
+            // Comes after `PreToolUse` let the same call pass, without its id: telling it would count the call twice.
+            "PermissionRequest" => Ok(Event::Other),
+            "SessionStart" => session(message, phase_of(message)),
+            "PreCompact" | "PostCompact" => session(message, Phase::Compacted),
+            "SessionEnd" => session(message, Phase::Ended),
+            quiet_one if QUIET.contains(&quiet_one) => quiet(message),
+            other => unknown(message, other),
+        }
+    }
+
+    fn encode(&self, message: &Message, answer: &Answer) -> HookReply {
+        let reason = reason_of(answer);
+        match (moment(message), answer) {
+            (_, Answer::Pass) => silence(),
+            (Moment::Before, Answer::Change { input, .. }) => specific_reply(
+                "PreToolUse",
+                [
+                    ("permissionDecision", Value::from("allow")),
+                    ("updatedInput", Value::Object(input.clone())),
+                ],
+            ),
+            (Moment::Before, _) => specific_reply(
+                "PreToolUse",
+                [
+                    ("permissionDecision", Value::from("deny")),
+                    ("permissionDecisionReason", Value::from(reason)),
+                ],
+            ),
+            (Moment::After, Answer::Replace { output, .. }) => show(&as_text(output)),
+            (Moment::After, _) => show(reason),
+            (Moment::Failed | Moment::Other, _) => refuse(reason),
+        }
+    }
+
+    fn fault(&self, message: Option<&Message>, line: &str) -> HookReply {
+        match message.map(moment) {
+            Some(Moment::After) => HookReply { stderr: complaint(line), ..show(line) },
+            _ => refuse(line),
+        }
+    }
+
+    fn reaction(&self, reply: &HookReply) -> Reaction {
+        let stdout = printed_object(reply);
+        let inner = stdout.get("hookSpecificOutput").cloned().unwrap_or_default();
+        let text = |key: &str| inner.get(key).and_then(Value::as_str).map(str::trim);
+        let known = ["hookEventName", "permissionDecision", "permissionDecisionReason", "updatedInput"];
+        let is_read = has_only(&stdout, &["hookSpecificOutput"]) && has_only(&inner, &known);
+        let has_reason = text("permissionDecisionReason").is_some_and(|reason| !reason.is_empty());
+        match (reply.code, text("permissionDecision")) {
+            (2, _) if !reply.stderr.trim().is_empty() => Reaction::Blocks,
+            (0, Some("deny")) if is_read && has_reason => Reaction::Blocks,
+            (0, Some("allow")) if is_read => Reaction::to_input(inner.get("updatedInput")),
+            _ => Reaction::AsWithoutUs,
+        }
+    }
+
+    fn trial(&self, session: &str, command: &str, folder: &str) -> Value {
+        shell_trial("PreToolUse", session, command, folder)
+    }
+
+    fn files(&self, places: &Places<'_>) -> Vec<PathBuf> {
+        let folder = places.environment.variable("CODEX_HOME").map(PathBuf::from);
+        let folder = match (places.scope, folder) {
+            (Scope::User, Some(folder)) => folder,
+            _ => places.choose(".codex", ".codex"),
+        };
+        Vec::from([folder.join("hooks.json"), folder.join("config.toml")])
+    }
+
+    fn installed(&self, file: &Path, text: Option<&str>, command: &HookCommand) -> Result<String, Mistake> {
+        match is_config(file) {
+            true => without_terminals(text.unwrap_or_default()),
+            false => add(text, &entries(command), LAYOUT, NAME),
+        }
+    }
+
+    fn removed(&self, file: &Path, text: &str) -> Result<Option<String>, Mistake> {
+        match is_config(file) {
+            true => Ok(with_terminals(text)),
+            false => remove(text, LAYOUT, NAME),
+        }
+    }
+
+    fn next_steps(&self, scope: Scope) -> &'static [&'static str] {
+        match scope {
+            Scope::User => &[TRUST],
+            Scope::Project => {
+                &[TRUST, "keep .codex/hooks.json out of the repository: it names a path of this machine"]
+            }
+        }
+    }
+
+    fn server_files(&self, places: &Places<'_>) -> Vec<(PathBuf, &'static Form)> {
+        let folder = match places.scope {
+            Scope::Project => places.project.join(".codex"),
+            Scope::User => places.named_by("CODEX_HOME", ".codex"),
+        };
+        Vec::from([(folder.join("config.toml"), &SERVERS)])
+    }
+}
+
+fn call(message: &Message, seen_at: &'static str) -> Result<ToolCall, EventError> {
+    Ok(ToolCall {
+        session: text(message, "session_id")?.to_owned(),
+        id: Some(text(message, "tool_use_id")?.to_owned()),
+        tool: text(message, "tool_name")?.to_owned(),
+        input: object(message, "tool_input")?,
+        cwd: optional_text(message, "cwd")?,
+        agent: optional_text(message, "agent_id")?,
+        seen_at,
+        distinct_by: &[],
+    })
+}
+
+fn session(message: &Message, phase: Phase) -> Result<Event, EventError> {
+    quiet(message)?;
+    Ok(Event::Session { session: text(message, "session_id")?.to_owned(), phase })
+}
+
+/// The result of a command is its bare output, the same for exit code 0 and for any other: only what an MCP server
+/// or the patch tool says of itself can be believed.
+fn says_success(tool: &str, output: &Value) -> bool {
+    match output {
+        Value::Object(result) => {
+            tool.starts_with("mcp__") && result.get("isError") != Some(&Value::Bool(true))
+        }
+        Value::String(text) => tool == "apply_patch" && text.starts_with("Success."),
+        _ => false,
+    }
+}
+
+fn moment(message: &Message) -> Moment {
+    match message.get("hook_event_name").and_then(Value::as_str) {
+        Some("PreToolUse") => Moment::Before,
+        Some("PostToolUse") => Moment::After,
+        _ => Moment::Other,
+    }
+}
+
+/// The reason of a block is what the agent sees instead of the output.
+fn show(output: &str) -> HookReply {
+    json_reply(&json!({ "decision": "block", "reason": sentence(output) }))
+}
+
+/// Whether an object has no other fields than these.
+pub(crate) fn has_only(object: &Value, known: &[&str]) -> bool {
+    object.as_object().is_some_and(|object| object.keys().all(|key| known.contains(&key.as_str())))
+}
+
+const TRUST: &str = "start `codex`, open `/hooks` and trust the hooks of Lockgate: until then Codex does not run \
+                     them, and every tool runs unguarded";
+
+fn entries(command: &HookCommand) -> Vec<Entry> {
+    let entry = |event| {
+        let limit = if event == "PreToolUse" { CALL_LIMIT } else { OTHER_LIMIT }.as_secs();
+        let handler = json!({"type": "command", "command": command.blocking_line(), "timeout": limit});
+        Entry { event, value: json!({"hooks": [handler]}) }
+    };
+    EVENTS.into_iter().map(entry).collect()
+}
+
+fn is_config(file: &Path) -> bool {
+    file.extension().is_some_and(|extension| extension == "toml")
+}
+
+/// The table, where there was none.
+const HEADER: &str = "[features] # lockgate";
+
+/// The switch. It is known again by its whole text.
+const SWITCH: &str =
+    "unified_exec_tty = false # lockgate: hooks are not shown what is typed into a running program";
+
+fn without_terminals(text: &str) -> Result<String, Mistake> {
+    match terminals(text)? {
+        Some(false) => return Ok(text.to_owned()),
+        Some(true) => {
+            let at = text.lines().position(|line| line.contains("unified_exec_tty"));
+            let reason = "it gives programs a terminal, and no hook is shown what is typed into one";
+            return Err(Mistake::new(at.map_or(0, |at| at + 1), reason, "remove `unified_exec_tty = true`"));
+        }
+        None => {}
+    }
+    let edited = match text.lines().position(is_features) {
+        Some(at) => {
+            let mut lines: Vec<&str> = text.lines().collect();
+            lines.insert(at + 1, SWITCH);
+            lines.join("\n") + "\n"
+        }
+        None => {
+            let gap = if text.is_empty() || text.ends_with("\n\n") {
+                ""
+            } else if text.ends_with('\n') {
+                "\n"
+            } else {
+                "\n\n"
+            };
+            format!("{text}{gap}{HEADER}\n{SWITCH}\n")
+        }
+    };
+    match terminals(&edited) {
+        Ok(Some(false)) => Ok(edited),
+        _ => Err(Mistake::new(
+            0,
+            "`features` is written in a way that is not edited here",
+            "add `unified_exec_tty = false` to it and try again",
+        )),
+    }
+}
+
+fn is_features(line: &str) -> bool {
+    line.split('#').next().unwrap_or_default().trim() == "[features]"
+}
+
+/// What the file says about terminals, if anything.
+fn terminals(text: &str) -> Result<Option<bool>, Mistake> {
+    let mistake = |error: toml::de::Error| {
+        let at = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+        let reason = format!("it is not TOML: {}", plain_mistake(error.message()));
+        Mistake::new(at.matches('\n').count() + 1, reason, "mend it first")
+    };
+    let root: toml::Table = toml::from_str(text).map_err(mistake)?;
+    Ok(root.get("features").and_then(|features| features.get("unified_exec_tty")?.as_bool()))
+}
+
+/// The text without what we wrote; none if nothing else was in there.
+fn with_terminals(text: &str) -> Option<String> {
+    let mut lines: Vec<&str> = text.lines().collect();
+    let before = lines.len();
+    lines.retain(|line| *line != SWITCH);
+    if lines.len() == before {
+        return Some(text.to_owned());
+    }
+    if let Some(at) = lines.iter().position(|line| *line == HEADER) {
+        // Somebody may have put a switch of their own under it.
+        let following = lines.get(at + 1..).unwrap_or_default().iter().find(|line| !line.trim().is_empty());
+        if following.is_none_or(|line| line.trim_start().starts_with('[')) {
+            lines.remove(at);
+            if at > 0 && lines.get(at - 1).is_some_and(|line| line.is_empty()) {
+                lines.remove(at - 1);
+            }
+        }
+    }
+    let is_empty = lines.iter().all(|line| line.trim().is_empty());
+    (!is_empty).then(|| lines.join("\n") + "\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_get_no_terminal_and_whoever_uninstalls_has_the_file_as_it_was() {
+        let rows = [
+            ("", format!("{HEADER}\n{SWITCH}\n")),
+            ("model = \"m\"\n", format!("model = \"m\"\n\n{HEADER}\n{SWITCH}\n")),
+            ("[features]\nhooks = true\n", format!("[features]\n{SWITCH}\nhooks = true\n")),
+            ("[a]\nb = 1\n\n[ features ]\n[c]\n", String::new()),
+            (
+                "[a]\nb = 1\n[features] # mine\n\n[c]\n",
+                format!("[a]\nb = 1\n[features] # mine\n{SWITCH}\n\n[c]\n"),
+            ),
+            ("features = {hooks = true}\n", String::new()),
+            ("features.hooks = true\n", String::new()),
+            ("x = \"\"\"\n[features]\n\"\"\"\n", String::new()),
+        ];
+        for (before, after) in rows {
+            let installed = without_terminals(before);
+            match after.as_str() {
+                "" => assert!(installed.is_err(), "{before:?} became {installed:?}"),
+                after => {
+                    assert_eq!(installed.as_deref(), Ok(after));
+                    assert_eq!(without_terminals(after).as_deref(), Ok(after));
+                    assert_eq!(with_terminals(after).unwrap_or_default(), before);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_switch_that_others_have_set_stays_theirs() {
+        let off = "[features]\nunified_exec_tty = false\n";
+        assert_eq!(without_terminals(off).as_deref(), Ok(off));
+        assert_eq!(with_terminals(off).as_deref(), Some(off));
+        let theirs = format!("{HEADER}\n{SWITCH}\nhooks = true\n");
+        assert_eq!(with_terminals(&theirs).as_deref(), Some("[features] # lockgate\nhooks = true\n"));
+        insta::assert_snapshot!(without_terminals("[features]\nunified_exec_tty = true\n").unwrap_err(), @"it gives programs a terminal, and no hook is shown what is typed into one; remove `unified_exec_tty = true`");
+        insta::assert_snapshot!(without_terminals("a = \n").unwrap_err(), @"it is not TOML: string values must be quoted; mend it first");
+    }
+}

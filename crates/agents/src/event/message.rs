@@ -1,0 +1,100 @@
+//! Events: what an agent writes to its hook, as it was written and as we read it.
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+/// An event as the agent wrote it.
+pub type Message = Map<String, Value>;
+
+/// How a question reaches a human, the strictest last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ask {
+    /// The agent asks, where it can; it refuses where nobody is at its terminal.
+    #[default]
+    Host,
+    /// The agent ends its run, and comes back with the same call after a human has answered.
+    Defer,
+    /// The hook waits for `lockgate approve`, and blocks when its time is over.
+    Wait,
+    /// No human is asked: a call that needs one is blocked.
+    Block,
+}
+
+impl Ask {
+    /// As it is written in a file of settings.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Host => "host",
+            Self::Defer => "defer",
+            Self::Wait => "wait",
+            Self::Block => "block",
+        }
+    }
+}
+
+/// What an agent tells its hook.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Event {
+    /// A tool is about to run.
+    Call(Box<ToolCall>),
+    /// A tool has run.
+    Result(Box<ToolResult>),
+    /// The agent did not run a tool, though we let it pass or left the question to its human.
+    Refused(Box<ToolCall>),
+    /// A session begins, goes on, was shortened or ends; what is remembered of it stays.
+    Session {
+        /// The agent's id of the session.
+        session: String,
+        /// What happens.
+        phase: Phase,
+    },
+    /// Nothing that a gate decides.
+    Other,
+}
+
+/// What happens to a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    Started,
+    Resumed,
+    Compacted,
+    Ended,
+}
+
+/// A tool is about to run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct ToolCall {
+    /// The agent's id of the session; that of the parent where an agent was started by another.
+    pub(crate) session: String,
+    /// The agent's id of the call, where it has one.
+    pub(crate) id: Option<String>,
+    /// The tool as the agent calls it.
+    pub(crate) tool: String,
+    /// Its input.
+    pub(crate) input: Map<String, Value>,
+    /// The folder it runs in.
+    pub(crate) cwd: Option<String>,
+    /// The agent inside the session, where it is not the main one.
+    pub(crate) agent: Option<String>,
+    /// The name of the event. A call that two events show is one call.
+    pub(crate) seen_at: &'static str,
+    /// The fields of the input that distinguish calls where the agent gives no id; empty for all of them.
+    pub(crate) distinct_by: &'static [&'static str],
+}
+
+/// A tool has run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct ToolResult {
+    /// The call it belongs to.
+    pub(crate) call: ToolCall,
+    /// Whether the agent says success.
+    pub(crate) ok: bool,
+    /// What the tool returned, in the agent's own shape.
+    pub(crate) output: Value,
+}
+
+/// An event that cannot be understood, though it may carry a tool call: it is blocked.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct EventError(pub(crate) String);

@@ -1,0 +1,25 @@
+//! The hook door: coding agents start a process for every event, and do what it answers.
+//!
+//! `lockgate hook AGENT` reads one event on stdin. The agent's own file reads it and writes the answer, `decision` asks
+//! the gate, `process` is the process around both with `responder` for its one answer: whatever fails on the way, the
+//! agent is made to block. `session` keeps a session under the policy it began with, `protection` lists what an agent must
+//! leave alone. `in_process` is the door without the process.
+
+mod decision;
+mod forgetting;
+mod gate;
+mod in_process;
+mod process;
+mod protection;
+mod responder;
+mod session;
+mod session_folder;
+
+pub use self::{
+    forgetting::{FORGET_BATCH, forgotten, operator},
+    gate::in_short,
+    in_process::HookDoor,
+    process::run,
+    protection::{of as protection_of, of_files as protection_of_files, pins_folder},
+    session::{folder_of_session, remember, under},
+};

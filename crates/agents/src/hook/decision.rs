@@ -1,0 +1,186 @@
+//! What is answered to an event: the gate's word, for whatever the host tells.
+//!
+//! A [`Decider`] has a gate, a shelf and a clock, and knows no host: dialects read and write for it. What a human is
+//! asked reaches them by the host's own question or by `lockgate approve`; then the desk waits, no longer than its
+//! deadline, and refuses when that is over.
+
+use std::{
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
+
+use lockgate::{
+    Call, Decision, Gate, Outcome, Time, Verdict,
+    call::Sighting,
+    gate::{ApprovalId, OutputDecision, Shelf, StoreError},
+    look_at_links,
+};
+use serde_json::{Value, json};
+
+use crate::{
+    event::{Answer, Ask, Event, Phase, ToolCall, ToolResult},
+    text::one_line,
+};
+
+/// How often a waiting desk looks for an answer.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// Where events are answered.
+pub(crate) struct Decider<'a> {
+    pub(crate) gate: &'a Gate,
+    pub(crate) shelf: &'a dyn Shelf,
+    /// The host whose events these are: the first part of the names of its sessions.
+    pub(crate) host: &'a str,
+    pub(crate) asking: Ask,
+    /// Where calls run whose host does not say.
+    pub(crate) folder: Option<String>,
+    /// By when an answer must be there.
+    pub(crate) deadline: Instant,
+    pub(crate) clock: &'a dyn Fn() -> Time,
+}
+
+impl Decider<'_> {
+    /// Answers an event.
+    ///
+    /// # Errors
+    /// When Lockgate itself fails: then the host must be made to block.
+    pub(crate) fn answer(&self, event: Event) -> Result<Answer, StoreError> {
+        match event {
+            Event::Call(event) => self.call(*event),
+            Event::Result(event) => self.result(*event),
+            Event::Refused(event) => self.refused(*event),
+            // What is remembered of a session outlives its end: it may be resumed.
+            Event::Session {
+                phase: Phase::Started | Phase::Resumed | Phase::Compacted | Phase::Ended,
+                ..
+            }
+            | Event::Other => Ok(Answer::Pass),
+        }
+    }
+
+    fn call(&self, event: ToolCall) -> Result<Answer, StoreError> {
+        let call = self.call_of(event);
+        // A host may come back with a call that it put off: the same question is still open, or answered.
+        let verdict = match self.gate.question_about(&call)? {
+            Some((approval, asked)) if asked.call.input == call.input && asked.call.tool == call.tool => {
+                self.collect(&approval)?.unwrap_or_else(|| Verdict::still_asking(approval))
+            }
+            _ if self.asking == Ask::Block => self.gate.call_unattended(&call),
+            _ => self.gate.call(&call),
+        };
+        let verdict = match self.asking {
+            Ask::Wait => self.wait(verdict)?,
+            Ask::Host | Ask::Defer | Ask::Block => verdict,
+        };
+        Ok(self.said(&call, verdict))
+    }
+
+    fn said(&self, call: &Call, verdict: Verdict) -> Answer {
+        let reason = one_line(&verdict.sentence());
+        match (verdict.decision, verdict.input) {
+            (Decision::Allow, _) => Answer::Pass,
+            (Decision::Redact, Some(input)) if *input == call.input => Answer::Pass,
+            (Decision::Redact, Some(input)) => Answer::Change { input: *input, reason },
+            // Something was to be masked, and nobody says what is left.
+            (Decision::Redact, None) => Answer::Block { reason },
+            (Decision::Ask, _) if self.asking == Ask::Defer => Answer::Defer { reason },
+            (Decision::Ask, _) => Answer::Ask { reason },
+            (Decision::Block, _) => Answer::Block { reason },
+        }
+    }
+
+    /// Waits for a human as long as there is time; a grant may bring up another question.
+    fn wait(&self, mut verdict: Verdict) -> Result<Verdict, StoreError> {
+        while let (Decision::Ask, Some(approval)) = (verdict.decision, verdict.approval.clone()) {
+            if let Some(answered) = self.collect(&approval)? {
+                verdict = answered;
+            } else if Instant::now() + LOOK_EVERY < self.deadline {
+                thread::sleep(LOOK_EVERY);
+            } else {
+                // The tokens it holds are given back: whoever waited for them goes on.
+                let timed_out = self.gate.time_out(&approval, (self.clock)());
+                return timed_out.map_err(|error| StoreError::Unavailable(error.to_string()));
+            }
+        }
+        Ok(verdict)
+    }
+
+    /// Takes in what a human said by `lockgate approve`, if anybody did.
+    fn collect(&self, approval: &ApprovalId) -> Result<Option<Verdict>, StoreError> {
+        let Some(kept) = self.shelf.answer(&approval.session, approval.number)? else { return Ok(None) };
+        // Who answered is in the trail already.
+        let verdict = self.gate.answer_by(approval, kept.granted, None, (self.clock)());
+        verdict.map(Some).map_err(|error| StoreError::Unavailable(error.to_string()))
+    }
+
+    fn result(&self, event: ToolResult) -> Result<Answer, StoreError> {
+        let ToolResult { call, ok, output } = event;
+        let call = self.call_of(call);
+        // The host has asked its human itself, and the tool ran: that was a yes.
+        // Where somebody else is asked, a result is nobody's answer: whoever runs a hook could make one up.
+        if self.asking == Ask::Host
+            && let Some((approval, _)) = self.gate.question_about(&call)?
+        {
+            let granted = self.gate.answer_by(&approval, true, Some(&self.human()), call.at);
+            granted.map_err(|error| StoreError::Unavailable(error.to_string()))?;
+        }
+        let like = call.id.is_empty().then(|| Box::new(call.clone()));
+        let outcome = Outcome { ok, output: Some(output), like, ..Outcome::success(&call) };
+        let settlement = self.gate.result(&outcome)?;
+        let reason = settlement.sentence().unwrap_or_else(|| "sensitive data was masked.".to_owned());
+        let reason = one_line(&reason);
+        Ok(match (settlement.decision, settlement.output) {
+            (OutputDecision::Allow | OutputDecision::Warn, _) => Answer::Pass,
+            (OutputDecision::Redact, Some(output)) => Answer::Replace { output, reason },
+            (OutputDecision::Redact, None) | (OutputDecision::Block, _) => Answer::Withhold { reason },
+        })
+    }
+
+    /// The tool does not run: nothing is earned by it, and its question is answered.
+    fn refused(&self, event: ToolCall) -> Result<Answer, StoreError> {
+        let call = self.call_of(event);
+        match self.gate.question_about(&call)? {
+            Some((approval, _)) => {
+                let refused = self.gate.answer_by(&approval, false, Some(&self.human()), call.at);
+                refused.map_err(|error| StoreError::Unavailable(error.to_string()))?;
+            }
+            None => {
+                let like = call.id.is_empty().then(|| Box::new(call.clone()));
+                self.gate.result(&Outcome { like, ..Outcome::failure(&call) })?;
+            }
+        }
+        Ok(Answer::Pass)
+    }
+
+    fn human(&self) -> String {
+        format!("the human at {}", self.host)
+    }
+
+    fn call_of(&self, event: ToolCall) -> Call {
+        let ToolCall { session, id, tool, input, cwd, agent, seen_at, distinct_by } = event;
+        let mut call = Call {
+            session: format!("{}/{session}", self.host),
+            id: id.unwrap_or_default(),
+            tool,
+            input,
+            at: (self.clock)(),
+            ..Call::default()
+        };
+        call.about.cwd = cwd.or_else(|| self.folder.clone());
+        call.about.metadata = Some(metadata(self.host, agent));
+        let told_apart_by = distinct_by.iter().map(|field| (*field).to_owned()).collect();
+        call.about.sighting = Some(Sighting { door: Arc::from(seen_at), told_apart_by });
+        if self.gate.wants_links() {
+            look_at_links(&mut call);
+        }
+        call
+    }
+}
+
+fn metadata(host: &str, agent: Option<String>) -> Value {
+    match agent {
+        Some(agent) => json!({ "host": host, "agent": agent }),
+        None => json!({ "host": host }),
+    }
+}

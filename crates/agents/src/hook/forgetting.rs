@@ -1,0 +1,24 @@
+//! Sessions that nobody goes on with are forgotten, and the audit log says so.
+
+use lockgate::{
+    Time,
+    gate::trail::{Entry, What},
+};
+use serde_json::{Value, json};
+
+use crate::environment::now;
+
+/// So many sessions are forgotten at a time: an entry names them all, and must not become too long.
+pub const FORGET_BATCH: usize = 100;
+
+/// The entry about sessions that nobody has gone on with.
+pub fn forgotten(before: Time, sessions: &[String]) -> String {
+    operator("forget", json!({ "before": before.0, "sessions": sessions }))
+}
+
+/// An entry about what an operator did to everything.
+pub fn operator(act: &str, about: Value) -> String {
+    let Value::Object(about) = about else { return String::new() };
+    let what = What::Operator { act: act.to_owned(), about };
+    Entry { at: now().0, session: None, policy: None, what }.to_json()
+}

@@ -1,0 +1,205 @@
+//! What an agent must leave alone on this machine: the files of Lockgate, and what switches its hooks off.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use lockgate::gate::Protection;
+
+use crate::{
+    agents::Agent,
+    environment::Environment,
+    processes,
+    settings::{FILE, FOLDER, Origin, Settings},
+};
+
+/// Settings of MCP clients that have no hooks.
+const SWITCHES: &[&str] = &[".vscode/mcp.json"];
+
+/// Texts that name the files of Lockgate, and settings of such clients, where a call cannot be read whole; all of a row
+/// together.
+const MARKS: &[&[&str]] = &[
+    &[".lockgate"],
+    &["lockgate.toml"],
+    &["*.rules"],
+    &["lockgate.db"],
+    &["lockgate.key"],
+    &["mcp-pins"],
+    &["lockgate/trusted"],
+    &["lockgate/sessions"],
+    &["share/lockgate"],
+    &[".config/lockgate"],
+    &[".vscode", "mcp.json"],
+];
+
+/// Tools of the filesystem server of MCP that only read what they are given.
+const MCP_READERS: &[&str] = &[
+    "read_text_file",
+    "read_media_file",
+    "read_multiple_files",
+    "list_directory_with_sizes",
+    "directory_tree",
+    "search_files",
+    "get_file_info",
+];
+
+/// What an agent may have Lockgate do: whatever changes nothing.
+const HARMLESS: &[&str] = &[
+    "demo",
+    "verify",
+    "diff",
+    "check",
+    "explain",
+    "status",
+    "see",
+    "graph",
+    "completions",
+    "pending",
+    "help",
+    "--help",
+    "-h",
+    "--version",
+    "-V",
+];
+
+/// What only a human may have Lockgate do: the commands that ask a human at a terminal.
+const FOR_HUMANS: &[&str] = &["approve", "refuse", "resume", "uninstall", "trust", "accept"];
+
+/// Up to which size an index of git is searched; in a larger one the policy is taken to be.
+const INDEX_BYTES_MAX: u64 = 16 * 1024 * 1024;
+
+/// How many files of a policy folder are known by name.
+const FILES_MAX: usize = 256;
+
+/// Where the definitions of tools are pinned: beside the database of sessions.
+pub fn pins_folder(state: &Path) -> PathBuf {
+    state.with_file_name("mcp-pins")
+}
+
+/// What is protected under these settings.
+pub fn of(settings: &Settings, folder: &Path, environment: &Environment) -> Protection {
+    let mut protection = own();
+    let root = root_of(settings, folder);
+    if let Some(repository) = repository_with_policy(root).as_deref().and_then(Path::to_str) {
+        protection = protection.tracked(repository);
+    }
+    if let Some(home) = environment.home.as_deref().and_then(Path::to_str) {
+        protection = protection.home(home);
+    }
+    for name in file_names(settings) {
+        protection = protection.file_name(&name);
+    }
+    for path in unchanged(settings, folder, environment).iter().filter_map(|path| path.to_str()) {
+        protection = protection.unchanged(path);
+    }
+    for path in untouched(settings, environment).iter().filter_map(|path| path.to_str()) {
+        protection = protection.untouched(path);
+    }
+    protection
+}
+
+/// What is protected for a gate that was given these files of a policy, and this database if it has one.
+pub fn of_files(files: &[PathBuf], state: Option<&Path>) -> Protection {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    let mut protection = own();
+    for path in files.iter().map(|path| real(path)).chain(std::env::current_exe()) {
+        if let Some(path) = path.to_str() {
+            protection = protection.unchanged(path);
+        }
+    }
+    for path in state.map(real).iter().flat_map(|state| {
+        [state.clone(), pins_folder(state), processes::folder_beside(state), state.with_extension("key")]
+    }) {
+        if let Some(path) = path.to_str() {
+            protection = protection.untouched(path);
+        }
+    }
+    protection
+}
+
+/// What is protected wherever Lockgate runs.
+fn own() -> Protection {
+    let facts = || Agent::ALL.iter().map(|agent| agent.facts());
+    let readers: Vec<&str> = facts().flat_map(|agent| agent.readers).chain(MCP_READERS).copied().collect();
+    let mut protection = Protection::new()
+        .readers(&readers)
+        .program("lockgate", HARMLESS)
+        .for_humans("lockgate", FOR_HUMANS)
+        .named(FOLDER)
+        .named(FILE);
+    for mark in facts().flat_map(|agent| agent.marks).chain(MARKS) {
+        protection = protection.mark(mark);
+    }
+    for word in facts().flat_map(|agent| agent.switch_words) {
+        protection = protection.switch(word);
+    }
+    protection
+}
+
+/// A path that must be protected and cannot be, because it has no name that a call could be compared with.
+pub(super) fn nameless(settings: &Settings, folder: &Path, environment: &Environment) -> Option<PathBuf> {
+    let paths = unchanged(settings, folder, environment).into_iter().chain(untouched(settings, environment));
+    paths.into_iter().find(|path| path.to_str().is_none())
+}
+
+fn root_of<'p>(settings: &'p Settings, folder: &'p Path) -> &'p Path {
+    match &settings.origin {
+        Origin::Project(root) => root.as_path(),
+        Origin::User(_) | Origin::BuiltIn => folder,
+    }
+}
+
+/// The names of the policy's files.
+fn file_names(settings: &Settings) -> Vec<String> {
+    let mut names = Vec::new();
+    for path in settings.files() {
+        let inside = fs::read_dir(&path).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
+        let files: Vec<PathBuf> = inside.take(FILES_MAX).chain([path.clone()]).collect();
+        names.extend(files.iter().filter_map(|path| Some(path.file_name()?.to_str()?.to_owned())));
+    }
+    names
+}
+
+/// The work tree of git around a folder, if its index holds a policy of Lockgate: then git can bring back other
+/// versions of it.
+fn repository_with_policy(folder: &Path) -> Option<PathBuf> {
+    let root = folder.ancestors().find(|folder| folder.join(".git").exists())?;
+    let git = root.join(".git");
+    let git = match fs::read_to_string(&git) {
+        // A work tree beside the repository: a file that says where it is.
+        Ok(text) => root.join(text.strip_prefix("gitdir:")?.trim()),
+        Err(_) => git,
+    };
+    let index = git.join("index");
+    let is_large = fs::metadata(&index).ok()?.len() > INDEX_BYTES_MAX;
+    let has = |bytes: &[u8], name: &str| bytes.windows(name.len()).any(|part| part == name.as_bytes());
+    let holds =
+        is_large || fs::read(&index).is_ok_and(|bytes| has(&bytes, ".lockgate/") || has(&bytes, FILE));
+    holds.then(|| root.to_path_buf())
+}
+
+fn unchanged(settings: &Settings, folder: &Path, environment: &Environment) -> Vec<PathBuf> {
+    let root = root_of(settings, folder);
+    let roots = [Some(root), Some(folder), environment.home.as_deref()];
+    let mut paths: Vec<PathBuf> = settings.files();
+    for root in roots.into_iter().flatten() {
+        let switches = Agent::ALL.iter().flat_map(|agent| agent.facts().switches).chain(SWITCHES);
+        paths.extend(switches.map(|path| root.join(path)));
+        paths.extend([root.join(".lockgate"), root.join("lockgate.toml")]);
+    }
+    paths.extend(environment.config_folder().map(|config| config.join("lockgate")));
+    paths.extend(std::env::current_exe());
+    paths.sort();
+    paths.dedup();
+    paths
+}
+
+fn untouched(settings: &Settings, environment: &Environment) -> Vec<PathBuf> {
+    let data = environment.data_folder().map(|data| data.join("lockgate"));
+    let folder =
+        settings.state.parent().filter(|folder| folder.ends_with("lockgate") || folder.ends_with("state"));
+    let state = &settings.state;
+    let own = [state.clone(), pins_folder(state), processes::folder_beside(state)];
+    data.into_iter().chain(folder.map(Path::to_path_buf)).chain(own).collect()
+}

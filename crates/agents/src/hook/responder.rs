@@ -1,0 +1,93 @@
+//! The one answer of a hook process, and the clock that runs beside it.
+//!
+//! Exactly one answer is printed, by the first who has one: the decision, or the watchdog when the time is over. Both end
+//! the process.
+
+use std::{
+    io::{self, Write},
+    panic::{AssertUnwindSafe, catch_unwind},
+    process,
+    sync::{
+        OnceLock,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use crate::{
+    agents::Agent,
+    event::{HookReply, Message},
+    text::one_line,
+};
+
+/// How long everything may take until the settings say otherwise.
+const FIRST_DEADLINE: Duration = Duration::from_secs(10);
+
+/// Where the answer is given, once.
+pub(super) struct Responder {
+    pub(super) agent: Agent,
+    /// The event, once it was read: a fault is answered in the form of its kind.
+    pub(super) message: OnceLock<Message>,
+    is_sent: AtomicBool,
+    /// The deadline, in milliseconds after the start.
+    deadline_ms: AtomicU64,
+}
+
+impl Responder {
+    pub(super) fn new(agent: Agent) -> Self {
+        let is_sent = AtomicBool::new(false);
+        let responder = Self { agent, message: OnceLock::new(), is_sent, deadline_ms: AtomicU64::new(0) };
+        responder.watch_until(FIRST_DEADLINE);
+        responder
+    }
+
+    /// The reply when Lockgate fails, also where writing it fails.
+    pub(super) fn fault(&self, line: &str) -> HookReply {
+        let line = &one_line(line);
+        let reply = catch_unwind(AssertUnwindSafe(|| self.agent.fault(self.message.get(), line)));
+        reply.unwrap_or_else(|_| HookReply {
+            stderr: format!("lockgate: {line}"),
+            code: 2,
+            ..HookReply::default()
+        })
+    }
+
+    pub(super) fn watch_until(&self, deadline: Duration) {
+        let ms = u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX);
+        self.deadline_ms.store(ms, Ordering::SeqCst);
+    }
+
+    /// Blocks when the time is over.
+    pub(super) fn watch(&self, started: Instant) {
+        loop {
+            let deadline = started + Duration::from_millis(self.deadline_ms.load(Ordering::SeqCst));
+            match deadline.checked_duration_since(Instant::now()) {
+                Some(left) if !left.is_zero() => thread::sleep(left.min(Duration::from_millis(200))),
+                _ => break,
+            }
+        }
+        self.send(&self.fault("Lockgate did not decide in time; the call is blocked."))
+    }
+
+    pub(super) fn send(&self, reply: &HookReply) -> ! {
+        if self.is_sent.swap(true, Ordering::SeqCst) {
+            // The other thread answers and ends the process.
+            loop {
+                thread::park();
+            }
+        }
+        let written = write_all(&mut io::stdout().lock(), &reply.stdout);
+        let _ = write_all(&mut io::stderr().lock(), &reply.stderr);
+        // An answer that the agent did not get does not count.
+        process::exit(if written.is_ok() { i32::from(reply.code) } else { 2 })
+    }
+}
+
+fn write_all(to: &mut dyn Write, text: &str) -> io::Result<()> {
+    to.write_all(text.as_bytes())?;
+    if !text.is_empty() && !text.ends_with('\n') {
+        to.write_all(b"\n")?;
+    }
+    to.flush()
+}

@@ -1,0 +1,169 @@
+//! All that counts for a folder.
+
+use std::{io, path::PathBuf, time::Duration};
+
+use lockgate::{GateBuilder, Mode, OpenError, Policy, Source, policy::Layer, read_sources};
+
+use super::starter::starter_policy;
+use crate::{agents::Agent, event::Ask, trust::Trust};
+
+/// All that counts for a folder: what the user and the project have decided, joined.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// The nearest place that decides something.
+    pub origin: Origin,
+    /// The user's policy; none where the user has none.
+    pub user: Option<UserPolicy>,
+    /// The project's policy; none where no folder above has one.
+    pub project: Option<ProjectPolicy>,
+    /// Whether rules act, or only watch.
+    pub mode: Mode,
+    /// The file in which sessions rest.
+    pub state: PathBuf,
+    /// Whether calls are blocked that would change Lockgate or the hooks of hosts.
+    pub protect: bool,
+    /// How a human is asked.
+    pub ask: Ask,
+    /// How long one hook process may take.
+    pub deadline: Duration,
+    /// When sessions are forgotten that nobody went on with; none for never.
+    pub forget_after: Option<Duration>,
+    /// Whether programs of conditions are run.
+    pub exec: bool,
+    /// What can be switched on and off under which name, and what is on when a session begins.
+    pub registry: Registry,
+    /// The project's settings that do not count, as written: they would widen, and nobody has trusted them.
+    pub waiting: Vec<String>,
+    /// The project's settings that do not count although it is trusted: the user's own say something stricter.
+    pub overruled: Vec<String>,
+}
+
+/// The user's policy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UserPolicy {
+    /// The folder of the settings.
+    pub folder: PathBuf,
+    /// Policy files and folders of them.
+    pub files: Vec<PathBuf>,
+}
+
+/// A project's policy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProjectPolicy {
+    /// The folder of the project.
+    pub root: PathBuf,
+    /// Policy files and folders of them.
+    pub files: Vec<PathBuf>,
+    /// Its file of settings.
+    pub settings: Option<PathBuf>,
+    /// Whether a human has trusted it.
+    pub trust: Trust,
+}
+
+/// Where settings come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The folder of the project.
+    Project(PathBuf),
+    /// The user's folder of settings.
+    User(PathBuf),
+    /// Nobody has decided anything.
+    BuiltIn,
+}
+
+impl Settings {
+    /// The texts of the policy: the user's, or the built-in one, and the project's.
+    ///
+    /// # Errors
+    /// When a file cannot be read.
+    pub fn sources(&self) -> Result<Vec<Source>, OpenError> {
+        let mut sources = match &self.user {
+            Some(user) => read_sources(&user.files)?,
+            None if self.has_built_in() => {
+                Vec::from([Source::new("built-in policy", starter_policy(Agent::ALL))])
+            }
+            None => Vec::new(),
+        };
+        if let Some(project) = &self.project {
+            sources.extend(project.sources()?);
+        }
+        Ok(sources)
+    }
+
+    /// Whether the built-in policy is in force: the user has none, and nobody has trusted a project's in its place.
+    pub fn has_built_in(&self) -> bool {
+        self.user.is_none() && !self.project.as_ref().is_some_and(ProjectPolicy::is_trusted)
+    }
+
+    /// Whether each policy that was found says something. A file that was emptied, perhaps just now by an editor that is
+    /// about to fill it again, must not be taken for a policy that allows everything.
+    pub fn check(&self, policy: &Policy, sources: &[Source]) -> Result<(), String> {
+        let user = self.user.as_ref().map(|user| (&user.folder, false));
+        let project = self.project.as_ref().map(|project| (&project.root, true));
+        for (folder, is_project) in [user, project].into_iter().flatten() {
+            let is_of_it = |source: &Source| (source.layer() != Layer::User) == is_project;
+            let has_rule = policy.rules().any(|rule| is_of_it(&rule.source));
+            // Of several equal defaults only one becomes a rule.
+            let has_default =
+                || sources.iter().any(|it| is_of_it(it) && it.text().contains("default_verdict"));
+            if !has_rule && !has_default() {
+                return Err(format!(
+                    "the policy in {} has no rule, so every call is blocked; write one, or run `lockgate init`",
+                    folder.display()
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// All policy files and folders of them: the user's, then the project's.
+    pub fn files(&self) -> Vec<PathBuf> {
+        let user = self.user.iter().flat_map(|user| &user.files);
+        user.chain(self.project.iter().flat_map(|project| &project.files)).cloned().collect()
+    }
+}
+
+impl ProjectPolicy {
+    /// Whether a human has trusted it as it is.
+    pub fn is_trusted(&self) -> bool {
+        matches!(self.trust, Trust::Trusted(_))
+    }
+
+    /// Its texts, marked as what they are.
+    pub fn sources(&self) -> Result<Vec<Source>, OpenError> {
+        let sources = read_sources(&self.files)?;
+        let Trust::Trusted(record) = &self.trust else {
+            return Ok(sources.into_iter().map(|source| source.in_layer(Layer::Untrusted)).collect());
+        };
+        // What was compared with the record may have been swapped before it was read again.
+        if let Some(changed) = sources.iter().find(|source| !record.has(source.name(), source.text())) {
+            let path = PathBuf::from(changed.name());
+            let source = io::Error::other("it has changed while it was being read; try again");
+            return Err(OpenError::Unreadable { path, source });
+        }
+        Ok(sources.into_iter().map(|source| source.in_layer(Layer::Project)).collect())
+    }
+}
+
+/// What can be switched on and off, and what is on when a session begins.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Registry {
+    /// Names for nets and whole files, to switch them together.
+    pub names: Vec<(String, Vec<String>)>,
+    /// What is active when a session begins: names, nets or files; none for all.
+    pub active: Option<Vec<String>>,
+}
+
+impl Registry {
+    /// A gate with these names.
+    pub fn lend(&self, mut builder: GateBuilder) -> GateBuilder {
+        for (name, members) in &self.names {
+            builder = builder.name(name, members);
+        }
+        match &self.active {
+            // An empty list is a list: with it a session begins with nothing that can be switched.
+            Some(active) => builder.active(active.iter().filter(|name| !name.is_empty())),
+            None => builder,
+        }
+    }
+}
