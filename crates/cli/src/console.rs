@@ -7,7 +7,7 @@
 use std::{fmt, io};
 
 use anstyle::{AnsiColor, Style};
-use lockgate::Decision;
+use lockgate::{Decision, OpenError, policy::render};
 
 /// How wide the text may be that we lay out ourselves.
 pub(crate) const WIDTH: usize = 80;
@@ -43,6 +43,15 @@ pub(crate) enum CommandError {
     /// Reading or writing failed.
     #[error(transparent)]
     Io(#[from] io::Error),
+}
+
+impl From<OpenError> for CommandError {
+    fn from(error: OpenError) -> Self {
+        match error {
+            OpenError::Mistaken(mistakes) => Self::Drawn(render(&mistakes, true)),
+            error => Self::said(error),
+        }
+    }
 }
 
 impl CommandError {

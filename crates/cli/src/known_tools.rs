@@ -15,7 +15,7 @@ use lockgate::{
 };
 use lockgate_agents::{Agent, Environment, install::installed_agents, settings};
 
-use crate::{args::KnownToolsArguments, console::CommandError, tool_list};
+use crate::{arguments::KnownToolsArguments, console::CommandError, tool_list};
 
 /// How many warnings are told one by one.
 const WARNINGS_SHOWN_MAX: usize = 10;

@@ -4,8 +4,9 @@
 //! [`protocol`] and [`Server`] are public because other doors and tests speak the same lines. Nothing is
 //! decided about a call in here: that is the library's work.
 
-mod args;
+mod arguments;
 mod books;
+mod command_line;
 mod commands;
 mod console;
 mod human;
@@ -26,18 +27,16 @@ use std::{
     process::ExitCode,
 };
 
+use command_line::{Arguments, Command};
 use console::Console;
-use lockgate_agents::{Agent, Environment, hook};
 
 pub use serve::{Clock, ServeOptions, Served, Server, serve};
 
 /// Does what the command line of this process says.
 pub fn run() -> ExitCode {
-    let arguments = args::Arguments::read();
-    if let args::Command::Hook(args::HookArguments { agent }) = &arguments.command
-        && let Some(agent) = Agent::named(agent)
-    {
-        hook::run(agent, &Environment::of_process());
+    let arguments = Arguments::read();
+    if let Command::Hook(arguments) = &arguments.command {
+        commands::hook::run(arguments);
     }
     let mut stdout: Box<dyn Write> = if arguments.speaks_itself() {
         Box::new(io::sink())
@@ -49,5 +48,5 @@ pub fn run() -> ExitCode {
     };
     // Not locked: while something is proved, another thread says that it takes long.
     let mut stderr = anstream::stderr();
-    ExitCode::from(commands::run(&arguments, &mut Console { out: &mut stdout, err: &mut stderr }))
+    ExitCode::from(command_line::run(&arguments, &mut Console { out: &mut stdout, err: &mut stderr }))
 }

@@ -392,8 +392,8 @@ pub use lockgate_policy::{
     Diagnostic, Draft, DraftNet, DraftTransition, Mode, Pattern, Policy, Severity, Source, verify,
 };
 pub use open::{
-    OpenError, Opened, net, open, open_sources, open_unlinted, open_with, policy_files, read_sources,
-    rules, rules_and_nets, sources_and_nets, when_then,
+    OpenError, Opened, net, open, open_sources, open_unlinted, open_with, policy_files, read_sources, rules,
+    rules_and_nets, sources_and_nets, when_then,
 };
 pub use runner::LocalRunner;
 

@@ -9,6 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use clap::Args;
 use lockgate::call::visible;
 use lockgate_agents::{
     Agent, Environment,
@@ -17,11 +18,28 @@ use lockgate_agents::{
 use serde::Serialize;
 
 use crate::{
-    args::ChangeArguments,
+    arguments::agent,
     console::{CommandError, Console, Ending, bold, dim},
     human::{self, Opening},
     protocol::encode,
 };
+
+/// Which settings of agents are changed, and how.
+#[derive(Debug, Args)]
+pub(crate) struct ChangeArguments {
+    /// The agents [default: the ones in use here]
+    #[arg(value_parser = agent(), value_name = "AGENT")]
+    pub(crate) agents: Vec<Agent>,
+    /// Change the user's settings, for all projects, instead of this folder's
+    #[arg(long)]
+    pub(crate) user: bool,
+    /// Write without asking; `uninstall` still needs a human at a terminal
+    #[arg(long, conflicts_with = "dry_run")]
+    pub(crate) yes: bool,
+    /// Show the changes and write nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
 
 /// What shall happen.
 pub(super) struct Wanted {

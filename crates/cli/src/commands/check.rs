@@ -1,7 +1,11 @@
 //! `lockgate check`: one call, from a script.
 
-use std::{fs, io, path::Path};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
 
+use clap::Args;
 use lockgate::{
     Call, Decision, Gate, MemoryStore, Outcome, OutputDecision, Policy, Session, call::visible,
     policy::closest,
@@ -11,18 +15,54 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
-    args::CheckArguments,
+    arguments::{ExecArguments, KnownToolsArguments, PolicyArguments},
     console::{CommandError, Console, Ending},
     protocol::{Ask, BareCall, SettledAnswer, VerdictAnswer, call_here, decode_call, encode},
     report,
 };
+
+pub(crate) const CHECK_EXAMPLES: &str = "\
+Examples:
+  lockgate check --call '{\"tool\": \"deploy\"}'      the policy in force
+  lockgate check ops.rules \\
+    --call '{\"tool\": \"bash\", \"input\": {\"command\": \"rm -rf data\"}}'
+  lockgate check ops.rules --session day.json --save \\
+    --call '{\"tool\": \"test\", \"ok\": true}'
+
+Exit 0: allowed, 1: blocked or a human is asked, 2: could not tell.";
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckArguments {
+    #[command(flatten)]
+    pub(crate) policy: PolicyArguments,
+    /// The call: `tool`, and optionally `input`, `sender`, `context`, … as in a `call` line of `lockgate gate`; `ok` is
+    /// its result, `at` its time in milliseconds since 1970
+    #[arg(long, value_name = "JSON")]
+    pub(crate) call: String,
+    /// The file of a saved session; a missing file is a new session
+    #[arg(long, value_name = "FILE")]
+    pub(crate) session: Option<PathBuf>,
+    /// Save the session with this call in it
+    #[arg(long, requires = "session")]
+    pub(crate) save: bool,
+    /// Ask every rule about the call as the first one, without a human; store nothing
+    #[arg(long, conflicts_with_all = ["session", "exec"])]
+    pub(crate) dry_run: bool,
+    /// With --dry-run: the tool's output, as JSON or text, to see what output rules do with it
+    #[arg(long, value_name = "OUTPUT", requires = "dry_run")]
+    pub(crate) output: Option<String>,
+    #[command(flatten)]
+    pub(crate) known: KnownToolsArguments,
+    #[command(flatten)]
+    pub(crate) exec: ExecArguments,
+}
 
 pub(crate) fn run(
     arguments: &CheckArguments,
     json: bool,
     console: &mut Console<'_>,
 ) -> Result<Ending, CommandError> {
-    let policy = super::open_telling(&arguments.policy.files, &arguments.known, console)?;
+    let policy = super::opening::open_telling(&arguments.policy.files, &arguments.known, console)?;
     let session = read_session(arguments.session.as_deref(), &policy)?;
     // Saved sessions keep the ids of calls in flight, so each call needs another.
     let id = format!("call-{}", session.counts().attempts + session.asked().len() as u64 + 1);
@@ -32,7 +72,7 @@ pub(crate) fn run(
     let BareCall { call: message, ok, at } = decode_call(&arguments.call, &id).map_err(wrong_call)?;
     let name = message.session.clone().unwrap_or_else(|| "default".to_owned());
     let builder = Gate::builder(policy).store(MemoryStore::with_session(&name, session));
-    let built = super::lend_runner(builder, &arguments.exec).build();
+    let built = super::opening::lend_runner(builder, &arguments.exec).build();
     let gate = built.map_err(CommandError::said)?;
 
     if !gate.policy().concerns(&message.tool) {

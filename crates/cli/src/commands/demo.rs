@@ -22,6 +22,11 @@ use crate::{
     session_text::write_session,
 };
 
+pub(crate) const DEMO_EXAMPLES: &str = "\
+Examples:
+  lockgate demo
+  lockgate demo --json | jq .answer.verdict";
+
 /// The example policy.
 const POLICY: &str = include_str!("../../../../examples/demo.rules");
 

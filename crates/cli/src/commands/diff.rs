@@ -2,6 +2,7 @@
 
 use std::{path::PathBuf, slice};
 
+use clap::Args;
 use lockgate::{
     call::visible,
     gate::{Differences, Kind, Rulebook, Shown, Undecided, diff},
@@ -12,12 +13,28 @@ use serde_json::Value;
 
 use super::in_force;
 use crate::{
-    args::DiffArguments,
     console::{CommandError, Console, Ending, bold, dim},
     progress::Progress,
     protocol::encode,
     session_text::{StepAnswer, lines, steps, write_session},
 };
+
+pub(crate) const DIFF_USAGE: &str = "lockgate diff [OPTIONS] [OLD] <NEW>";
+
+pub(crate) const DIFF_EXAMPLES: &str = "\
+Examples:
+  lockgate diff old.rules new.rules
+  lockgate diff new.rules             compare it with the policy in force
+  lockgate diff main/policies policies --json | jq '.changes[].kind'
+
+Exit 0: no session is judged differently, 1: some are, 2: could not tell.";
+
+#[derive(Debug, Args)]
+pub(crate) struct DiffArguments {
+    /// The old policy, a file or a folder [default: the policy in force in this folder], and the new one
+    #[arg(required = true, num_args = 1..=2, value_name = "POLICY")]
+    pub(crate) policies: Vec<PathBuf>,
+}
 
 pub(crate) fn run(
     arguments: &DiffArguments,

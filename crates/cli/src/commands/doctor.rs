@@ -9,6 +9,7 @@ mod trial;
 
 use std::{env, fs, path::Path, time::Duration};
 
+use clap::Args;
 use lockgate::{
     Diagnostic, Mode, Severity,
     call::visible,
@@ -26,12 +27,29 @@ use serde_json::Value;
 
 use self::trial::{Fault, World};
 use crate::{
-    args::DoctorArguments,
+    arguments::agent,
     console::{CommandError, Console, Ending, bold, decided, doubtful, wrong},
     known_tools::{doubts, lines, tools_of},
     protocol::encode,
     report::painted_note,
 };
+
+pub(crate) const DOCTOR_EXAMPLES: &str = "\
+Examples:
+  lockgate doctor                     agents with hooks here, or in use
+  lockgate doctor claude-code         one agent
+  lockgate doctor --json | jq '.agents[].checks[] | select(.result != \"ok\")'
+
+Doctor runs each installed hook on made-up calls and made-up faults, in
+temporary folders. It runs no tool and touches no session.
+Exit 0: everything is enforced, 1: something is not, 2: could not tell.";
+
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArguments {
+    /// The agents [default: the ones that have hooks here or are in use]
+    #[arg(value_parser = agent(), value_name = "AGENT")]
+    pub(crate) agents: Vec<Agent>,
+}
 
 /// How often a hook is run to see how long it takes.
 const ROUNDS: usize = 5;

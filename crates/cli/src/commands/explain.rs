@@ -7,9 +7,10 @@
 use std::{
     fs::File,
     io::{self, BufRead, BufReader},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
+use clap::Args;
 use lockgate::{
     Call, Gate, Mode, Outcome, Policy, Session, Verdict,
     call::visible,
@@ -21,7 +22,6 @@ use serde_json::{Map, Value};
 
 use super::in_force;
 use crate::{
-    args::ExplainArguments,
     console::{CommandError, Console, Ending, wrong},
     pages::{PAGES, page_on},
     protocol::{
@@ -30,6 +30,32 @@ use crate::{
     report,
     serve::{Clock, ServeOptions, Server},
 };
+
+pub(crate) const EXPLAIN_USAGE: &str = "\
+lockgate explain [OPTIONS] [POLICY]... <CALLS>
+       lockgate explain [OPTIONS] <CODE>";
+
+pub(crate) const EXPLAIN_EXAMPLES: &str = "\
+Examples:
+  lockgate explain ops.rules calls.jsonl
+  lockgate explain calls.jsonl        under the policy in force
+  lockgate explain dead-tool          what this finding means
+  echo '{\"tool\": \"deploy\"}' | lockgate explain ops.rules -
+
+Each line is a line of `lockgate gate`, or a call alone. A call alone succeeds
+unless it says \"ok\": false. `at` sets the time, in milliseconds since 1970;
+the clock starts at 0.";
+
+#[derive(Debug, Args)]
+pub(crate) struct ExplainArguments {
+    /// Policy files or folders [default: the policy in force in this folder], then the file of calls, or - for stdin.
+    /// Or, alone, the code of a finding
+    #[arg(required = true, value_name = "POLICY… CALLS | CODE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Also show the rules that have no say
+    #[arg(long)]
+    pub(crate) all: bool,
+}
 
 pub(crate) fn run(
     arguments: &ExplainArguments,

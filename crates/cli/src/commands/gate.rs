@@ -1,7 +1,8 @@
 //! `lockgate gate`: the line protocol on stdin and stdout.
 
-use std::io;
+use std::{io, path::PathBuf};
 
+use clap::{Args, ValueEnum};
 use lockgate::{
     Gate,
     call::visible,
@@ -10,14 +11,70 @@ use lockgate::{
 use lockgate_agents::{hook::protection_of_files, settings};
 
 use crate::{
-    args::GateArguments,
+    arguments::{ExecArguments, KnownToolsArguments, ModeArgument, RegistryArguments},
     console::{CommandError, Console, Ending},
-    serve::{ServeOptions, serve},
+    serve::{Clock, ServeOptions, serve},
 };
+
+#[derive(Debug, Args)]
+pub(crate) struct GateArguments {
+    /// Policy files or folders
+    #[arg(required = true, value_name = "POLICY")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Where to store sessions: memory, or sqlite:FILE
+    #[arg(long, value_name = "URL", default_value = "memory")]
+    pub(crate) store: String,
+    /// The session of lines that do not name one
+    #[arg(long, value_name = "ID", default_value = "default", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    pub(crate) session: String,
+    /// The clock: the machine's, or the `at` of each line in milliseconds since 1970
+    #[arg(long, value_enum, default_value = "real")]
+    pub(crate) clock: ClockArgument,
+    /// Enforce the rules, or let every call pass and only say what the verdict would be
+    #[arg(long, value_enum, default_value = "enforce")]
+    pub(crate) mode: ModeArgument,
+    /// Block calls that would change the files of this policy, the store or Lockgate, and calls that mention a command
+    /// for humans
+    #[arg(long)]
+    pub(crate) protect: bool,
+    #[command(flatten)]
+    pub(crate) known: KnownToolsArguments,
+    #[command(flatten)]
+    pub(crate) exec: ExecArguments,
+    #[command(flatten)]
+    pub(crate) registry: RegistryArguments,
+}
+
+pub(crate) const GATE_EXAMPLES: &str = "\
+Example:
+  $ lockgate gate ops.rules
+  {\"call\": {\"id\": \"1\", \"tool\": \"test\"}}
+  {\"id\":\"1\",\"session\":\"default\",\"verdict\":\"allow\",\"reason\":\"\", …}
+  {\"result\": {\"id\": \"1\", \"ok\": true}}
+  {\"id\":\"1\",\"session\":\"default\",\"settled\":true,\"verdict\":\"allow\"}
+
+Lines: call, result, answer, session, stage, net, halt, resume, untaint, status,
+prompt.
+Exit 0, or 2 if a line could not be read.";
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum ClockArgument {
+    Real,
+    Lines,
+}
+
+impl From<ClockArgument> for Clock {
+    fn from(argument: ClockArgument) -> Self {
+        match argument {
+            ClockArgument::Real => Self::Real,
+            ClockArgument::Lines => Self::Lines,
+        }
+    }
+}
 
 pub(crate) fn run(arguments: &GateArguments, console: &mut Console<'_>) -> Result<Ending, CommandError> {
     let shelf = shelf(&arguments.store)?;
-    let policy = super::open_telling(&arguments.files, &arguments.known, console)?;
+    let policy = super::opening::open_telling(&arguments.files, &arguments.known, console)?;
     if !arguments.exec.exec {
         let remedy = "run `lockgate gate` with `--exec`";
         if let Some(line) = settings::exec_not_run(&policy, remedy) {
@@ -33,7 +90,7 @@ pub(crate) fn run(arguments: &GateArguments, console: &mut Console<'_>) -> Resul
         builder = builder.shelf(shelf);
     }
     let builder = arguments.registry.registry().lend(builder);
-    let built = super::lend_runner(builder, &arguments.exec).build();
+    let built = super::opening::lend_runner(builder, &arguments.exec).build();
     let gate = built.map_err(CommandError::said)?;
     let options = ServeOptions { session: arguments.session.clone(), clock: arguments.clock.into() };
     let served = serve(&gate, &options, io::stdin().lock(), &mut *console.out)?;

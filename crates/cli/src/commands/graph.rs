@@ -8,6 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use clap::{Args, ValueEnum};
 use lockgate::{
     Policy,
     petri::{Need, Note, Picture, Shape, Station, Style, Track},
@@ -21,10 +22,52 @@ use serde::Serialize;
 
 use super::in_force;
 use crate::{
-    args::{Format, GraphArguments},
+    arguments::PolicyArguments,
     console::{CommandError, Console, Ending},
     protocol::encode,
 };
+
+pub(crate) const GRAPH_EXAMPLES: &str = "\
+Examples:
+  lockgate graph --out policy.svg     the policy in force
+  lockgate graph ops.rules --out ops.svg
+  lockgate graph ops.rules --net limit-deploy-3 --format dot | dot -Tpng
+  lockgate graph ops.rules --out pictures/    one file for each net
+  lockgate graph ops.rules --states --format mermaid
+  lockgate graph ops.rules --states --about deploy --out deploy.svg
+
+With --states, related rules share one picture. A state shows what is closed or
+what is left, an arrow what happens. Lockgate leaves out calls that change
+nothing, and groups with more than 60 states.";
+
+#[derive(Debug, Args)]
+pub(crate) struct GraphArguments {
+    #[command(flatten)]
+    pub(crate) policy: PolicyArguments,
+    /// The format [default: the ending of --out, or svg]
+    #[arg(long, value_enum)]
+    pub(crate) format: Option<Format>,
+    /// Draw only this net
+    #[arg(long, value_name = "NAME")]
+    pub(crate) net: Option<String>,
+    /// Draw the states of related rules together instead of each net
+    #[arg(long, conflicts_with = "net")]
+    pub(crate) states: bool,
+    /// With --states: only the rules about this name
+    #[arg(long, value_name = "NAME", requires = "states")]
+    pub(crate) about: Option<String>,
+    /// Write to this file, or one file for each net into this folder
+    #[arg(long, value_name = "FILE|DIR")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+/// How a net is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    Svg,
+    Dot,
+    Mermaid,
+}
 
 pub(crate) fn run(
     arguments: &GraphArguments,

@@ -3,17 +3,54 @@
 //! It works without a usable policy (see [`crate::books`]) and before the first call: then it makes the database that
 //! hooks in this folder will use. Without `--session` it halts every session of the database.
 
+use clap::Args;
 use lockgate::{call::visible, gate::Shelf};
 use lockgate_agents::{Environment, now};
 use serde_json::json;
 
 use crate::{
-    args::{HaltArguments, ResumeArguments},
+    arguments::StateArguments,
     books::Books,
     console::{CommandError, Console, Ending},
     human::{self, Opening},
     protocol::encode,
 };
+
+pub(crate) const HALT_EXAMPLES: &str = "\
+Examples:
+  lockgate halt                       everything
+  lockgate halt \"deploys are frozen\"  everything, and tell the agents why
+  lockgate halt --session claude-code/3f2a… \"let me look first\"
+
+A call that already runs is not stopped; the next one is.";
+
+pub(crate) const RESUME_EXAMPLES: &str = "\
+Examples:
+  lockgate resume
+  lockgate resume --session claude-code/3f2a…
+
+You confirm at the terminal by typing a word that it shows.";
+
+#[derive(Debug, Args)]
+pub(crate) struct HaltArguments {
+    /// Why; the blocked agents are told
+    #[arg(value_name = "REASON", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    pub(crate) reason: Option<String>,
+    /// Halt only this session [default: everything]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) session: Option<String>,
+    #[command(flatten)]
+    pub(crate) state: StateArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ResumeArguments {
+    /// End the halt of this session [default: the halt of everything]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) session: Option<String>,
+    #[command(flatten)]
+    pub(crate) state: StateArguments,
+}
 
 /// What agents are told when no reason was given.
 const NO_REASON: &str = "a human has stopped it; wait until they resume";

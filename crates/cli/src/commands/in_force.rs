@@ -12,25 +12,24 @@ use lockgate_agents::{
     settings::{self, Origin, Settings},
 };
 
-use super::told;
 use crate::console::{CommandError, Console, dim};
 
 /// Opens the policy.
 pub(super) fn open(files: &[PathBuf], console: &mut Console<'_>) -> Result<Opened, CommandError> {
     match files {
-        [] => lockgate::open_sources(&sources(files, console)?).map_err(told),
-        files => lockgate::open(files).map_err(told),
+        [] => lockgate::open_sources(&sources(files, console)?).map_err(CommandError::from),
+        files => lockgate::open(files).map_err(CommandError::from),
     }
 }
 
 /// The texts of the policy.
 pub(super) fn sources(files: &[PathBuf], console: &mut Console<'_>) -> Result<Vec<Source>, CommandError> {
     if !files.is_empty() {
-        return read_sources(files).map_err(told);
+        return read_sources(files).map_err(CommandError::from);
     }
     let settings = settings_here()?;
     say(&settings, console)?;
-    settings.sources().map_err(told)
+    settings.sources().map_err(CommandError::from)
 }
 
 /// The settings in force in this folder.

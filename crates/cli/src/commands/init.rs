@@ -10,6 +10,7 @@ use std::{
     path::Path,
 };
 
+use clap::Args;
 use lockgate::call::visible;
 use lockgate_agents::{
     Agent, Environment,
@@ -19,12 +20,50 @@ use lockgate_agents::{
     settings::{FOLDER, find, starter_place, starter_policy},
 };
 
-use super::changes::{Wanted, refused, scope, settle};
+use super::changes::{ChangeArguments, Wanted, refused, scope, settle};
 use crate::{
-    args::InitArguments,
     console::{CommandError, Console, Ending, bold},
     known_tools::{doubts, lines, tools_of},
 };
+
+pub(crate) const INIT_EXAMPLES: &str = "\
+Examples:
+  lockgate init                       the agents in use here; asks first
+  lockgate init claude-code --user    Claude Code, in all projects
+  lockgate init --dry-run             only show the changes
+  lockgate init --exclude             keep the files out of version control
+  lockgate init --policy-only --yes   only write .lockgate/policy.rules
+  lockgate init --mcp                 also put the proxy in front of MCP servers
+  lockgate init --mcp-only --user     only the user's MCP servers
+
+With --mcp, a server that runs as `npx -y x` then runs as
+`lockgate mcp … -- npx -y x`. Servers that need a sign-in stay as they are;
+init lists them.
+
+Lockgate checks every file before it writes the first one. It never changes a
+policy that already exists. Exit 0: done or nothing to do, 1: you said no,
+2: could not.";
+
+#[derive(Debug, Args)]
+pub(crate) struct InitArguments {
+    #[command(flatten)]
+    pub(crate) change: ChangeArguments,
+    /// Write a first policy and no hooks
+    #[arg(long, conflicts_with = "agents")]
+    pub(crate) policy_only: bool,
+    /// Also put the proxy in front of the MCP servers of these agents [default: of all known clients]
+    #[arg(long, conflicts_with = "policy_only")]
+    pub(crate) mcp: bool,
+    /// Put the proxy in front of MCP servers and write no hooks
+    #[arg(long, conflicts_with_all = ["policy_only", "mcp"])]
+    pub(crate) mcp_only: bool,
+    /// Keep the new files out of version control, in `.git/info/exclude` [default: ask]
+    #[arg(long, conflicts_with_all = ["no_exclude", "user"])]
+    pub(crate) exclude: bool,
+    /// Leave `.git/info/exclude` as it is
+    #[arg(long)]
+    pub(crate) no_exclude: bool,
+}
 
 pub(crate) fn run(
     arguments: &InitArguments,

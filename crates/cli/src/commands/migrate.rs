@@ -3,8 +3,12 @@
 //! Comments and layout stay. Where the old file can be read as it is, the two are compared as `lockgate diff` compares
 //! policies, so that a rewrite which changed a verdict is found here and not by an agent.
 
-use std::{fs, io, path::Path};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
 
+use clap::Args;
 use lockgate::{
     Diagnostic, OpenError, Policy, Severity, Source,
     call::visible,
@@ -13,12 +17,29 @@ use lockgate::{
 };
 use serde::Serialize;
 
-use super::told;
 use crate::{
-    args::MigrateArguments,
     console::{CommandError, Console, Ending},
     protocol::encode,
 };
+
+pub(crate) const MIGRATE_EXAMPLES: &str = "\
+Examples:
+  lockgate migrate bundle.yaml > ruleset.yaml
+  lockgate migrate bundle.yaml --write          in place
+  lockgate migrate *.yaml --json | jq '.changes[]'
+
+Comments and layout stay. Exit 0: done or nothing was old, 1: the file has other
+mistakes or would mean something else, 2: a file could not be read.";
+
+#[derive(Debug, Args)]
+pub(crate) struct MigrateArguments {
+    /// Policy files
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Rewrite the files in place instead of printing them
+    #[arg(long)]
+    pub(crate) write: bool,
+}
 
 pub(crate) fn run(
     arguments: &MigrateArguments,
@@ -98,7 +119,8 @@ enum Sameness {
 
 impl Rewrite {
     fn new(old: Source) -> Result<Self, CommandError> {
-        let migration = migrate(&old).map_err(|mistakes| told(OpenError::Mistaken(mistakes)))?;
+        let migration =
+            migrate(&old).map_err(|mistakes| CommandError::from(OpenError::Mistaken(mistakes)))?;
         let new = Source::new(old.name(), migration.text.clone());
         let (policy, found) = Policy::read_unlinted(std::slice::from_ref(&new));
         let mistakes = found.into_iter().filter(|it| it.severity == Severity::Error).collect();

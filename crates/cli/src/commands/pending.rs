@@ -13,6 +13,7 @@ use std::{
     time::Duration,
 };
 
+use clap::Args;
 use lockgate::{ApprovalId, call::visible};
 use lockgate_agents::now;
 use serde_json::{Value, json};
@@ -22,11 +23,38 @@ use super::{
     watch::{CLEAR, interruption},
 };
 use crate::{
-    args::PendingArguments,
+    arguments::StateArguments,
     books::Books,
     console::{CommandError, Console, Ending, bold, cut, lasting, wrong},
     protocol::encode,
 };
+
+pub(crate) const PENDING_EXAMPLES: &str = "\
+Examples:
+  lockgate pending                    one line for each question
+  lockgate pending 3                  question 3: the whole call, the rules
+  lockgate pending --watch            a live list, with a bell and notifications
+  lockgate pending --json | jq '.questions[].short_id'
+
+Exit 0: done, with or without questions, 2: could not tell.";
+
+#[derive(Debug, Args)]
+pub(crate) struct PendingArguments {
+    /// Show all of these questions, by short id or whole name
+    #[arg(value_name = "ID", conflicts_with = "watch")]
+    pub(crate) questions: Vec<String>,
+    /// Keep the list up to date until Ctrl-C; ring the bell and notify when a question arrives
+    #[arg(long)]
+    pub(crate) watch: bool,
+    /// With --watch: no bell and no notification
+    #[arg(long, requires = "watch")]
+    pub(crate) quiet: bool,
+    /// With --watch: end after this many changes; for scripts and tests
+    #[arg(long, value_name = "N", requires = "watch", hide = true, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) rounds: Option<u64>,
+    #[command(flatten)]
+    pub(crate) state: StateArguments,
+}
 
 /// How long `--watch` waits between two looks.
 const PAUSE: Duration = Duration::from_millis(500);

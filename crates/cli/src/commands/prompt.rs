@@ -3,15 +3,38 @@
 //! The session is found as `lockgate status` finds it; without a policy and a session it is the beginning of one under the
 //! policy that counts here. Nothing is decided and nothing is stored.
 
+use clap::Args;
 use lockgate::{Gate, MemoryStore, Policy, Status};
 use lockgate_agents::now;
 
-use super::{check::read_session, in_force, status::kept};
-use crate::{
-    args::PromptArguments,
-    console::{CommandError, Console, Ending},
-    protocol::{PromptAnswer, encode},
+use super::{
+    check::read_session,
+    in_force,
+    status::{StatusArguments, kept},
 };
+use crate::{
+    arguments::RegistryArguments,
+    console::{CommandError, Console, Ending},
+    protocol::{PromptAnswer, PromptForm, encode},
+};
+
+pub(crate) const PROMPT_EXAMPLES: &str = "\
+Examples:
+  lockgate prompt ops.rules                       at the beginning of a session
+  lockgate prompt ops.rules --session day.json    a session that `check` saved
+  lockgate prompt --session claude-code/3f2a…     a session of hooks
+  lockgate prompt ops.rules --form nets           PetriFlow's formatSystemPrompt";
+
+#[derive(Debug, Args)]
+pub(crate) struct PromptArguments {
+    #[command(flatten)]
+    pub(crate) of: StatusArguments,
+    /// In words, or net by net
+    #[arg(long, value_enum, default_value = "words")]
+    pub(crate) form: PromptForm,
+    #[command(flatten)]
+    pub(crate) registry: RegistryArguments,
+}
 
 pub(crate) fn run(
     arguments: &PromptArguments,

@@ -7,6 +7,7 @@
 
 use std::io;
 
+use clap::Args;
 use lockgate::{
     ApprovalId, Policy, Time,
     call::visible,
@@ -20,13 +21,51 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::{
-    args::AnswerArguments,
+    arguments::StateArguments,
     books::{Book, Books},
     console::{CommandError, Console, Ending, WIDTH, bold, cut, dim, lasting, wrong},
     human::{self, Opening},
     protocol::encode,
     report::note,
 };
+
+pub(crate) const APPROVE_EXAMPLES: &str = "\
+Examples:
+  lockgate approve 3                  question 3 of `lockgate pending`
+  lockgate approve a1@codex/3f2a…     by its whole name
+  lockgate approve --all              all open questions
+
+You confirm at the terminal by typing a word that it shows; an agent cannot.
+The first answer stands. Exit 0: stored, 1: someone answered before, or you
+said no, 2: the question is not open.";
+
+pub(crate) const REFUSE_EXAMPLES: &str = "\
+Examples:
+  lockgate refuse 3                   question 3 of `lockgate pending`
+  lockgate refuse a1@codex/3f2a…      by its whole name
+  lockgate refuse --all               all open questions
+
+You confirm at the terminal by typing a word that it shows; an agent cannot.
+The first answer stands. Exit 0: stored, 1: someone answered before, or you
+said no, 2: the question is not open.";
+
+#[derive(Debug, Args)]
+pub(crate) struct AnswerArguments {
+    /// The questions: short ids as `lockgate pending` shows them, or whole names such as a1@codex/3f2a…
+    #[arg(value_name = "ID", required_unless_present = "all")]
+    pub(crate) questions: Vec<String>,
+    /// All open questions that have no answer yet
+    #[arg(long, conflicts_with = "questions")]
+    pub(crate) all: bool,
+    /// Without effect; a human confirms every answer at a terminal
+    #[arg(long, requires = "all")]
+    pub(crate) yes: bool,
+    /// Who answers, for the audit log [default: the user who runs this]
+    #[arg(long, value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    pub(crate) by: Option<String>,
+    #[command(flatten)]
+    pub(crate) state: StateArguments,
+}
 
 /// An open question, as it is shown.
 #[derive(Debug, Serialize)]

@@ -14,9 +14,10 @@ use std::{
     env,
     fs::File,
     io::{self, BufRead, BufReader, Read},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
+use clap::Args;
 use lockgate::{
     Mode, Policy, Time,
     call::{line_mistake, visible},
@@ -29,13 +30,38 @@ use serde::{Deserialize, Serialize, de::IgnoredAny};
 use self::world::{Counted, Flip, World};
 use super::audit::{Name, call_text, entry_of, links, rule_text};
 use crate::{
-    args::{FilterArguments, ReplayArguments},
+    arguments::{FilterArguments, ModeArgument, StateArguments},
     console::{CommandError, Console, Ending, bold, dim},
     progress::Progress,
     protocol::encode,
     state::open_state,
     when,
 };
+
+pub(crate) const REPLAY_EXAMPLES: &str = "\
+Examples:
+  lockgate replay                     all sessions, under the policy in force
+  lockgate replay new.rules --since 7d
+  lockgate replay new.rules --file log.jsonl --json | jq '.flips[].new'
+
+Exit 0: every verdict stays the same, 1: some change, 2: could not tell.";
+
+#[derive(Debug, Args)]
+pub(crate) struct ReplayArguments {
+    /// Policy files or folders [default: the policy in force in this folder]
+    #[arg(value_name = "POLICY")]
+    pub(crate) files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) state: StateArguments,
+    /// Take the sessions from an exported log instead of the database
+    #[arg(long, value_name = "FILE", conflicts_with = "state")]
+    pub(crate) file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) filter: FilterArguments,
+    /// Enforce the rules, or only observe [default: as the settings say; with POLICY, enforce]
+    #[arg(long, value_enum)]
+    pub(crate) mode: Option<ModeArgument>,
+}
 
 pub(crate) fn run(
     arguments: &ReplayArguments,
@@ -64,12 +90,12 @@ pub(crate) fn run(
 fn policy_of(arguments: &ReplayArguments) -> Result<(Policy, Mode), CommandError> {
     let mode = arguments.mode.map(Mode::from);
     if !arguments.files.is_empty() {
-        return Ok((super::open(&arguments.files)?.policy, mode.unwrap_or(Mode::Enforce)));
+        return Ok((super::opening::open(&arguments.files)?.policy, mode.unwrap_or(Mode::Enforce)));
     }
     let settings =
         settings::find(&env::current_dir()?, &Environment::of_process()).map_err(CommandError::said)?;
     let opened = settings.sources().and_then(|sources| lockgate::open_sources(&sources));
-    Ok((opened.map_err(super::told)?.policy, mode.unwrap_or(settings.mode)))
+    Ok((opened.map_err(CommandError::from)?.policy, mode.unwrap_or(settings.mode)))
 }
 
 /// Where records come from.

@@ -3,8 +3,12 @@
 //! The commands its scripts would run, the paths and hosts it names, the sensitive data in it, what it amounts to
 //! under given policy files, and every doubt. Nothing is judged here; `check` and `explain` do that.
 
-use std::io::{self, Write};
+use std::{
+    io::{self, Write},
+    path::PathBuf,
+};
 
+use clap::Args;
 use lockgate::{
     Call, Detectors, LocalFiles, Mask, Policy,
     call::{
@@ -15,11 +19,33 @@ use lockgate::{
 use serde::Serialize;
 
 use crate::{
-    args::SeeArguments,
     console::{CommandError, Console, Ending, bold, dim, doubtful},
     protocol::{decode_call, encode},
     report,
 };
+
+pub(crate) const SEE_EXAMPLES: &str = "\
+Examples:
+  lockgate see --tool bash --input '{\"command\": \"cd /srv && sudo rm -rf data\"}'
+  lockgate see ops.rules --tool bash --input '{\"command\": \"cp a b; rm a\"}'
+
+Exit 0: Lockgate understands all of it, 1: there are doubts, 2: not a call.";
+
+#[derive(Debug, Args)]
+pub(crate) struct SeeArguments {
+    /// Policy files or folders whose `map` lines name what the call does
+    #[arg(value_name = "POLICY")]
+    pub(crate) files: Vec<PathBuf>,
+    /// The tool
+    #[arg(long, value_name = "NAME")]
+    pub(crate) tool: String,
+    /// The input of the tool
+    #[arg(long, value_name = "JSON")]
+    pub(crate) input: Option<String>,
+    /// The folder that relative paths start from
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cwd: Option<String>,
+}
 
 pub(crate) fn run(
     arguments: &SeeArguments,
@@ -28,7 +54,7 @@ pub(crate) fn run(
 ) -> Result<Ending, CommandError> {
     let policy = match arguments.files.as_slice() {
         [] => None,
-        files => Some(super::open(files)?.policy),
+        files => Some(super::opening::open(files)?.policy),
     };
     let call = call_of(arguments)?;
     let seen = Seen::of(&call, policy.as_ref());

@@ -12,16 +12,15 @@ use lockgate::{
 use serde::Serialize;
 
 use super::{
-    graph::{Drawing, deliver, format_of},
+    graph::{Drawing, Format, GraphArguments, deliver, format_of},
     in_force,
 };
 use crate::{
-    args::{Format, GraphArguments},
     console::{CommandError, Console, Ending},
     protocol::encode,
 };
 
-pub(super) fn run(
+pub(crate) fn run(
     arguments: &GraphArguments,
     json: bool,
     console: &mut Console<'_>,

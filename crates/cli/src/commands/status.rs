@@ -3,8 +3,12 @@
 //! With a policy it is about a session in a file; without one about the sessions of hooks, and about what counts in this
 //! folder.
 
-use std::{env, path::Path};
+use std::{
+    env,
+    path::{Path, PathBuf},
+};
 
+use clap::Args;
 use lockgate::{
     Gate, MemoryStore, Mode, Policy, Status,
     call::visible,
@@ -19,12 +23,31 @@ use serde_json::json;
 
 use super::check::read_session;
 use crate::{
-    args::StatusArguments,
     books::Books,
     console::{CommandError, Console, Ending, bold, dim, lasting, wrong},
     protocol::{StatusAnswer, encode},
     report::{note, painted_note},
 };
+
+pub(crate) const STATUS_EXAMPLES: &str = "\
+Examples:
+  lockgate status                     the policy in force, all sessions
+  lockgate status --session claude-code/3f2a…         one session, in words
+  lockgate status delivery.yaml       a policy before the first call
+  lockgate status delivery.yaml --session day.json    one saved by `check`";
+
+#[derive(Debug, Args)]
+pub(crate) struct StatusArguments {
+    /// Policy files or folders; without them, status shows the policy in force and the sessions of hooks
+    #[arg(value_name = "POLICY")]
+    pub(crate) files: Vec<PathBuf>,
+    /// With POLICY: the file of a saved session [default: a new session]. Without: the name of a session
+    #[arg(long, value_name = "FILE|NAME")]
+    pub(crate) session: Option<PathBuf>,
+    /// The database of sessions [default: the one in force in this folder]
+    #[arg(long, value_name = "FILE", conflicts_with = "files")]
+    pub(crate) state: Option<PathBuf>,
+}
 
 /// How many sessions are shown to people; programs are told all.
 const SESSIONS_SHOWN_MAX: usize = 50;
@@ -293,7 +316,7 @@ fn of_file(
     json: bool,
     console: &mut Console<'_>,
 ) -> Result<Ending, CommandError> {
-    let policy = super::open(&arguments.files)?.policy;
+    let policy = super::opening::open(&arguments.files)?.policy;
     let session = read_session(arguments.session.as_deref(), &policy)?;
     let built = Gate::builder(policy).store(MemoryStore::with_session("default", session)).build();
     let gate = built.map_err(CommandError::said)?;

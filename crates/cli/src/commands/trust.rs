@@ -8,6 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use clap::Args;
 use lockgate::{Policy, call::visible};
 use lockgate_agents::{
     Environment, now,
@@ -18,12 +19,36 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::{
-    args::TrustArguments,
     console::{CommandError, Console, Ending},
     human::{self, Opening},
     protocol::encode,
     report::note,
 };
+
+pub(crate) const TRUST_EXAMPLES: &str = "\
+Examples:
+  lockgate trust                      this folder's project; asks first
+  lockgate trust --list               list the trusted projects
+  lockgate trust --revoke             stop trusting this project
+  lockgate trust --json               show what it would trust, and do not ask
+
+Until you trust a project, its policy counts only as far as it restricts. Trust
+covers the contents of every policy and settings file, so an edit ends it. Only
+a human at a terminal can trust a project.
+Exit 0: trusted, 1: not trusted, or nothing was revoked, 2: could not.";
+
+#[derive(Debug, Args)]
+pub(crate) struct TrustArguments {
+    /// The folder of the project [default: the nearest one, from this folder upwards]
+    #[arg(value_name = "PROJECT", conflicts_with = "list")]
+    pub(crate) project: Option<PathBuf>,
+    /// List the trusted projects and whether they have changed since
+    #[arg(long, conflicts_with = "revoke")]
+    pub(crate) list: bool,
+    /// Stop trusting a project
+    #[arg(long)]
+    pub(crate) revoke: bool,
+}
 
 pub(crate) fn run(
     arguments: &TrustArguments,
@@ -81,7 +106,7 @@ struct Wanted {
 impl Wanted {
     /// Reads the project once: what is shown is what is trusted.
     fn read(settings: &Settings, project: &ProjectPolicy) -> Result<Self, CommandError> {
-        let sources = project.sources().map_err(super::told)?;
+        let sources = project.sources().map_err(CommandError::from)?;
         let record = Record::new(&project.root, project.settings.as_deref(), &sources, now().0)
             .map_err(CommandError::said)?;
         // A policy with mistakes is mended first: nobody can tell what it will say.

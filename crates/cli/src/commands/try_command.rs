@@ -4,8 +4,9 @@
 //! Policy, mode and protection are those of hooks in this folder; what earlier calls of a session have opened or spent
 //! does not count.
 
-use std::env;
+use std::{env, path::PathBuf};
 
+use clap::Args;
 use lockgate::{Call, Decision, Gate, MemoryStore, Mode, call::visible, look_at_links};
 use lockgate_agents::{
     Agent, Environment,
@@ -17,11 +18,37 @@ use serde_json::{Map, Value, json};
 
 use super::in_force;
 use crate::{
-    args::TryArguments,
+    arguments::agent,
     console::{CommandError, Console, Ending, dim},
     protocol::{VerdictAnswer, encode, read_object},
     report,
 };
+
+pub(crate) const TRY_EXAMPLES: &str = "\
+Examples:
+  lockgate try \"rm -rf /\"
+  lockgate try \"git push --force\" --agent codex
+  lockgate try .env --tool Read
+  lockgate try '{\"file_path\": \"/etc/hosts\"}' --tool Write --json
+
+Nothing runs and nothing is recorded: the call is judged as the first one of a
+new session. Exit 0: allowed, 1: blocked or a human is asked, 2: could not tell.";
+
+#[derive(Debug, Args)]
+pub(crate) struct TryArguments {
+    /// The command, in quotes; with --tool, the file to read or the tool's input as JSON
+    #[arg(value_name = "COMMAND")]
+    pub(crate) text: String,
+    /// The tool that is called [default: the agent's shell tool]
+    #[arg(long, value_name = "NAME", value_parser = clap::builder::NonEmptyStringValueParser::new())]
+    pub(crate) tool: Option<String>,
+    /// The agent that calls it [default: the agent that has hooks here, or claude-code]
+    #[arg(long, value_parser = agent(), value_name = "AGENT")]
+    pub(crate) agent: Option<Agent>,
+    /// Policy files or folders [default: the policy in force in this folder]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) policy: Vec<PathBuf>,
+}
 
 pub(crate) fn run(
     arguments: &TryArguments,
@@ -42,8 +69,8 @@ pub(crate) fn run(
     let (mut builder, which, mode) = match arguments.policy.as_slice() {
         [] => {
             let settings = in_force::settings_here()?;
-            let sources = settings.sources().map_err(super::told)?;
-            let policy = lockgate::open_sources(&sources).map_err(super::told)?.policy;
+            let sources = settings.sources().map_err(CommandError::from)?;
+            let policy = lockgate::open_sources(&sources).map_err(CommandError::from)?.policy;
             let mut builder = Gate::builder(policy).mode(settings.mode);
             if settings.protect {
                 builder = builder.protect(protection_of(&settings, &folder, &environment));
@@ -52,7 +79,7 @@ pub(crate) fn run(
         }
         files => {
             let which = files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(", ");
-            (Gate::builder(lockgate::open(files).map_err(super::told)?.policy), which, Mode::Enforce)
+            (Gate::builder(lockgate::open(files).map_err(CommandError::from)?.policy), which, Mode::Enforce)
         }
     };
     builder = builder.store(MemoryStore::default());

@@ -7,17 +7,34 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::changes::{Wanted, refused, scope, settle};
+use clap::Args;
 use lockgate_agents::{
     Agent, Environment,
     install::{Change, Job, Repository, Scope, included, plan, plan_servers},
     settings::{self, FOLDER},
 };
 
-use crate::{
-    args::UninstallArguments,
-    console::{CommandError, Console, Ending},
-};
+use super::changes::{ChangeArguments, Wanted, refused, scope, settle};
+use crate::console::{CommandError, Console, Ending};
+
+pub(crate) const UNINSTALL_EXAMPLES: &str = "\
+Examples:
+  lockgate uninstall                  all agents, in this project
+  lockgate uninstall codex --user     Codex, in the user's settings
+  lockgate uninstall --all            also delete the policy and the sessions
+
+You confirm at the terminal by typing a word that it shows. MCP servers get back
+their old entries, byte for byte.
+Exit 0: done or nothing to do, 1: you said no, 2: could not.";
+
+#[derive(Debug, Args)]
+pub(crate) struct UninstallArguments {
+    #[command(flatten)]
+    pub(crate) change: ChangeArguments,
+    /// Also delete Lockgate's own folders: policies, settings, sessions
+    #[arg(long, conflicts_with = "agents")]
+    pub(crate) all: bool,
+}
 
 pub(crate) fn run(
     arguments: &UninstallArguments,

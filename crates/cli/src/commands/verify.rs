@@ -9,6 +9,7 @@ use std::{
     sync::Arc,
 };
 
+use clap::{Args, ValueEnum};
 use lockgate::{
     Diagnostic, Policy, Severity, Source,
     call::visible,
@@ -21,7 +22,7 @@ use serde_json::Value;
 
 use super::in_force;
 use crate::{
-    args::{ReportFormat, VerifyArguments},
+    arguments::{KnownToolsArguments, PolicyArguments},
     console::{CommandError, Console, Ending, bold, dim, wrong},
     known_tools::known_tools,
     progress::Progress,
@@ -29,6 +30,56 @@ use crate::{
     reports::{annotation, sarif},
     session_text::{StepAnswer, lines, steps, write_session},
 };
+
+pub(crate) const VERIFY_EXAMPLES: &str = "\
+Examples:
+  lockgate verify                     the policy in force in this folder
+  lockgate verify ops.rules
+  lockgate verify policies/ --json | jq '.findings[].message'
+  lockgate verify ops.rules --watch   again after every change, until Ctrl-C
+  lockgate verify ops.rules --tools tools.json    does every tool name exist?
+  lockgate verify ops.rules --agent claude-code   names Claude Code lacks
+  lockgate verify ops.rules --strict --format github
+
+Exit 0: no errors and every claim holds, 1: an error, a broken claim, or with
+--strict a warning, 2: a claim was not decided, or a file could not be read.";
+
+#[derive(Debug, Args)]
+pub(crate) struct VerifyArguments {
+    #[command(flatten)]
+    pub(crate) policy: PolicyArguments,
+    /// Verify again whenever a file of the policy changes, until Ctrl-C
+    #[arg(long)]
+    pub(crate) watch: bool,
+    /// With --watch: end after this many rounds; for scripts and tests
+    #[arg(long, value_name = "N", requires = "watch", hide = true, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) rounds: Option<u64>,
+    #[command(flatten)]
+    pub(crate) known: KnownToolsArguments,
+    /// Fail on warnings, too: exit 1
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// The output format
+    #[arg(long, value_enum, value_name = "FORMAT", default_value = "text", conflicts_with = "json")]
+    pub(crate) format: ReportFormat,
+    /// Rewrite old words in the files first, as `lockgate migrate --write`
+    #[arg(long, conflicts_with = "watch")]
+    pub(crate) fix: bool,
+}
+
+/// How findings are printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReportFormat {
+    /// For people
+    #[default]
+    Text,
+    /// One JSON object, as with --json
+    Json,
+    /// SARIF 2.1.0, for code scanning
+    Sarif,
+    /// Annotations of a GitHub workflow
+    Github,
+}
 
 pub(crate) fn run(
     arguments: &VerifyArguments,
@@ -539,11 +590,7 @@ mod tests {
             let (policy, findings) = Policy::read(&sources);
             let rulebook = policy.map(Rulebook::new);
             let verified = Verified::new(rulebook.as_ref(), findings, &sources);
-            assert!(
-                verified.summary().ends_with(" states: no errors"),
-                "{agents:?}: {}",
-                verified.summary()
-            );
+            assert!(verified.summary().ends_with(" states: no errors"), "{agents:?}: {}", verified.summary());
         }
     }
 

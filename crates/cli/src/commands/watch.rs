@@ -18,9 +18,11 @@ use std::{
 use lockgate::{OpenError, Source, call::visible, policy::render, read_sources};
 use serde::Serialize;
 
-use super::{in_force, verify};
+use super::{
+    in_force,
+    verify::{self, ReportFormat, VerifyArguments},
+};
 use crate::{
-    args::{ReportFormat, VerifyArguments},
     console::{CommandError, Console, Ending, dim, wrong},
     protocol::encode,
 };
@@ -40,7 +42,7 @@ const LOOKS_UNREADABLE: u32 = 5;
 /// Away with everything, also what was scrolled out, and to the top.
 pub(super) const CLEAR: &str = "\u{1b}[2J\u{1b}[3J\u{1b}[H";
 
-pub(super) fn run(
+pub(crate) fn run(
     arguments: &VerifyArguments,
     json: bool,
     console: &mut Console<'_>,

@@ -11,9 +11,11 @@ use std::{
 
 use lockgate::store::{Query, Sqlite};
 
-use super::{links, select::Selection};
+use super::{
+    records::links,
+    select::{AuditListArguments, Selection},
+};
 use crate::{
-    args::AuditListArguments,
     console::{CommandError, Console, Ending},
     progress::Progress,
     state::open_state,

@@ -10,9 +10,12 @@ use lockgate::{
     store::{Link, Sqlite},
 };
 
-use super::{entry_of, line, links, select::Selection};
+use super::{
+    line,
+    records::{entry_of, links},
+    select::{AuditListArguments, Selection},
+};
 use crate::{
-    args::AuditListArguments,
     commands::watch::interruption,
     console::{CommandError, Console, Ending},
     state::open_state,

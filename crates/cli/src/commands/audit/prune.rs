@@ -4,6 +4,7 @@
 
 use std::io::{self, BufRead, IsTerminal};
 
+use clap::Args;
 use lockgate::Time;
 use lockgate_agents::{
     hook::{FORGET_BATCH, forgotten, operator},
@@ -13,12 +14,33 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::{
-    args::AuditPruneArguments,
+    arguments::StateArguments,
     console::{CommandError, Console, Ending},
     protocol::encode,
     state::open_state,
     when,
 };
+
+pub(crate) const AUDIT_PRUNE_EXAMPLES: &str = "\
+Examples:
+  lockgate audit --export 2026.jsonl && lockgate audit prune --before 90d
+  lockgate audit prune --before 2026-01-01 --yes
+
+This also forgets sessions that were not used since; their limits start again.
+The audit log records what was pruned. Exit 0: done or nothing to do, 1: you
+said no, 2: could not.";
+
+#[derive(Debug, Args)]
+pub(crate) struct AuditPruneArguments {
+    #[command(flatten)]
+    pub(crate) state: StateArguments,
+    /// Delete what is older than this
+    #[arg(long, value_name = "WHEN", value_parser = when::parse)]
+    pub(crate) before: Time,
+    /// Delete without asking
+    #[arg(long)]
+    pub(crate) yes: bool,
+}
 
 pub(super) fn run(
     arguments: &AuditPruneArguments,

@@ -3,6 +3,9 @@
 //! [`Selection`] is what the command line says about entries; an entry that it does not speak of is meant. What the
 //! database can tell by itself (one session, moments) it is asked; the rest is looked at here.
 
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
 use lockgate::{
     Pattern, Time,
     gate::trail::{Entry, What},
@@ -10,9 +13,46 @@ use lockgate::{
 };
 
 use crate::{
-    args::{AuditListArguments, FilterArguments, VerdictArgument},
+    arguments::{FilterArguments, StateArguments},
     console::CommandError,
 };
+
+#[derive(Debug, Args)]
+pub(crate) struct AuditListArguments {
+    #[command(flatten)]
+    pub(crate) state: StateArguments,
+    #[command(flatten)]
+    pub(crate) filter: FilterArguments,
+    /// Only calls and results of this tool
+    #[arg(long, value_name = "NAME")]
+    pub(crate) tool: Option<String>,
+    /// Only calls with this verdict
+    #[arg(long, value_enum)]
+    pub(crate) verdict: Option<VerdictArgument>,
+    /// Only calls that this rule decided about
+    #[arg(long, value_name = "NAME")]
+    pub(crate) rule: Option<String>,
+    /// Only the last N entries [default: 50; with --json or --csv all]
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<usize>,
+    /// Print CSV
+    #[arg(long, conflicts_with = "export")]
+    pub(crate) csv: bool,
+    /// Keep printing new entries until Ctrl-C
+    #[arg(long, conflicts_with = "export")]
+    pub(crate) follow: bool,
+    /// Write the whole log as JSON lines to a file, or to stdout with -; the last line is the signed head
+    #[arg(long, value_name = "FILE")]
+    pub(crate) export: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum VerdictArgument {
+    Allow,
+    Redact,
+    Ask,
+    Block,
+}
 
 /// A name as the command line gives it: with `*` or `?` a pattern for all of it, otherwise exactly it.
 pub(in crate::commands) enum Name {

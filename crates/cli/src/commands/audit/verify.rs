@@ -6,23 +6,67 @@
 use std::{
     fs::File,
     io::{self, BufReader, Read},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
+use clap::Args;
 use lockgate::{
     call::visible,
-    store::{Problem, ProblemKind, Verified, to_hex, verify_lines},
+    store::{Anchor, Problem, ProblemKind, Verified, from_hex, to_hex, verify_lines},
 };
 use serde::Serialize;
 
 use crate::{
-    args::{AuditVerifyArguments, PublicKey},
+    arguments::StateArguments,
     console::{CommandError, Console, Ending, bold, dim, wrong},
     progress::Progress,
     protocol::encode,
     state::open_state,
     when,
 };
+
+pub(crate) const AUDIT_VERIFY_EXAMPLES: &str = "\
+Examples:
+  lockgate audit verify
+  lockgate audit verify --expect 1204:5f1c…      the head that you noted earlier
+  lockgate audit verify log.jsonl --key 9b0e…    an export, and your key
+
+Note the head that this prints, in a place that the database's users cannot
+change. Only then can you find an older copy or a rewritten log.
+Exit 0: intact, 1: something is wrong, 2: could not tell.";
+
+#[derive(Debug, Args)]
+pub(crate) struct AuditVerifyArguments {
+    /// An exported log [default: the database]
+    #[arg(value_name = "FILE", conflicts_with = "state")]
+    pub(crate) file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) state: StateArguments,
+    /// The head that you noted: a record's number and its hash
+    #[arg(long, value_name = "N:HASH", value_parser = anchor)]
+    pub(crate) expect: Option<Anchor>,
+    /// The public key that you noted
+    #[arg(long, value_name = "HEX", value_parser = public_key)]
+    pub(crate) key: Option<PublicKey>,
+}
+
+/// The public half of the key that signs an audit log.
+pub(crate) type PublicKey = [u8; 32];
+
+fn anchor(text: &str) -> Result<Anchor, String> {
+    let read = || {
+        let (n, hash) = text.split_once(':')?;
+        Some(Anchor { n: n.parse().ok()?, hash: from_hex(hash)? })
+    };
+    read().ok_or_else(|| {
+        "not a head; write a record's number, a colon and the 64 hex digits of its hash, as `audit verify` prints them"
+            .to_owned()
+    })
+}
+
+fn public_key(text: &str) -> Result<PublicKey, String> {
+    from_hex(text).ok_or_else(|| "not a key; write the 64 hex digits that `audit verify` prints".to_owned())
+}
 
 pub(super) fn run(
     arguments: &AuditVerifyArguments,

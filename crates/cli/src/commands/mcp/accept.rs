@@ -6,6 +6,7 @@
 
 use std::{env, path::Path};
 
+use clap::Args;
 use lockgate::{Time, call::visible};
 use lockgate_agents::{Environment, hook::pins_folder, settings};
 use lockgate_mcp::pins::{self, ChangedTool};
@@ -14,12 +15,38 @@ use serde_json::{Map, Value};
 use similar::{ChangeTag, TextDiff};
 
 use crate::{
-    args::McpAcceptArguments,
+    arguments::StateArguments,
     console::{CommandError, Console, Ending, bold},
     human::{self, Opening},
     protocol::encode,
     when,
 };
+
+pub(crate) const MCP_ACCEPT_EXAMPLES: &str = "\
+Examples:
+  lockgate mcp accept                 all changes
+  lockgate mcp accept fs read_file    one tool of one server
+  lockgate mcp accept --json          only show the changes
+
+Lockgate pins each tool definition when it first sees it. A tool that changed
+since, or that is new, stays blocked until you accept the change. You confirm
+at the terminal by typing a word that it shows.
+Exit 0: done or nothing to accept, 1: you said no, 2: could not.";
+
+#[derive(Debug, Args)]
+pub(crate) struct McpAcceptArguments {
+    /// The server, by the name or command that `lockgate mcp accept` lists [default: all]
+    #[arg(value_name = "NAME")]
+    pub(crate) server: Option<String>,
+    /// Its tools [default: all that changed]
+    #[arg(value_name = "TOOL", requires = "server")]
+    pub(crate) tools: Vec<String>,
+    /// With --json: accept, after a human has confirmed at the terminal
+    #[arg(long)]
+    pub(crate) yes: bool,
+    #[command(flatten)]
+    pub(crate) state: StateArguments,
+}
 
 /// How many lines that stay the same are shown around a change.
 const CONTEXT_LINES: usize = 3;

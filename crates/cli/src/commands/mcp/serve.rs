@@ -29,11 +29,12 @@ use lockgate_mcp::{
 use tokio::{runtime::Builder, signal::unix::SignalKind, sync::watch, task::JoinSet, time::timeout};
 
 use super::{
+    arguments::{DeadToolsArgument, McpServeArguments},
+    say::say,
     servers::{Running, Servers, read},
     surroundings::Surroundings,
 };
 use crate::{
-    args::{DeadToolsArgument, McpServeArguments},
     console::{CommandError, Console, Ending},
     known_tools::{doubts, lines, tools_of},
 };
@@ -196,7 +197,7 @@ fn context(
         (here.clone(), settings::find(&here, environment).map_err(CommandError::said)?)
     };
     let sources = sources(arguments, &settings)?;
-    let opened = lockgate::open_sources(&sources).map_err(super::super::told)?;
+    let opened = lockgate::open_sources(&sources).map_err(CommandError::from)?;
     if arguments.policy.is_empty() {
         settings.check(&opened.policy, &sources).map_err(CommandError::Said)?;
     }
@@ -268,7 +269,7 @@ fn context(
 
 fn sources(arguments: &McpServeArguments, settings: &Settings) -> Result<Vec<Source>, CommandError> {
     let read = if arguments.policy.is_empty() { settings.sources() } else { read_sources(&arguments.policy) };
-    read.map_err(super::super::told)
+    read.map_err(CommandError::from)
 }
 
 fn pins(state: &Path, key: &str) -> Result<Pins, CommandError> {
@@ -303,10 +304,4 @@ fn read_token(file: &Path) -> Result<String, CommandError> {
         return Err(CommandError::Said(format!("{}: there is no token in it", file.display())));
     }
     Ok(token)
-}
-
-/// Tells whoever runs the proxy; stdout is the client's.
-pub(super) fn say(line: &str) {
-    use io::Write as _;
-    let _ = writeln!(io::stderr(), "lockgate: {line}");
 }

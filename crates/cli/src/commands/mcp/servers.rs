@@ -11,11 +11,8 @@ use lockgate_mcp::{
     start_as,
 };
 
-use super::serve::say;
-use crate::{
-    args::McpServeArguments,
-    console::{CommandError, Console},
-};
+use super::{arguments::McpServeArguments, say::say};
+use crate::console::{CommandError, Console};
 
 /// The largest file of servers or of a token that is read, in bytes.
 const FILE_BYTES_MAX: u64 = 1024 * 1024;

@@ -17,7 +17,7 @@ use lockgate_agents::now;
 use lockgate_mcp::{Environment, Era};
 use serde_json::{Value, json};
 
-use super::serve::say;
+use super::say::say;
 
 /// How long what was learnt of a server counts, in milliseconds: it may be another one tomorrow.
 const ERA_MS: u64 = 24 * 60 * 60 * 1000;

@@ -1,0 +1,52 @@
+//! How commands open a policy, and lend a gate what it needs.
+
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use lockgate::{GateBuilder, LocalRunner, Opened, Policy};
+
+use super::in_force;
+use crate::{
+    arguments::{ExecArguments, KnownToolsArguments},
+    console::{CommandError, Console},
+    known_tools::{doubts, known_tools, lines},
+};
+
+/// Opens a policy, or draws everything that is wrong with it.
+pub(crate) fn open(files: &[impl AsRef<Path>]) -> Result<Opened, CommandError> {
+    lockgate::open(files).map_err(CommandError::from)
+}
+
+/// Opens a policy and tells its warnings: whoever judges calls has to hear them as well as whoever verifies.
+pub(crate) fn open_telling(
+    files: &[PathBuf],
+    known: &KnownToolsArguments,
+    console: &mut Console<'_>,
+) -> Result<Policy, CommandError> {
+    let sources = in_force::sources(files, console)?;
+    let opened = lockgate::open_sources(&sources).map_err(CommandError::from)?;
+    let known = known_tools(known, files)?;
+    for line in lines(&doubts(&opened.policy, opened.findings, &sources, &known)) {
+        writeln!(console.err, "{line}")?;
+    }
+    Ok(opened.policy)
+}
+
+/// Lends a gate whoever may run the programs of conditions.
+pub(crate) fn lend_runner(builder: GateBuilder, options: &ExecArguments) -> GateBuilder {
+    match runner_from(options) {
+        Some(runner) => builder.runner(runner),
+        None => builder,
+    }
+}
+
+/// Who runs the programs of conditions: nobody, unless the command line allows it.
+pub(crate) fn runner_from(options: &ExecArguments) -> Option<LocalRunner> {
+    let runner = options.exec.then(LocalRunner::new)?;
+    Some(match options.exec_limit {
+        Some(seconds) => runner.limit(Duration::from_secs(seconds)),
+        None => runner,
+    })
+}
