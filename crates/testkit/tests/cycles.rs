@@ -18,7 +18,6 @@ use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 const KNOWN: &[(&str, usize)] = &[
     ("gate", 22),
     ("lockgate/runner", 2),
-    ("mcp/transport/http/client", 2),
     ("pattern/python", 2),
     ("petri", 4),
     ("petri/space", 3),

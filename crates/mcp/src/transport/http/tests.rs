@@ -1297,7 +1297,7 @@ async fn a_session_name_that_cannot_be_repeated_is_refused() {
 async fn one_notice_too_many_waits_until_another_was_taken() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let link = connect(&target(listener.local_addr().unwrap())).unwrap();
-    let most = super::client::NOTES_MAX;
+    let most = super::client::driver::NOTES_MAX;
     for _ in 0..=most {
         say(&link, r#"{"jsonrpc":"2.0","method":"notifications/x"}"#).await;
     }
