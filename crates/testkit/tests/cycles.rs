@@ -127,6 +127,15 @@ fn a_cycle_is_seen_however_it_is_written() {
             ],
             &["a: (its own file), b"],
         ),
+        (
+            &[
+                ("lib.rs", "mod a;"),
+                ("a.rs", "mod b; mod c; fn f() { b::g() }"),
+                ("a/b.rs", "use super::{c::C,};"),
+                ("a/c.rs", "struct C;"),
+            ],
+            &[],
+        ),
         // What tests need does not count, nor what comments and strings say.
         (
             &[
@@ -406,6 +415,10 @@ impl Module {
     /// Takes in `a::{b, c as d, e::*}`.
     fn imports(&mut self, before: Vec<String>, tokens: &[TokenTree], is_reexport: bool) {
         for tree in tokens.split(|token| is_mark(token, ',') || is_mark(token, ';')) {
+            // Behind the last comma.
+            if tree.is_empty() {
+                continue;
+            }
             let mut path = before.clone();
             let mut alias = None;
             let mut is_group_of = false;
