@@ -375,7 +375,7 @@ fn what_cannot_be_started_is_told_plainly() {
         (&["mcp", "--", "no-such-program-anywhere"], "`no-such-program-anywhere` cannot be run"),
         (&["mcp", "--config", "none.json"], "none.json"),
         (&["mcp", "--config", "two.json"], "two.json"),
-        (&["mcp", "--url", "ftp://x"], "the address of the server is no URL"),
+        (&["mcp", "--url", "ftp://x"], "the address of the server is not an HTTP URL"),
         (&["mcp", "--policy", "broken.rules", "--", "sh"], "broken.rules"),
         (&["mcp", "--listen", "0.0.0.0:0", "--", "sh"], "token"),
         (&["mcp", "--host", "codex", "--", "sh"], "--name"),

@@ -52,7 +52,7 @@ impl fmt::Debug for HttpTarget {
 #[non_exhaustive]
 pub enum BadTarget {
     /// The address is none.
-    #[error("the address of the server is not a URL: write `https://…` or `http://…`")]
+    #[error("the address of the server is not an HTTP URL: write `https://…` or `http://…`")]
     Url,
     /// There is a password in the address.
     #[error("the address of the server holds a name or a password: put them into a header")]
