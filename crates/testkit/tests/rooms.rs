@@ -83,7 +83,7 @@ fn a_forbidden_edge_is_named_with_its_reason() {
             &["`lockgate-policy` must not name `lockgate-gate`: compiles rules, and never meets a session"],
         ),
         (
-            &[("lockgate-mcp", "lockgate-server"), ("lockgate-mcp", "lockgate-gate")],
+            &[("lockgate-mcp", "lockgate-server"), ("lockgate-mcp", "lockgate")],
             &["`lockgate-mcp` must not name `lockgate-server`: a door; doors never meet"],
         ),
         (
