@@ -46,7 +46,7 @@ impl UnusableFile {
     }
 }
 
-/// Whether something is there. What somebody else could have put there, or could change, is an error.
+/// Whether something is there. What another user could have put there, or could change, is an error.
 pub(crate) fn is_there(path: &Path, environment: &Environment) -> Result<bool, UnusableFile> {
     let data = match fs::symlink_metadata(path) {
         Ok(data) => data,

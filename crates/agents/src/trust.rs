@@ -30,9 +30,9 @@ const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// Whether a project may widen what the user has decided.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trust {
-    /// Nobody has trusted it on this machine.
+    /// No human has trusted it on this machine.
     Never,
-    /// Somebody has, and it was changed since.
+    /// A human has, and it was changed since.
     Changed,
     /// A human has trusted exactly these files.
     Trusted(Arc<Record>),

@@ -1,4 +1,4 @@
-//! How the commands speak: data on `out`, talk on `err`, in colours that are stripped where nobody sees them.
+//! How the commands speak: data on `out`, talk on `err`, in colours that are stripped where the output is not a terminal.
 //!
 //! [`Console`] is handed to every command, so that tests can listen. Text that an agent or a policy chose goes
 //! through [`lockgate::call::visible`] before it reaches a terminal. There is no cursor movement: what is

@@ -49,7 +49,7 @@ pub(crate) struct Opening<'a> {
 /// Asks the human at the terminal; whether they agreed.
 ///
 /// # Errors
-/// When this process may be an agent's, or has no terminal: then nobody was asked, and the refusal is logged.
+/// When this process may be an agent's, or has no terminal: then no human was asked, and the refusal is logged.
 pub(crate) fn confirm(opening: &Opening<'_>, environment: &Environment) -> Result<bool, CommandError> {
     let asked = processes::check(opening.state, environment).and_then(|()| {
         let terminal = Terminal::open().map_err(|_| Refusal::NoTerminal)?;

@@ -5,7 +5,6 @@
 //! decided about a call in here: that is the library's work.
 
 mod arguments;
-mod books;
 mod command_line;
 mod commands;
 mod console;
@@ -17,6 +16,7 @@ pub mod protocol;
 mod report;
 mod reports;
 mod serve;
+mod session_index;
 mod session_text;
 mod state;
 mod tool_list;

@@ -1,4 +1,4 @@
-//! A sign of life while something takes long, for whoever sits at a terminal.
+//! A sign of life while something takes long, for a human at a terminal.
 //!
 //! [`Progress::start`] says nothing within the first second, and takes away what it said when it is dropped. It never
 //! writes to what is not a terminal. How much is left it shows only where it is told ([`Progress::tell`]).
@@ -30,11 +30,11 @@ pub(crate) struct Progress {
     share: Arc<Share>,
 }
 
-/// How much is done, as far as somebody says.
+/// How much is done, as far as that is known.
 #[derive(Debug, Default)]
 struct Share {
     done: AtomicU64,
-    /// 0 where nobody has said.
+    /// 0 where that is not known.
     of: AtomicU64,
 }
 
@@ -55,7 +55,7 @@ impl Share {
 }
 
 impl Progress {
-    /// Starts to tell what is done, such as `proving`; silently, if nobody would see it.
+    /// Starts to tell what is done, such as `proving`; silently, where stderr is not a terminal.
     pub(crate) fn start(what: &'static str, json: bool) -> Self {
         if json || !io::stderr().is_terminal() {
             return Self { thread: None, share: Arc::default() };
@@ -71,7 +71,7 @@ impl Progress {
         let told = move || {
             let mut has_told = false;
             while stopped.recv_timeout(pace) == Err(RecvTimeoutError::Timeout) {
-                // A terminal that is gone is no reason to stop proving.
+                // A terminal that is gone does not stop the proof.
                 let _ = write!(out, "{CLEAR_LINE}{what}{} {} s", shared.text(), began.elapsed().as_secs());
                 let _ = out.flush();
                 has_told = true;

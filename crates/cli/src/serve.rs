@@ -28,7 +28,7 @@ pub struct ServeOptions {
 /// What time it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Clock {
-    /// The machine's time. The `at` of a line is not heard: whoever sends calls must not move the clock.
+    /// The machine's time. The `at` of a line is ignored: the sender of calls must not move the clock.
     #[default]
     Real,
     /// The `at` of each line; a line without one happens at the same moment as the line before, the first at 0.
@@ -50,7 +50,7 @@ pub struct Served {
     pub errors: u64,
 }
 
-/// Answers every line until there are no more, or nobody hears the answers.
+/// Answers every line until there are no more, or the answers have no reader.
 ///
 /// # Errors
 /// When reading or writing fails otherwise than by the other side going away.

@@ -2,7 +2,7 @@
 //!
 //! [`read`] takes what an MCP server answers to `tools/list`, with or without the JSON-RPC around it, a JSON array, or
 //! one name a line. A list that may not be whole is refused: names would be called misspelt that are none. What is
-//! wrong with the names of a policy is found in the room of policies; nobody is asked for the list here.
+//! wrong with the names of a policy is found where policies are read; no server is asked for the list here.
 
 use std::{collections::BTreeSet, fs::File, io::Read, path::Path};
 

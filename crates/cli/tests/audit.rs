@@ -332,7 +332,7 @@ fn an_export_verifies_by_itself_and_only_whole() {
     assert_eq!(text, project.prints(&["audit", "--export", "-"], 0));
     assert_eq!(text.lines().count(), 6);
     let told = project.prints(&["audit", "verify", path], 0);
-    assert!(told.contains("whole: every record") && told.contains("say it with --key"), "{told}");
+    assert!(told.contains("whole: every record") && told.contains("give it with --key"), "{told}");
     let head = &lines(&text)[5]["head"];
     let (key, hash) = (head["key"].as_str().unwrap(), head["hash"].as_str().unwrap());
     let told = project.prints(&["audit", "verify", path, "--key", key, "--expect", &format!("5:{hash}")], 0);

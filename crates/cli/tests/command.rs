@@ -880,7 +880,7 @@ fn explain_says_why_a_when_then_rule_does_not_apply() {
                office.yaml:12  twice
         rules  big: may apply to `pay`: ask
                small: does not apply to `pay`: it asks that `amount` is at most 100,
-               which cannot be told
+               which is not known
                twice: applies to `pay`: it only observes, and would block
                __default__: no rule certainly speaks of `pay`: block
 

@@ -178,7 +178,7 @@ fn a_policy_is_never_overwritten_and_broken_files_keep_everything_as_it_is() {
     {
         let refused = world.lockgate(words);
         assert_eq!(refused.code(), Some(2), "{words:?}");
-        assert!(refused.err().contains("hooks.json:2: it is no JSON"), "{}", refused.err());
+        assert!(refused.err().contains("hooks.json:2: it is not JSON"), "{}", refused.err());
         assert_eq!(world.files(), before, "{words:?}");
     }
 
@@ -337,7 +337,7 @@ fn servers_that_are_not_wrapped_are_named_and_broken_files_keep_all_as_it_is() {
     world.write("project/.vscode/mcp.json", SERVERS[4].1);
     let refused = world.lockgate(&["init", "--mcp-only", "--yes"]);
     assert_eq!(refused.code(), Some(2));
-    assert!(refused.err().contains("mcp.json:2: it is no JSON"), "{}", refused.err());
+    assert!(refused.err().contains("mcp.json:2: it is not JSON"), "{}", refused.err());
     assert_eq!(world.read("project/.vscode/mcp.json").as_deref(), Some(SERVERS[4].1));
     assert_eq!(world.human(&["uninstall"]).code(), Some(0), "it never held anything of ours");
 }

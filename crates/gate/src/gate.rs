@@ -147,6 +147,25 @@ impl Gate {
         self.decide(call, Human::Absent)
     }
 
+    /// The same, unless a question about this very call is open: its name is returned, and nothing is stored. An agent
+    /// may come back with a call that it put off. The session is opened once. `attended` says whether a human can be
+    /// asked.
+    ///
+    /// # Errors
+    /// The open question.
+    pub fn call_unless_asked(&self, call: &Call, attended: bool) -> Result<Verdict, ApprovalId> {
+        let human = if attended { Human::Reachable } else { Human::Absent };
+        let mut open = None;
+        let verdict = self.decide_unless(call, human, |session| {
+            let is_same = |asked: &&Asked| asked.call.input == call.input && asked.call.tool == call.tool;
+            let number = question_about(session, call)?;
+            session.asked().get(&number).filter(is_same)?;
+            open = Some(ApprovalId { session: call.session.clone(), number });
+            Some(())
+        });
+        open.map_or(Ok(verdict), Err)
+    }
+
     /// Decides about a call and, where a human is wanted, asks and waits.
     pub fn call_with(&self, call: &Call, approver: &mut dyn Approver) -> Verdict {
         let mut verdict = self.call(call);
@@ -248,7 +267,37 @@ impl Gate {
     /// # Errors
     /// When the store fails: then the result was not taken in and may be sent again.
     pub fn result(&self, outcome: &Outcome) -> Result<Settlement, StoreError> {
-        let settled = self.commit_with(&outcome.session, |stand| {
+        self.settle_unless(outcome, |_| false).map(Option::unwrap_or_default)
+    }
+
+    /// The same, unless a question about the call is open: its name is returned, and nothing is stored. The session is
+    /// opened once.
+    ///
+    /// # Errors
+    /// As [`Gate::result`].
+    pub fn result_unless_asked(
+        &self,
+        call: &Call,
+        outcome: &Outcome,
+    ) -> Result<Result<Settlement, ApprovalId>, StoreError> {
+        let mut open = None;
+        let settled = self.settle_unless(outcome, |session| {
+            open = question_about(session, call);
+            open.is_some()
+        })?;
+        let name = |number| ApprovalId { session: call.session.clone(), number };
+        Ok(open.map_or_else(|| Ok(settled.unwrap_or_default()), |number| Err(name(number))))
+    }
+
+    fn settle_unless(
+        &self,
+        outcome: &Outcome,
+        mut is_left: impl FnMut(&Session) -> bool,
+    ) -> Result<Option<Settlement>, StoreError> {
+        self.commit_with(&outcome.session, |stand| {
+            if is_left(stand.session) {
+                return None;
+            }
             let guarded = |outcome: &Outcome| {
                 catch_unwind(AssertUnwindSafe(|| settle(&self.rulebook, stand, outcome))).ok()
             };
@@ -263,8 +312,7 @@ impl Gate {
             let shared = std::mem::take(&mut settlement.shared);
             let told = self.told(|| trail::settled(outcome, &settlement, &events));
             Some(Commit { events, shared, told, at: outcome.at, ..Commit::answering(settlement) })
-        });
-        settled.map(Option::unwrap_or_default)
+        })
     }
 
     /// Takes in what happened before the gate was there: each entry is a call that ran, and its result.
@@ -544,7 +592,22 @@ impl Gate {
     }
 
     fn decide(&self, call: &Call, human: Human) -> Verdict {
+        self.decide_unless(call, human, |_| None)
+    }
+
+    /// The same, but nothing is judged or stored where `is_left` finds something in the session.
+    fn decide_unless(
+        &self,
+        call: &Call,
+        human: Human,
+        mut is_left: impl FnMut(&Session) -> Option<()>,
+    ) -> Verdict {
+        let mut left = false;
         let judged = self.commit_running(&call.session, |stand| {
+            left = is_left(stand.session).is_some();
+            if left {
+                return None;
+            }
             let Judgement { verdict, events, shared, wants } = self.judge_or_block(stand, call, human);
             let parent = call.about.parent.as_deref().map(Arc::from);
             let told = self.told(|| trail::decided(call, &verdict, &events));
@@ -555,7 +618,9 @@ impl Gate {
             Ok(None) => failed("no judgement was made"),
             Err(error) => failed(&error.to_string()),
         };
-        self.tell(call, &verdict);
+        if !left {
+            self.tell(call, &verdict);
+        }
         verdict
     }
 

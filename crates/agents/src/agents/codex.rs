@@ -313,7 +313,7 @@ fn with_terminals(text: &str) -> Option<String> {
         return Some(text.to_owned());
     }
     if let Some(at) = lines.iter().position(|line| *line == HEADER) {
-        // Somebody may have put a switch of their own under it.
+        // A user may have put another switch under it.
         let following = lines.get(at + 1..).unwrap_or_default().iter().find(|line| !line.trim().is_empty());
         if following.is_none_or(|line| line.trim_start().starts_with('[')) {
             lines.remove(at);

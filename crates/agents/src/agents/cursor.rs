@@ -99,7 +99,7 @@ impl CodingAgent for Cursor {
                 let output = message.get("error_message").or_else(|| message.get("error")).cloned();
                 result(tool_call(message, "postToolUseFailure")?, false, output.unwrap_or_default())
             }
-            // Does not tell how the command ended, so it is no success; `postToolUse` tells.
+            // Does not say how the command ended, so it does not count as a success; `postToolUse` says it.
             "afterShellExecution" => {
                 result(shell_call(message, "afterShellExecution")?, false, value(message, "output")?.clone())
             }

@@ -1,6 +1,6 @@
 //! Gemini CLI: a flat decision on stdout, and silence to let a call pass.
 //!
-//! Its `ask` hangs where nobody sits at the terminal, so it is never said. `allow` beside a rewritten input waives no
+//! Its `ask` hangs where no human sits at the terminal, so it is never said. `allow` beside a rewritten input waives no
 //! confirmation: Gemini looks for `deny`, `block` and `ask` only. It merges a rewritten input into the old one, so
 //! a field cannot be taken away. It gives calls no id.
 //!
@@ -178,7 +178,7 @@ fn session(message: &Message, phase: Phase) -> Result<Event, EventError> {
     Ok(Event::Session { session: text(message, "session_id")?.to_owned(), phase })
 }
 
-/// A failed command is no error to the agent: it writes `Exit Code:` below the output, and nothing where that was 0.
+/// A failed command is not an error to Gemini: it writes `Exit Code:` below the output, and nothing where that was 0.
 /// A command that prints such a line itself only takes its own success away.
 fn says_success(tool: &str, output: &Value) -> bool {
     let no_error = output.get("error").is_none_or(Value::is_null);

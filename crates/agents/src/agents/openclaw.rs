@@ -102,7 +102,7 @@ impl CodingAgent for OpenClaw {
             Some(_) => manifest_of_ours(text),
             None => script_of_ours(text),
         };
-        // Somebody else's file of this name stays.
+        // A file of another author stays.
         Ok(ours.is_err().then(|| text.to_owned()))
     }
 

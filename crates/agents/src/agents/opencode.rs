@@ -85,7 +85,7 @@ impl CodingAgent for OpenCode {
     }
 
     fn removed(&self, _: &Path, text: &str) -> Result<Option<String>, Mistake> {
-        // Somebody else's script of this name stays.
+        // A script of another author stays.
         Ok(script_of_ours(text).is_err().then(|| text.to_owned()))
     }
 

@@ -21,7 +21,7 @@ pub(super) fn decode(message: &Message) -> Result<Event, EventError> {
         "after" => {
             let ok = value(message, "ok")?
                 .as_bool()
-                .ok_or_else(|| EventError("the field `ok` of the event is no truth value".to_owned()))?;
+                .ok_or_else(|| EventError("the field `ok` of the event is not a boolean".to_owned()))?;
             let output = value(message, "output")?.clone();
             Ok(Event::Result(Box::new(ToolResult { call: call(message, "after")?, ok, output })))
         }

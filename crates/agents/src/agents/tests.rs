@@ -255,7 +255,7 @@ fn call_of(told: Event) -> ToolCall {
     match told {
         Event::Call(call) => *call,
         Event::Result(result) => result.call,
-        other => panic!("{other:?} is no call"),
+        other => panic!("{other:?} is not a call"),
     }
 }
 
@@ -489,7 +489,7 @@ fn what_carries_no_call_is_nothing_and_what_cannot_be_read_is_misread() {
         (
             "cursor",
             r#"{"hook_event_name":"beforeMCPExecution","conversation_id":"s","tool_name":"t","tool_input":"{"}"#,
-            "is a text that is no JSON object",
+            "is a string that is not a JSON object",
         ),
         (
             "cursor",

@@ -54,7 +54,7 @@ impl HookCommand {
 pub(crate) fn program_text(program: &Path) -> Result<String, Mistake> {
     let remedy = "install `lockgate` in a folder with a plain name";
     let Some(text) = program.to_str() else {
-        return Err(Mistake::new(0, format!("the path `{}` is no UTF-8", program.display()), remedy));
+        return Err(Mistake::new(0, format!("the path `{}` is not UTF-8", program.display()), remedy));
     };
     if !program.is_absolute() || text.contains(char::is_control) {
         let shown = lockgate::call::visible(text);
@@ -125,7 +125,7 @@ pub(crate) fn is_program(path: &str) -> bool {
     path.rsplit(['/', '\\']).next().is_some_and(|file| ["lockgate", "lockgate.exe"].contains(&file))
 }
 
-/// The words of a line as [`quoted`] writes them. Whatever a shell would do more with is no line of ours.
+/// The words of a line as [`quoted`] writes them. A line that a shell would do more with is not ours.
 fn split(line: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

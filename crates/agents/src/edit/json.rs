@@ -2,7 +2,7 @@
 //!
 //! [`add`] only ever inserts text and [`remove`] only ever cuts out what was inserted, so comments, order and
 //! formatting of everything else stay, and a file that was given an entry and lost it again is the file it was. To know
-//! afterwards which lists were there before, an entry that is put into an empty list or object of somebody else is
+//! afterwards which lists were there before, an entry that is put into an empty list or object of another author is
 //! set off by an empty line; what we made ourselves has none and goes away with its last entry. Nothing is reformatted,
 //! and a file that is no JSON (with comments and trailing commas, which hosts read) is left alone.
 
@@ -100,7 +100,7 @@ pub(crate) fn whole(text: &str) -> Result<Map<String, Value>, Mistake> {
 
 fn fresh(entries: &[Entry], layout: Layout) -> String {
     let mut root = Map::new();
-    // In front: hooks that were added to somebody else's file stand last, so the two can be told apart.
+    // In front: hooks that were added to another author's file stand last, which distinguishes the two.
     root.insert("hooks".to_owned(), hooks_value(entries));
     if layout.versioned {
         root.insert("version".to_owned(), json!(1));
@@ -161,14 +161,14 @@ fn hooks_of<'r, 'a>(text: &str, root: &'r Object<'a>) -> Result<Option<&'r Objec
         Some(Node::Object(hooks)) => Ok(Some(hooks)),
         Some(other) => {
             let line = line_at(text, other.range().start);
-            Err(Mistake::new(line, "`hooks` is no object", "make it `{}`, or take it out"))
+            Err(Mistake::new(line, "`hooks` is not an object", "make it `{}`, or take it out"))
         }
     }
 }
 
 fn no_list(text: &str, event: &str, node: &Node<'_>) -> Mistake {
     let line = line_at(text, node.range().start);
-    Mistake::new(line, format!("`hooks.{event}` is no list"), "make it `[]`, or take it out")
+    Mistake::new(line, format!("`hooks.{event}` is not a list"), "make it `[]`, or take it out")
 }
 
 // --- inserting ---
@@ -426,7 +426,7 @@ pub(crate) fn with_parsed<T>(
         return Err(Mistake::new(1, reason, "check that this is the host's settings file"));
     }
     let parsed = parse_to_ast(text, &CollectOptions::default(), &JSON_OF_HOSTS).map_err(|error| {
-        let reason = format!("it is no JSON: {}", error.kind());
+        let reason = format!("it is not JSON: {}", error.kind());
         Mistake::new(error.line_display(), reason, "mend it, or move it away")
     })?;
     match &parsed.value {
@@ -434,7 +434,7 @@ pub(crate) fn with_parsed<T>(
             unambiguous(text, root)?;
             look(text, root)
         }
-        Some(_) => Err(Mistake::new(1, "it is no JSON object", "mend it, or move it away")),
+        Some(_) => Err(Mistake::new(1, "it is not a JSON object", "mend it, or move it away")),
         None => Err(Mistake::new(1, "it is empty", "write `{}` into it, or delete it")),
     }
 }
@@ -608,17 +608,17 @@ mod tests {
         for (text, line, reason) in [
             ("", 1, "it is empty"),
             ("// nothing\n", 1, "it is empty"),
-            ("[]", 1, "it is no JSON object"),
-            ("{\n\"a\": }", 2, "it is no JSON"),
-            ("{\n'a': 1}", 2, "it is no JSON"),
-            ("{}\n{}", 2, "it is no JSON"),
+            ("[]", 1, "it is not a JSON object"),
+            ("{\n\"a\": }", 2, "it is not JSON"),
+            ("{\n'a': 1}", 2, "it is not JSON"),
+            ("{}\n{}", 2, "it is not JSON"),
             ("{\"a\": 1,\n\"a\": 2}", 2, "`a` stands there twice"),
             ("{\"hooks\": {\"before\": [],\n\"before\": []}}", 2, "`before` stands there twice"),
-            ("{\"hooks\":\n[]}", 2, "`hooks` is no object"),
-            ("{\"hooks\": {\n\"before\": {}}}", 2, "`hooks.before` is no list"),
+            ("{\"hooks\":\n[]}", 2, "`hooks` is not an object"),
+            ("{\"hooks\": {\n\"before\": {}}}", 2, "`hooks.before` is not a list"),
             ("\u{feff}{}", 1, "it starts with a byte order mark"),
             (&long, 1, "it is larger than"),
-            (&deep, 1, "it is no JSON"),
+            (&deep, 1, "it is not JSON"),
         ] {
             let mistake = add(Some(text), &entries(GROUPED), GROUPED, AGENT).unwrap_err();
             assert_eq!(mistake.line, line, "{text:.60}: {mistake}");

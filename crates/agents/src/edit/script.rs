@@ -41,7 +41,7 @@ pub(crate) fn script_command(text: &str, agent: &str) -> Option<InstalledCommand
     Some(InstalledCommand { program: program.into(), words })
 }
 
-/// Somebody else's script of this name is neither replaced nor deleted.
+/// A script of another author with this name is neither replaced nor deleted.
 pub(crate) fn script_of_ours(text: &str) -> Result<(), Mistake> {
     match text.lines().next() == Some(FIRST_LINE) {
         true => Ok(()),

@@ -112,5 +112,5 @@ pub(crate) fn reason_of(answer: &Answer) -> &str {
 
 /// The reason where an agent shows an output whatever we answer.
 pub(crate) fn cannot_hide(reason: &str) -> String {
-    format!("{} Lockgate could not hide this output: the host offers no way to.", sentence(reason))
+    format!("{} Lockgate could not hide this output: the agent offers no way to do so.", sentence(reason))
 }

@@ -47,7 +47,7 @@ pub(crate) fn object(message: &Message, key: &str) -> Result<Map<String, Value>,
     match value(message, key)? {
         Value::Object(object) => Ok(object.clone()),
         Value::String(json) => serde_json::from_str(json).map_err(|_| {
-            EventError(format!("the field `{key}` of the event is a text that is no JSON object"))
+            EventError(format!("the field `{key}` of the event is a string that is not a JSON object"))
         }),
         other => Err(mistyped(key, other, "an object")),
     }

@@ -10,7 +10,7 @@ pub type Message = Map<String, Value>;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ask {
-    /// The agent asks, where it can; it refuses where nobody is at its terminal.
+    /// The agent asks, where it can; it refuses where no human is at its terminal.
     #[default]
     Host,
     /// The agent ends its run, and comes back with the same call after a human has answered.

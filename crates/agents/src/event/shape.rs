@@ -17,7 +17,7 @@ const SHAPE_WORDS: &[(&str, &[&str])] = &[
     ("status", &["completed", "async_launched", "pending", "in_progress"]),
 ];
 
-/// A picture of one transparent dot: what stands in for pictures, since a host refuses what is no picture.
+/// A picture of one transparent dot: it stands in for pictures, because an agent refuses anything else.
 const EMPTY_PICTURE: &str =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
 

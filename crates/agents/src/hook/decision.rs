@@ -30,10 +30,10 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 pub(crate) struct Decider<'a> {
     pub(crate) gate: &'a Gate,
     pub(crate) shelf: &'a dyn Shelf,
-    /// The host whose events these are: the first part of the names of its sessions.
+    /// The agent whose events these are: the first part of the names of its sessions.
     pub(crate) host: &'a str,
     pub(crate) asking: Ask,
-    /// Where calls run whose host does not say.
+    /// Where calls run whose agent does not say.
     pub(crate) folder: Option<String>,
     /// By when an answer must be there.
     pub(crate) deadline: Instant,
@@ -44,7 +44,7 @@ impl Decider<'_> {
     /// Answers an event.
     ///
     /// # Errors
-    /// When Lockgate itself fails: then the host must be made to block.
+    /// When Lockgate itself fails: then the agent must be made to block.
     pub(crate) fn answer(&self, event: Event) -> Result<Answer, StoreError> {
         match event {
             Event::Call(event) => self.call(*event),
@@ -61,13 +61,10 @@ impl Decider<'_> {
 
     fn call(&self, event: ToolCall) -> Result<Answer, StoreError> {
         let call = self.call_of(event);
-        // A host may come back with a call that it put off: the same question is still open, or answered.
-        let verdict = match self.gate.question_about(&call)? {
-            Some((approval, asked)) if asked.call.input == call.input && asked.call.tool == call.tool => {
-                self.collect(&approval)?.unwrap_or_else(|| Verdict::still_asking(approval))
-            }
-            _ if self.asking == Ask::Block => self.gate.call_unattended(&call),
-            _ => self.gate.call(&call),
+        // An agent may come back with a call that it put off: the same question is still open, or answered.
+        let verdict = match self.gate.call_unless_asked(&call, self.asking != Ask::Block) {
+            Ok(verdict) => verdict,
+            Err(open) => self.collect(&open)?.unwrap_or_else(|| Verdict::still_asking(open)),
         };
         let verdict = match self.asking {
             Ask::Wait => self.wait(verdict)?,
@@ -82,7 +79,7 @@ impl Decider<'_> {
             (Decision::Allow, _) => Answer::Pass,
             (Decision::Redact, Some(input)) if *input == call.input => Answer::Pass,
             (Decision::Redact, Some(input)) => Answer::Change { input: *input, reason },
-            // Something was to be masked, and nobody says what is left.
+            // Something was to be masked, and what is left is not known.
             (Decision::Redact, None) => Answer::Block { reason },
             (Decision::Ask, _) if self.asking == Ask::Defer => Answer::Defer { reason },
             (Decision::Ask, _) => Answer::Ask { reason },
@@ -98,7 +95,7 @@ impl Decider<'_> {
             } else if Instant::now() + LOOK_EVERY < self.deadline {
                 thread::sleep(LOOK_EVERY);
             } else {
-                // The tokens it holds are given back: whoever waited for them goes on.
+                // The tokens it holds are given back, so that other calls can have them.
                 let timed_out = self.gate.time_out(&approval, (self.clock)());
                 return timed_out.map_err(|error| StoreError::Unavailable(error.to_string()));
             }
@@ -106,10 +103,10 @@ impl Decider<'_> {
         Ok(verdict)
     }
 
-    /// Takes in what a human said by `lockgate approve`, if anybody did.
+    /// Takes in what a human answered by `lockgate approve`, if there is an answer.
     fn collect(&self, approval: &ApprovalId) -> Result<Option<Verdict>, StoreError> {
         let Some(kept) = self.shelf.answer(&approval.session, approval.number)? else { return Ok(None) };
-        // Who answered is in the trail already.
+        // Who answered is in the audit log already.
         let verdict = self.gate.answer_by(approval, kept.granted, None, (self.clock)());
         verdict.map(Some).map_err(|error| StoreError::Unavailable(error.to_string()))
     }
@@ -117,17 +114,20 @@ impl Decider<'_> {
     fn result(&self, event: ToolResult) -> Result<Answer, StoreError> {
         let ToolResult { call, ok, output } = event;
         let call = self.call_of(call);
-        // The host has asked its human itself, and the tool ran: that was a yes.
-        // Where somebody else is asked, a result is nobody's answer: whoever runs a hook could make one up.
-        if self.asking == Ask::Host
-            && let Some((approval, _)) = self.gate.question_about(&call)?
-        {
-            let granted = self.gate.answer_by(&approval, true, Some(&self.human()), call.at);
-            granted.map_err(|error| StoreError::Unavailable(error.to_string()))?;
-        }
         let like = call.id.is_empty().then(|| Box::new(call.clone()));
         let outcome = Outcome { ok, output: Some(output), like, ..Outcome::success(&call) };
-        let settlement = self.gate.result(&outcome)?;
+        // The agent has asked its human itself, and the tool ran: that was a yes. Where a human is asked elsewhere, a
+        // result does not answer: the agent could have made it up.
+        let settlement = match self.asking {
+            Ask::Host => match self.gate.result_unless_asked(&call, &outcome)? {
+                Ok(settlement) => settlement,
+                Err(approval) => {
+                    self.answer_as_human(&approval, true, call.at)?;
+                    self.gate.result(&outcome)?
+                }
+            },
+            Ask::Defer | Ask::Wait | Ask::Block => self.gate.result(&outcome)?,
+        };
         let reason = settlement.sentence().unwrap_or_else(|| "sensitive data was masked.".to_owned());
         let reason = one_line(&reason);
         Ok(match (settlement.decision, settlement.output) {
@@ -140,21 +140,19 @@ impl Decider<'_> {
     /// The tool does not run: nothing is earned by it, and its question is answered.
     fn refused(&self, event: ToolCall) -> Result<Answer, StoreError> {
         let call = self.call_of(event);
-        match self.gate.question_about(&call)? {
-            Some((approval, _)) => {
-                let refused = self.gate.answer_by(&approval, false, Some(&self.human()), call.at);
-                refused.map_err(|error| StoreError::Unavailable(error.to_string()))?;
-            }
-            None => {
-                let like = call.id.is_empty().then(|| Box::new(call.clone()));
-                self.gate.result(&Outcome { like, ..Outcome::failure(&call) })?;
-            }
+        let like = call.id.is_empty().then(|| Box::new(call.clone()));
+        let outcome = Outcome { like, ..Outcome::failure(&call) };
+        if let Err(approval) = self.gate.result_unless_asked(&call, &outcome)? {
+            self.answer_as_human(&approval, false, call.at)?;
         }
         Ok(Answer::Pass)
     }
 
-    fn human(&self) -> String {
-        format!("the human at {}", self.host)
+    /// Takes in what the human at the agent's own terminal has answered.
+    fn answer_as_human(&self, approval: &ApprovalId, granted: bool, at: Time) -> Result<(), StoreError> {
+        let human = format!("the human at {}", self.host);
+        let answered = self.gate.answer_by(approval, granted, Some(&human), at);
+        answered.map(|_| ()).map_err(|error| StoreError::Unavailable(error.to_string()))
     }
 
     fn call_of(&self, event: ToolCall) -> Call {

@@ -1,4 +1,4 @@
-//! Sessions that nobody goes on with are forgotten, and the audit log says so.
+//! Unused sessions are forgotten, and the audit log says so.
 
 use lockgate::{
     Time,
@@ -11,7 +11,7 @@ use crate::environment::now;
 /// So many sessions are forgotten at a time: an entry names them all, and must not become too long.
 pub const FORGET_BATCH: usize = 100;
 
-/// The entry about sessions that nobody has gone on with.
+/// The entry about sessions that were forgotten.
 pub fn forgotten(before: Time, sessions: &[String]) -> String {
     operator("forget", json!({ "before": before.0, "sessions": sessions }))
 }

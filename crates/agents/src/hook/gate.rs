@@ -31,7 +31,7 @@ pub(super) fn open_shelf(settings: &Settings, deadline: Instant) -> Result<Sqlit
     Sqlite::open(&settings.state, options).map_err(|error| error.to_string())
 }
 
-/// Forgets, a few at a time, the sessions that nobody has gone on with for as long as the settings say.
+/// Forgets, a few at a time, the sessions that were not used for as long as the settings say.
 pub(super) fn forget_old_sessions(settings: &Settings, shelf: &Sqlite) -> Result<(), String> {
     let Some(after) = settings.forget_after else { return Ok(()) };
     let after = u64::try_from(after.as_millis()).unwrap_or(u64::MAX);
@@ -64,7 +64,7 @@ pub(super) fn open_gate(
 ) -> Result<Gate, String> {
     let not_in_force = |error: OpenError| format!("the policy is not in force: {}", in_short(&error));
     let sources = settings.sources().map_err(not_in_force)?;
-    // Nobody reads findings here, and looking for them may take longer than all the rest.
+    // Findings have no reader here, and looking for them may take longer than all the rest.
     let policy = lockgate::open_unlinted(&sources).map_err(not_in_force)?;
     settings.check(&policy, &sources)?;
     let mut builder = settings.registry.lend(Gate::builder(policy)).mode(settings.mode).shelf(shelf);
@@ -76,7 +76,7 @@ pub(super) fn open_gate(
     if settings.protect {
         if let Some(path) = protection::nameless(settings, folder, environment) {
             return Err(format!(
-                "`{}` cannot be protected from the agent: its name is no Unicode text; rename it, or say `protect = \
+                "`{}` cannot be protected from the agent: its name is not Unicode; rename it, or say `protect = \
                  false` in the settings",
                 path.display()
             ));

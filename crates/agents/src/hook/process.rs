@@ -70,7 +70,7 @@ fn answer(responder: &Responder, environment: &Environment, started: Instant) ->
     let deadline = started + limit;
     responder.watch_until(limit);
     if let Event::Session { phase, .. } = event {
-        // Nobody waits for a tool now.
+        // No tool waits for this answer.
         if phase == Phase::Started && settings.state.exists() {
             forget_old_sessions(&settings, &open_shelf(&settings, deadline)?)?;
         }

@@ -64,7 +64,7 @@ fn policies(settings: &Settings) -> Policies<'_> {
     }
 }
 
-/// Whether the database knows a session. One that cannot be opened is told by whoever needs it.
+/// Whether the database knows a session. A database that cannot be opened is reported where it is needed.
 fn was_judged(settings: &Settings, session: &str) -> bool {
     let is_there = std::fs::symlink_metadata(&settings.state).is_ok_and(|data| data.len() > 0);
     is_there

@@ -19,9 +19,9 @@ use crate::files::{make_folder, new_private};
 /// The folder that a session's policy is looked for from: that of its first event, or `folder` if this is it.
 ///
 /// # Errors
-/// When the anchor can neither be read nor made, or its folder is gone: the session's policy is not known then.
+/// When the record can neither be read nor made, or its folder is gone: the session's policy is not known then.
 pub(crate) fn folder_of(records: &Path, session: &str, folder: &Path) -> io::Result<PathBuf> {
-    let text = folder.to_str().ok_or_else(|| io::Error::other("the folder's name is no Unicode"))?;
+    let text = folder.to_str().ok_or_else(|| io::Error::other("the folder's name is not Unicode"))?;
     kept(&keep(records, &record_of(records, session), text)?)
 }
 
@@ -101,7 +101,7 @@ pub(crate) fn remember(
     for (ending, found, _) in now.each() {
         let Some(folder) = found else { continue };
         let folder = folder.to_str();
-        let folder = folder.ok_or_else(|| io::Error::other("the policy's folder is no Unicode"))?;
+        let folder = folder.ok_or_else(|| io::Error::other("the policy's folder is not Unicode"))?;
         let text = format!("{folder}\n{}\n", hash.unwrap_or_default());
         keep(records, &record_of(records, session).with_extension(ending), &text)?;
     }
@@ -116,7 +116,7 @@ fn keep(records: &Path, file: &Path, text: &str) -> io::Result<String> {
         Err(error) => return Err(error),
     }
     make_folder(records)?;
-    // Written whole under another name first: nobody ever reads half of it. The first to link it wins.
+    // Written whole under another name first: no process ever reads half of it. The first to link it wins.
     let draft = records.join(format!(".{}-{}", std::process::id(), unique()));
     let mut new = new_private().open(&draft)?;
     let written = new.write_all(text.as_bytes()).and_then(|()| new.flush());
@@ -177,7 +177,7 @@ mod tests {
         fs::remove_dir_all(&home).unwrap();
         let error = folder_of(&records, "a/1", &other).unwrap_err().to_string();
         assert!(error.contains("which is gone"), "{error}");
-        // Nothing is left but the anchors.
+        // Nothing is left but the records.
         assert_eq!(fs::read_dir(&records).unwrap().count(), 2);
         fs::remove_dir_all(&root).unwrap();
     }

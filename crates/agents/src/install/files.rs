@@ -1,7 +1,7 @@
 //! The files of an installation: read first, shown as a whole, then written one by one.
 //!
 //! [`Plan`] holds what every file was and shall be. Each is replaced by a new file with the old one's permissions, so
-//! whoever reads it meanwhile sees one or the other. A link is followed only to a file inside the same folder tree: a
+//! a reader sees one or the other. A link is followed only to a file inside the same folder tree: a
 //! project could otherwise have us write anywhere. There is no undo: a file that fails after others were written is
 //! told, with the others.
 
@@ -126,7 +126,9 @@ impl Plan {
         match fs::metadata(&real) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(FileError::io("read", file, &error)),
-            Ok(data) if !data.is_file() => return Err(FileError::said(file, "it is no file; move it away")),
+            Ok(data) if !data.is_file() => {
+                return Err(FileError::said(file, "it is not a file; move it away"));
+            }
             Ok(data) if data.len() > SETTINGS_BYTES_MAX as u64 => {
                 let text = format!(
                     "it is larger than {SETTINGS_BYTES_MAX} bytes; check that this is the right file"
@@ -140,7 +142,7 @@ impl Plan {
 
     /// Makes every change, in order; what was made before a failure stays.
     pub fn carry_out(&self) -> Result<(), FileError> {
-        // Somebody may have written meanwhile, and their change must not be lost.
+        // A change that was written meanwhile must not be lost.
         for change in self.changes() {
             if self.read(&change.path)? != change.before {
                 return Err(FileError::said(&change.path, "it has changed meanwhile; try again"));
@@ -157,8 +159,8 @@ impl Plan {
         Ok(())
     }
 
-    /// Where a file really is, all links followed. One outside of the folder we work in is refused, unless nobody but
-    /// its own name led there.
+    /// Where a file really is, all links followed. One outside of the folder we work in is refused, unless only its
+    /// own name led there.
     fn real(&self, file: &Path) -> Result<PathBuf, FileError> {
         let mut existing = file;
         let mut missing: Vec<&OsStr> = Vec::new();
@@ -196,7 +198,7 @@ impl Plan {
     fn delete(&self, file: &Path) -> io::Result<()> {
         fs::remove_file(file)?;
         if let Some(folder) = file.parent().filter(|folder| folder.ends_with("lockgate")) {
-            // It stays where somebody put something else into it.
+            // It stays where something else is in it.
             let _ = fs::remove_dir(folder);
         }
         Ok(())

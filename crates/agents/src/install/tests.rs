@@ -317,7 +317,7 @@ fn one_broken_file_keeps_all_others_as_they_are() {
     let errors = plan(&job, Agent::ALL, Scope::Project, &project, &environment).unwrap_err();
     let shown: Vec<String> = errors.iter().map(ToString::to_string).collect();
     assert_eq!(shown.len(), 2, "{shown:?}");
-    assert!(shown[0].contains(".gemini/settings.json:2: it is no JSON"), "{shown:?}");
+    assert!(shown[0].contains(".gemini/settings.json:2: it is not JSON"), "{shown:?}");
     assert_eq!(files_below(&top).len(), 2);
     fs::remove_dir_all(&top).unwrap();
 }

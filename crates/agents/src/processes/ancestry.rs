@@ -1,4 +1,4 @@
-//! Which processes stand above this one, and whether a human is to be thought at their end.
+//! Which processes stand above this one, and whether a human may be at their end.
 //!
 //! A process that an agent started can be orphaned, so that its parents say nothing of the agent any more. What it
 //! cannot change is its control group, and that it is younger than the agent. So the program that opened the terminal
@@ -15,10 +15,10 @@ use super::{
 };
 use crate::environment::Environment;
 
-/// Programs that start others without anybody at a terminal.
+/// Programs that start others without a human at a terminal.
 const TIMERS: &[&str] = &["cron", "crond", "anacron", "atd", "fcron", "systemd-run"];
 
-/// Programs of the system that open a terminal for whoever has logged in.
+/// Programs of the system that open a terminal for a user who has logged in.
 const LOGINS: &[&str] = &[
     "sshd",
     "sshd-session",
@@ -62,7 +62,7 @@ impl fmt::Display for Refusal {
             }
             Self::NoLogin(why) => write!(formatter, "{why}; {elsewhere}"),
             Self::Unknown(why) => {
-                write!(formatter, "which process started this one cannot be told ({why}); {elsewhere}")
+                write!(formatter, "the process that started this one is not known ({why}); {elsewhere}")
             }
         }
     }
@@ -280,7 +280,7 @@ mod tests {
                 "a human",
             ),
             (
-                "below an agent nobody saw",
+                "below an agent without a record",
                 &[
                     "99 lockgate 20 990",
                     "60 node 20 600 node /usr/lib/node_modules/@openai/codex/bin/codex.js",

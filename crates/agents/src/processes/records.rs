@@ -159,7 +159,7 @@ fn forget(folder: &Path) {
     let too_many = ended.len().saturating_sub(ENDED_MAX);
     for (at, (seen, path)) in ended.iter().enumerate() {
         if at < too_many || seen.elapsed().unwrap_or_default() > ENDED_KEPT {
-            // Whoever else looks may have been faster.
+            // Another process may have been faster.
             let _ = fs::remove_file(path);
         }
     }

@@ -4,7 +4,7 @@
 
 use std::io;
 
-/// Above so many parents nobody looks.
+/// The most parents that are looked at.
 const ANCESTORS_MAX: usize = 256;
 
 /// Clock ticks in a second, as Linux tells times to programs.

@@ -84,7 +84,7 @@ impl File {
     pub(super) fn read(path: &Path) -> Result<Self, SettingsError> {
         let data = fs::metadata(path).map_err(|error| SettingsError::io(path, &error))?;
         if !data.is_file() || data.len() > FILE_BYTES_MAX {
-            let reason = format!("it is no file of at most {FILE_BYTES_MAX} bytes");
+            let reason = format!("it is not a file of at most {FILE_BYTES_MAX} bytes");
             return Err(SettingsError::new(path, reason, "move it away, or shorten it"));
         }
         let text = fs::read_to_string(path).map_err(|error| SettingsError::io(path, &error))?;
@@ -114,7 +114,7 @@ impl File {
     ) -> Result<Duration, SettingsError> {
         let text = said.get_ref();
         let Some(duration) = duration(text) else {
-            let reason = format!("`{text}` is no time");
+            let reason = format!("`{text}` is not a duration");
             return Err(self.wrong(
                 said.span(),
                 &reason,

@@ -44,7 +44,7 @@ pub fn find(folder: &Path, environment: &Environment) -> Result<Settings, Settin
         None => None,
     };
     let mut project = None;
-    // The user's own folder is no project, though it has a `lockgate.toml`.
+    // The user's own folder is not a project, though it has a `lockgate.toml`.
     for folder in folder.ancestors().filter(|folder| user_folder.as_deref() != Some(*folder)) {
         project = of_project(folder, environment)?;
         if project.is_some() {
@@ -132,7 +132,7 @@ fn real(folder: &Path) -> Result<PathBuf, SettingsError> {
             Err(error) => return Err(SettingsError::io(folder, &error)),
         }
     }
-    Err(SettingsError::new(folder, "it is no whole path", "name the folder by its whole path"))
+    Err(SettingsError::new(folder, "it is not an absolute path", "name the folder by its absolute path"))
 }
 
 fn of_project(folder: &Path, environment: &Environment) -> Result<Option<Level>, SettingsError> {
@@ -141,7 +141,7 @@ fn of_project(folder: &Path, environment: &Environment) -> Result<Option<Level>,
     if has_folder && !policies.is_dir() {
         return Err(SettingsError::new(
             &policies,
-            "it is no folder",
+            "it is not a folder",
             "move it away, and run `lockgate init`",
         ));
     }
@@ -279,12 +279,12 @@ impl Found {
             "user" => state_of_user(environment).map(Some),
             "project" if self.is_project => Ok(Some(self.folder.join(FOLDER).join("state").join(DATABASE))),
             "project" => {
-                let reason = "these settings are of no project";
+                let reason = "these settings do not belong to a project";
                 Err(file.wrong(said.span(), reason, "write \"user\", or the whole path of a file"))
             }
             path if path.is_empty() || path.ends_with(['/', '\\']) || path.starts_with('~') => {
                 let remedy = "write \"user\", \"project\", or the path of a file, without `~`";
-                Err(file.wrong(said.span(), &format!("`{path}` names no file"), remedy))
+                Err(file.wrong(said.span(), &format!("`{path}` does not name a file"), remedy))
             }
             path => Ok(Some(file.folder().join(path))),
         }

@@ -16,7 +16,7 @@ use crate::{event::Ask, trust::Trust};
 
 /// How long one hook process takes at most, unless settings say otherwise.
 pub(super) const DEADLINE: Duration = Duration::from_secs(30);
-/// When sessions are forgotten that nobody went on with, unless settings say otherwise.
+/// When unused sessions are forgotten, unless settings say otherwise.
 pub(super) const FORGET_AFTER: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// What one place decides.
@@ -62,7 +62,7 @@ impl Level {
     }
 }
 
-/// Joins what a user and a project have decided. `state` says where sessions rest unless somebody says otherwise.
+/// Joins what a user and a project have decided. `state` says where sessions rest unless one of them says otherwise.
 pub(super) fn join(
     user: Option<Level>,
     project: Option<Level>,

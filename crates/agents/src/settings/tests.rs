@@ -316,15 +316,18 @@ fn mistakes_say_where_and_what_to_do_and_never_fall_through() {
         ("protect = true\nprotect = false", "lockgate.toml:2: duplicate key"),
         ("policy = []", "lockgate.toml:1: the list `policy` is empty"),
         ("policy = [\n'p.rules'\n]", "lockgate.toml:2: the policy `p.rules` cannot be read"),
-        ("state = ''", "lockgate.toml:1: `` names no file"),
-        ("state = '~/x.db'", "lockgate.toml:1: `~/x.db` names no file"),
-        ("[hook]\ndeadline = '30'", "lockgate.toml:2: `30` is no time"),
-        ("[hook]\ndeadline = '-1s'", "lockgate.toml:2: `-1s` is no time"),
-        ("[hook]\ndeadline = '99999999999999999999d'", "lockgate.toml:2: `99999999999999999999d` is no time"),
+        ("state = ''", "lockgate.toml:1: `` does not name a file"),
+        ("state = '~/x.db'", "lockgate.toml:1: `~/x.db` does not name a file"),
+        ("[hook]\ndeadline = '30'", "lockgate.toml:2: `30` is not a duration"),
+        ("[hook]\ndeadline = '-1s'", "lockgate.toml:2: `-1s` is not a duration"),
+        (
+            "[hook]\ndeadline = '99999999999999999999d'",
+            "lockgate.toml:2: `99999999999999999999d` is not a duration",
+        ),
         ("[hook]\ndeadline = '99ms'", "lockgate.toml:2: `99ms` is too short or too long"),
         ("[hook]\ndeadline = '361s'", "lockgate.toml:2: `361s` is too short or too long"),
         ("[sessions]\nforget_after = '59m'", "lockgate.toml:2: `59m` is too short or too long"),
-        (&long, "lockgate.toml: it is no file of at most 65536 bytes"),
+        (&long, "lockgate.toml: it is not a file of at most 65536 bytes"),
     ]
     .into_iter()
     .enumerate()
@@ -346,7 +349,7 @@ fn mistakes_say_where_and_what_to_do_and_never_fall_through() {
             &[("project/lockgate.toml", ""), user],
             "~/project/.lockgate: there is no policy in it",
         ),
-        ("no-folder", &[("project/.lockgate", ""), user], "~/project/.lockgate: it is no folder"),
+        ("no-folder", &[("project/.lockgate", ""), user], "~/project/.lockgate: it is not a folder"),
         (
             "two",
             &[("project/lockgate.toml", ""), ("project/.lockgate/lockgate.toml", ""), rules],
@@ -355,7 +358,7 @@ fn mistakes_say_where_and_what_to_do_and_never_fall_through() {
         (
             "user-project",
             &[(".config/lockgate/lockgate.toml", "state = 'project'"), user],
-            "~/.config/lockgate/lockgate.toml:1: these settings are of no project",
+            "~/.config/lockgate/lockgate.toml:1: these settings do not belong to a project",
         ),
     ] {
         let error = found(name, files).unwrap_err();

@@ -26,13 +26,13 @@ pub struct Settings {
     pub ask: Ask,
     /// How long one hook process may take.
     pub deadline: Duration,
-    /// When sessions are forgotten that nobody went on with; none for never.
+    /// When unused sessions are forgotten; none for never.
     pub forget_after: Option<Duration>,
     /// Whether programs of conditions are run.
     pub exec: bool,
     /// What can be switched on and off under which name, and what is on when a session begins.
     pub registry: Registry,
-    /// The project's settings that do not count, as written: they would widen, and nobody has trusted them.
+    /// The project's settings that do not count, as written: they would widen, and no human has trusted them.
     pub waiting: Vec<String>,
     /// The project's settings that do not count although it is trusted: the user's own say something stricter.
     pub overruled: Vec<String>,
@@ -67,7 +67,7 @@ pub enum Origin {
     Project(PathBuf),
     /// The user's folder of settings.
     User(PathBuf),
-    /// Nobody has decided anything.
+    /// Neither the user nor a project has decided anything.
     BuiltIn,
 }
 
@@ -90,7 +90,7 @@ impl Settings {
         Ok(sources)
     }
 
-    /// Whether the built-in policy is in force: the user has none, and nobody has trusted a project's in its place.
+    /// Whether the built-in policy is in force: the user has none, and no human has trusted a project's in its place.
     pub fn has_built_in(&self) -> bool {
         self.user.is_none() && !self.project.as_ref().is_some_and(ProjectPolicy::is_trusted)
     }

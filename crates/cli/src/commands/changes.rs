@@ -1,6 +1,6 @@
 //! How `init` and `uninstall` change files: everything is shown, a human agrees, then everything is written.
 //!
-//! Without a terminal nobody can agree, and nothing is written unless the command line says so. Taking Lockgate out needs
+//! Without a terminal no human can agree, and nothing is written unless the command line says so. Taking Lockgate out needs
 //! a human whatever the command line says.
 
 use std::{
@@ -91,7 +91,7 @@ pub(super) fn settle(
         Agreed::Yes | Agreed::NotNeeded => Ok(Ending::Yes),
         Agreed::No => Ok(Ending::No),
         Agreed::NobodyThere => Err(CommandError::said(
-            "nothing was written, for nobody could be asked; look at the changes and run it again with --yes",
+            "nothing was written, because there is no terminal to ask at; look at the changes and run it again with --yes",
         )),
     }
 }

@@ -30,7 +30,7 @@ Examples:
 /// The example policy.
 const POLICY: &str = include_str!("../../../../examples/demo.rules");
 
-/// A line of the policy, and a line that somebody could take for an improvement.
+/// A line of the policy, and a line that an author could take for an improvement.
 const CARELESS_EDIT: (&str, &str) = ("require backup before delete", "limit delete to 3 per backup");
 
 /// What the agent tries, and how the world answers.

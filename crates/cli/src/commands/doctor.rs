@@ -65,7 +65,7 @@ enum Came {
     Wrong,
     /// It could not be looked at.
     Unknown,
-    /// Nothing is wrong, and somebody should look at it.
+    /// Nothing is wrong, and a human should look at it.
     Note,
 }
 
@@ -482,7 +482,7 @@ impl Trial<'_> {
             Ok((canary, world.run(self.command, event.unwrap_or(&text))?.0))
         });
         match answered {
-            // A program that is not there or says nothing is no block of ours, though some agents do block then.
+            // A program that is not there or says nothing is not a block of ours, though some agents do block then.
             Ok((canary, reply))
                 if reply.stderr.trim().is_empty() || reply.code != 2 && !self.is_refusal(&canary, &reply) =>
             {

@@ -282,7 +282,7 @@ fn words_of(view: &NetView, policy: &Policy, before: &Session) -> String {
             format!("does not apply to `{deed}`: it asks that {fact}")
         }
         NetVerdict::Unmet { fact, is_doubtful: true } => {
-            format!("does not apply to `{deed}`: it asks that {fact}, which cannot be told")
+            format!("does not apply to `{deed}`: it asks that {fact}, which is not known")
         }
     };
     let Some(rule) = policy.rule(view.rule) else {

@@ -1,6 +1,6 @@
 //! `lockgate halt` and `lockgate resume`: the kill switch, from another terminal.
 //!
-//! It works without a usable policy (see [`crate::books`]) and before the first call: then it makes the database that
+//! It works without a usable policy (see [`crate::session_index`]) and before the first call: then it makes the database that
 //! hooks in this folder will use. Without `--session` it halts every session of the database.
 
 use clap::Args;
@@ -10,10 +10,10 @@ use serde_json::json;
 
 use crate::{
     arguments::StateArguments,
-    books::Books,
     console::{CommandError, Console, Ending},
     human::{self, Opening},
     protocol::encode,
+    session_index::SessionIndex,
 };
 
 pub(crate) const HALT_EXAMPLES: &str = "\
@@ -63,13 +63,13 @@ pub(crate) fn halt(
 ) -> Result<Ending, CommandError> {
     let session = arguments.session.as_deref();
     // One session can only be halted where it has been seen; everything can be halted at any time.
-    let books = match session {
-        Some(_) => Books::open(arguments.state.state.as_deref())?,
-        None => Books::open_or_make(arguments.state.state.as_deref())?,
+    let index = match session {
+        Some(_) => SessionIndex::open(arguments.state.state.as_deref())?,
+        None => SessionIndex::open_or_make(arguments.state.state.as_deref())?,
     };
     let reason = arguments.reason.as_deref().unwrap_or(NO_REASON);
-    switch(&books, session, Some(reason))?;
-    let state = books.shelf().path().display().to_string();
+    switch(&index, session, Some(reason))?;
+    let state = index.shelf().path().display().to_string();
     if json {
         let answer = json!({ "halted": session, "reason": reason, "state": state });
         writeln!(console.out, "{}", encode(&answer))?;
@@ -90,20 +90,20 @@ pub(crate) fn resume(
     json: bool,
     console: &mut Console<'_>,
 ) -> Result<Ending, CommandError> {
-    let books = Books::open(arguments.state.state.as_deref())?;
+    let index = SessionIndex::open(arguments.state.state.as_deref())?;
     let session = arguments.session.as_deref();
     if let Some(session) = session {
-        check_known(&books, session)?;
+        check_known(&index, session)?;
     }
     let deed = format!("let calls of {} be judged again", words(session).0);
-    let opening = Opening { command: "resume", deed: &deed, shown: "", state: books.shelf().path() };
+    let opening = Opening { command: "resume", deed: &deed, shown: "", state: index.shelf().path() };
     if !human::confirm(&opening, &Environment::of_process())? {
         writeln!(console.err, "nothing was resumed")?;
         return Ok(Ending::No);
     }
-    switch(&books, session, None)?;
+    switch(&index, session, None)?;
     // Either switch blocks by itself.
-    let still = books.session_halt(session)?;
+    let still = index.session_halt(session)?;
     if json {
         writeln!(console.out, "{}", encode(&json!({ "resumed": session, "still_halted": still })))?;
     } else {
@@ -129,23 +129,23 @@ fn words(session: Option<&str>) -> (String, String) {
 }
 
 /// Halts for a reason, or resumes without one.
-fn switch(books: &Books, session: Option<&str>, reason: Option<&str>) -> Result<(), CommandError> {
-    let book = match session {
+fn switch(index: &SessionIndex, session: Option<&str>, reason: Option<&str>) -> Result<(), CommandError> {
+    let folder_gate = match session {
         Some(session) => {
-            check_known(books, session)?;
-            books.session(session)?.1
+            check_known(index, session)?;
+            index.session(session)?.1
         }
-        None => books.here()?,
+        None => index.here()?,
     };
     let switched = match reason {
-        Some(reason) => book.gate.halt(session, reason, now()),
-        None => book.gate.resume(session, now()),
+        Some(reason) => folder_gate.gate.halt(session, reason, now()),
+        None => folder_gate.gate.resume(session, now()),
     };
     switched.map_err(CommandError::said)
 }
 
-fn check_known(books: &Books, session: &str) -> Result<(), CommandError> {
-    let known = books.shelf().sessions().map_err(CommandError::said)?;
+fn check_known(index: &SessionIndex, session: &str) -> Result<(), CommandError> {
+    let known = index.shelf().sessions().map_err(CommandError::said)?;
     if known.iter().any(|label| label.session == session) {
         return Ok(());
     }

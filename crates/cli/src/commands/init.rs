@@ -212,7 +212,7 @@ fn put_starter(
             return Ok(());
         }
     };
-    // Somebody's file of that name is never overwritten, whatever else is wrong with the folder.
+    // A file of that name is never overwritten, whatever else is wrong with the folder.
     let before = plan.read(&path).map_err(CommandError::said)?;
     if before.is_none() {
         let agents = if agents.is_empty() { Agent::ALL } else { agents };

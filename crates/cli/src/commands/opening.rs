@@ -19,7 +19,7 @@ pub(crate) fn open(files: &[impl AsRef<Path>]) -> Result<Opened, CommandError> {
     lockgate::open(files).map_err(CommandError::from)
 }
 
-/// Opens a policy and tells its warnings: whoever judges calls has to hear them as well as whoever verifies.
+/// Opens a policy and prints its warnings: a command that judges calls shows them too.
 pub(crate) fn open_telling(
     files: &[PathBuf],
     known: &KnownToolsArguments,
@@ -34,7 +34,7 @@ pub(crate) fn open_telling(
     Ok(opened.policy)
 }
 
-/// Lends a gate whoever may run the programs of conditions.
+/// Lends a gate what runs the programs of conditions.
 pub(crate) fn lend_runner(builder: GateBuilder, options: &ExecArguments) -> GateBuilder {
     match runner_from(options) {
         Some(runner) => builder.runner(runner),
@@ -42,7 +42,7 @@ pub(crate) fn lend_runner(builder: GateBuilder, options: &ExecArguments) -> Gate
     }
 }
 
-/// Who runs the programs of conditions: nobody, unless the command line allows it.
+/// What runs the programs of conditions: nothing, unless the command line allows it.
 pub(crate) fn runner_from(options: &ExecArguments) -> Option<LocalRunner> {
     let runner = options.exec.then(LocalRunner::new)?;
     Some(match options.exec_limit {

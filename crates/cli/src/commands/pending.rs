@@ -24,9 +24,9 @@ use super::{
 };
 use crate::{
     arguments::StateArguments,
-    books::Books,
     console::{CommandError, Console, Ending, bold, cut, lasting, wrong},
     protocol::encode,
+    session_index::SessionIndex,
 };
 
 pub(crate) const PENDING_EXAMPLES: &str = "\
@@ -76,12 +76,12 @@ pub(crate) fn run(
     if arguments.watch {
         return watch(arguments, json, console);
     }
-    let Some(books) = Books::open_if_there(arguments.state.state.as_deref())? else {
+    let Some(index) = SessionIndex::open_if_there(arguments.state.state.as_deref())? else {
         return write_nothing_yet(arguments, json, console);
     };
-    let mut open = open_questions(&books, now(), console)?;
+    let mut open = open_questions(&index, now(), console)?;
     if !arguments.questions.is_empty() {
-        let wanted = named(&arguments.questions, &books)?;
+        let wanted = named(&arguments.questions, &index)?;
         let found = |it: &super::questions::Named| open.questions.iter().any(|known| known.name == it.name);
         if let Some(closed) = wanted.iter().find(|it| !found(it)) {
             return Err(CommandError::Said(format!(
@@ -258,8 +258,8 @@ enum Shown {
 
 fn look(arguments: &PendingArguments, console: &mut Console<'_>) -> Result<Shown, CommandError> {
     let mut read = || -> Result<Open, CommandError> {
-        match Books::open_if_there(arguments.state.state.as_deref())? {
-            Some(books) => open_questions(&books, now(), console),
+        match SessionIndex::open_if_there(arguments.state.state.as_deref())? {
+            Some(index) => open_questions(&index, now(), console),
             None => Ok(Open { questions: Vec::new(), is_whole: true }),
         }
     };

@@ -22,11 +22,11 @@ use serde_json::{Map, Value};
 
 use crate::{
     arguments::StateArguments,
-    books::{Book, Books},
     console::{CommandError, Console, Ending, WIDTH, bold, cut, dim, lasting, wrong},
     human::{self, Opening},
     protocol::encode,
     report::note,
+    session_index::{FolderGate, SessionIndex},
 };
 
 pub(crate) const APPROVE_EXAMPLES: &str = "\
@@ -122,18 +122,18 @@ pub(super) struct Open {
 
 /// Finds the open questions of all sessions.
 pub(super) fn open_questions(
-    books: &Books,
+    index: &SessionIndex,
     at: Time,
     console: &mut Console<'_>,
 ) -> Result<Open, CommandError> {
     let mut open = Open { questions: Vec::new(), is_whole: true };
-    let labels = books.shelf().sessions().map_err(CommandError::said)?;
+    let labels = index.shelf().sessions().map_err(CommandError::said)?;
     for label in labels.iter().filter(|label| label.questions > 0) {
-        match books.session(&label.session) {
-            Ok((session, book)) => {
+        match index.session(&label.session) {
+            Ok((session, folder_gate)) => {
                 for (number, asked) in session.asked().iter().filter(|(_, asked)| asked.deadline > at) {
                     let name = ApprovalId { session: label.session.clone(), number: *number };
-                    open.questions.push(Question::new(books, &book, name, asked)?);
+                    open.questions.push(Question::new(index, &folder_gate, name, asked)?);
                 }
             }
             Err(error) => {
@@ -147,7 +147,7 @@ pub(super) fn open_questions(
     let names: Vec<(&str, u64)> =
         open.questions.iter().map(|it| (it.name.session.as_str(), it.name.number)).collect();
     // A database that cannot be written to still shows its questions, by their whole names.
-    let ids = books.shelf().short_ids(&names).unwrap_or_default();
+    let ids = index.shelf().short_ids(&names).unwrap_or_default();
     for (question, id) in open.questions.iter_mut().zip(ids) {
         question.short_id = Some(id);
     }
@@ -160,9 +160,14 @@ impl Question {
         self.short_id.map_or_else(|| visible(&self.approval), |id| id.to_string())
     }
 
-    fn new(books: &Books, book: &Book, name: ApprovalId, asked: &Asked) -> Result<Self, CommandError> {
-        let answer = books.shelf().answer(&name.session, name.number).map_err(CommandError::said)?;
-        let asked_by = asked_by(book, &name.session);
+    fn new(
+        index: &SessionIndex,
+        folder_gate: &FolderGate,
+        name: ApprovalId,
+        asked: &Asked,
+    ) -> Result<Self, CommandError> {
+        let answer = index.shelf().answer(&name.session, name.number).map_err(CommandError::said)?;
+        let asked_by = asked_by(folder_gate, &name.session);
         Ok(Self {
             short_id: None,
             approval: name.to_string(),
@@ -171,11 +176,11 @@ impl Question {
             tool: asked.call.tool.clone(),
             input: asked.shown.as_deref().unwrap_or(&asked.call.input).clone(),
             masked: asked.shown.is_some(),
-            rules: rules(book.gate.policy(), asked),
+            rules: rules(folder_gate.gate.policy(), asked),
             asked_at: asked.call.at.0,
             open_until: asked.deadline.0,
             asked_by,
-            waits_until: book.settings.as_ref().filter(|_| asked_by == Some("hook")).map(|settings| {
+            waits_until: folder_gate.settings.as_ref().filter(|_| asked_by == Some("hook")).map(|settings| {
                 let wait = u64::try_from(settings.deadline.as_millis()).unwrap_or(u64::MAX);
                 asked.call.at.after_ms(wait).min(asked.deadline).0
             }),
@@ -202,9 +207,9 @@ fn rules(policy: &Policy, asked: &Asked) -> Vec<RuleText> {
     rules.map(text).collect()
 }
 
-fn asked_by(book: &Book, session: &str) -> Option<&'static str> {
+fn asked_by(folder_gate: &FolderGate, session: &str) -> Option<&'static str> {
     let (host, _) = session.split_once('/')?;
-    let (agent, settings) = (Agent::named(host)?, book.settings.as_ref()?);
+    let (agent, settings) = (Agent::named(host)?, folder_gate.settings.as_ref()?);
     match agent.asking(settings.ask, &Message::new()) {
         Ask::Host => Some("agent"),
         Ask::Wait => Some("hook"),
@@ -291,10 +296,10 @@ pub(crate) fn answer(
     json: bool,
     console: &mut Console<'_>,
 ) -> Result<Ending, CommandError> {
-    let books = Books::open(arguments.state.state.as_deref())?;
-    let names = named(&arguments.questions, &books)?;
+    let index = SessionIndex::open(arguments.state.state.as_deref())?;
+    let names = named(&arguments.questions, &index)?;
     let by = arguments.by.clone().unwrap_or_else(|| user(&Environment::of_process()));
-    let open = open_questions(&books, now(), console)?.questions;
+    let open = open_questions(&index, now(), console)?.questions;
     let names = match arguments.all {
         false => names,
         true => {
@@ -306,13 +311,13 @@ pub(crate) fn answer(
         .iter()
         .filter(|it| it.answer.is_none() && names.iter().any(|named| named.name == it.name))
         .collect();
-    if !asked.is_empty() && !agrees(&asked, granted, &books)? {
+    if !asked.is_empty() && !agrees(&asked, granted, &index)? {
         writeln!(console.err, "nothing was answered")?;
         return Ok(Ending::No);
     }
     let mut taken = Vec::new();
     for name in &names {
-        taken.push(keep(&books, name, &KeptAnswer { granted, by: by.clone(), at: now() })?);
+        taken.push(keep(&index, name, &KeptAnswer { granted, by: by.clone(), at: now() })?);
     }
     if json {
         writeln!(console.out, "{}", encode(&serde_json::json!({ "answers": taken })))?;
@@ -341,11 +346,11 @@ pub(super) struct Named {
 }
 
 /// Finds questions by their short ids or their whole names, each once.
-pub(super) fn named(texts: &[String], books: &Books) -> Result<Vec<Named>, CommandError> {
+pub(super) fn named(texts: &[String], index: &SessionIndex) -> Result<Vec<Named>, CommandError> {
     let mut all: Vec<Named> = Vec::new();
     for text in texts {
         let named = match text.parse::<u64>() {
-            Ok(id) => Named { name: question_of(id, books)?, short_id: Some(id) },
+            Ok(id) => Named { name: question_of(id, index)?, short_id: Some(id) },
             Err(_) => {
                 Named { name: ApprovalId::parse(text).ok_or_else(|| not_a_name(text))?, short_id: None }
             }
@@ -357,8 +362,8 @@ pub(super) fn named(texts: &[String], books: &Books) -> Result<Vec<Named>, Comma
     Ok(all)
 }
 
-fn question_of(id: u64, books: &Books) -> Result<ApprovalId, CommandError> {
-    let found = books.shelf().question_of(id).map_err(CommandError::said)?;
+fn question_of(id: u64, index: &SessionIndex) -> Result<ApprovalId, CommandError> {
+    let found = index.shelf().question_of(id).map_err(CommandError::said)?;
     let (session, number) = found.ok_or_else(|| {
         CommandError::Said(format!("there is no question {id}; `lockgate pending` lists the open ones"))
     })?;
@@ -374,7 +379,7 @@ fn not_a_name(text: &str) -> CommandError {
 }
 
 /// Shows the questions at the terminal and has the human there confirm; see [`human::confirm`].
-fn agrees(asked: &[&Question], granted: bool, books: &Books) -> Result<bool, CommandError> {
+fn agrees(asked: &[&Question], granted: bool, index: &SessionIndex) -> Result<bool, CommandError> {
     let mut shown = Vec::new();
     let mut unheard = io::sink();
     let mut page = Console { out: &mut shown, err: &mut unheard };
@@ -389,27 +394,27 @@ fn agrees(asked: &[&Question], granted: bool, books: &Books) -> Result<bool, Com
         command: word,
         deed: &deed,
         shown: &String::from_utf8_lossy(&shown),
-        state: books.shelf().path(),
+        state: index.shelf().path(),
     };
     human::confirm(&opening, &Environment::of_process())
 }
 
-fn keep(books: &Books, named: &Named, answer: &KeptAnswer) -> Result<Taken, CommandError> {
+fn keep(index: &SessionIndex, named: &Named, answer: &KeptAnswer) -> Result<Taken, CommandError> {
     let Named { name, short_id } = named;
     let (approval, short_id) = (name.to_string(), *short_id);
-    let first = || books.shelf().answer(&name.session, name.number).map_err(CommandError::said);
+    let first = || index.shelf().answer(&name.session, name.number).map_err(CommandError::said);
     if let Some(first) = first()? {
         return Ok(Taken { short_id, approval, result: "late", answer: Some(first.into()) });
     }
     let is_open = |asked: &Asked| asked.deadline > answer.at;
-    let (session, _) = books.session(&name.session)?;
+    let (session, _) = index.session(&name.session)?;
     if !session.asked().get(&name.number).is_some_and(is_open) {
         return Ok(Taken { short_id, approval, result: "not-open", answer: None });
     }
     let KeptAnswer { granted, by, at } = answer.clone();
     let what = What::Answer { approval: approval.clone(), granted, by };
     let entry = Entry { at: at.0, session: Some(name.session.clone()), policy: None, what };
-    let kept = books.shelf().keep_answer(&name.session, name.number, answer, &entry.to_json());
+    let kept = index.shelf().keep_answer(&name.session, name.number, answer, &entry.to_json());
     Ok(match kept.map_err(CommandError::said)? {
         true => Taken { short_id, approval, result: "taken", answer: Some(answer.clone().into()) },
         false => Taken { short_id, approval, result: "late", answer: first()?.map(AnswerText::from) },
@@ -445,11 +450,11 @@ fn tell(console: &mut Console<'_>, taken: &Taken) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// The user who runs this, by the system's own list and not by a variable that anybody can set.
+/// The user who runs this, by the system's own list and not by a variable that any process can set.
 fn user(environment: &Environment) -> String {
     let Some(number) = environment.user else {
         let name = environment.variable("USERNAME").and_then(|name| name.to_str());
-        return name.unwrap_or("somebody").to_owned();
+        return name.unwrap_or("someone").to_owned();
     };
     let list = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
     let name = list.lines().find_map(|line| {

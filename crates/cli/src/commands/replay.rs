@@ -174,7 +174,7 @@ struct Replay {
     session: Option<Name>,
     since: Option<Time>,
     until: Option<Time>,
-    /// Whether sessions that nobody asked about may matter to others.
+    /// Whether sessions that were not asked about may matter to others.
     is_shared: bool,
     first: Option<u64>,
     sessions: HashSet<String>,

@@ -1,7 +1,7 @@
 //! `lockgate graph --states`: pictures of what rules do together.
 //!
 //! Rules that have to do with each other are one picture. A group that has too many states to look at is named
-//! and left out; that is no failure. What the rules are about is the policy's secret, how it is drawn that of the nets.
+//! and left out; that is not a failure. What the rules are about is the policy's secret, how it is drawn that of the nets.
 
 use lockgate::{
     Policy,

@@ -23,10 +23,10 @@ use serde_json::json;
 
 use super::check::read_session;
 use crate::{
-    books::Books,
     console::{CommandError, Console, Ending, bold, dim, lasting, wrong},
     protocol::{StatusAnswer, encode},
     report::{note, painted_note},
+    session_index::SessionIndex,
 };
 
 pub(crate) const STATUS_EXAMPLES: &str = "\
@@ -88,17 +88,17 @@ pub(super) fn kept(
     state: Option<&Path>,
     console: &mut Console<'_>,
 ) -> Result<Status, CommandError> {
-    let books = Books::open(state)?;
-    let known = books.shelf().sessions().map_err(CommandError::said)?;
+    let index = SessionIndex::open(state)?;
+    let known = index.shelf().sessions().map_err(CommandError::said)?;
     if !known.iter().any(|label| label.session == session) {
         return Err(CommandError::Said(format!(
             "no session is called `{}`; `lockgate status` lists them",
             visible(session)
         )));
     }
-    let (_, book) = books.session(session)?;
-    let status = book.gate.status(session, now()).map_err(CommandError::said)?;
-    if let Some(fault) = &book.fault {
+    let (_, folder_gate) = index.session(session)?;
+    let status = folder_gate.gate.status(session, now()).map_err(CommandError::said)?;
+    if let Some(fault) = &folder_gate.fault {
         writeln!(console.err, "note: shown without its rules: {}", visible(&one_line(fault)))?;
     }
     Ok(status)
@@ -110,12 +110,12 @@ fn of_all(state: Option<&Path>, json: bool, console: &mut Console<'_>) -> Result
     let file = state.or(counts.as_ref().ok().map(|settings| settings.state.as_path()));
     // Where no hook has judged anything yet there is nothing to read; a database that was named has to be there.
     let is_there = state.is_some() || file.is_some_and(|file| file.symlink_metadata().is_ok());
-    let books = if is_there { Some(Books::open(file)?) } else { None };
-    let sessions = match &books {
-        Some(books) => lines(books)?,
+    let index = if is_there { Some(SessionIndex::open(file)?) } else { None };
+    let sessions = match &index {
+        Some(index) => lines(index)?,
         None => Vec::new(),
     };
-    let halted = books.as_ref().map(|books| books.session_halt(None)).transpose()?.flatten();
+    let halted = index.as_ref().map(|index| index.session_halt(None)).transpose()?.flatten();
     if json {
         let (found, fault) = match &counts {
             Ok(settings) => (Some(SettingsAnswer::new(settings, policy_of(settings).as_ref())), None),
@@ -155,13 +155,14 @@ struct SessionLine {
     fault: Option<String>,
 }
 
-fn lines(books: &Books) -> Result<Vec<SessionLine>, CommandError> {
-    let labels = books.shelf().sessions().map_err(CommandError::said)?;
+fn lines(index: &SessionIndex) -> Result<Vec<SessionLine>, CommandError> {
+    let labels = index.shelf().sessions().map_err(CommandError::said)?;
     let at = now();
     let line = |label: lockgate::gate::Label| {
-        let read = books.session(&label.session);
-        let status =
-            read.and_then(|(_, book)| book.gate.status(&label.session, at).map_err(CommandError::said));
+        let read = index.session(&label.session);
+        let status = read.and_then(|(_, folder_gate)| {
+            folder_gate.gate.status(&label.session, at).map_err(CommandError::said)
+        });
         let (session, last_seen) = (label.session, label.clock.0);
         match status {
             Ok(status) => SessionLine {

@@ -1,7 +1,7 @@
 //! `lockgate trust`: lets a project's policy and settings count whole, as they are now.
 //!
 //! Everything that would count is shown, a human agrees, and the hash of every file is kept outside of the project: exactly
-//! what was shown is trusted, and an edit ends it. Taking trust back needs nobody's word.
+//! what was shown is trusted, and an edit ends it. Taking trust back needs no confirmation.
 
 use std::{
     env, fs,
@@ -109,7 +109,7 @@ impl Wanted {
         let sources = project.sources().map_err(CommandError::from)?;
         let record = Record::new(&project.root, project.settings.as_deref(), &sources, now().0)
             .map_err(CommandError::said)?;
-        // A policy with mistakes is mended first: nobody can tell what it will say.
+        // A policy with mistakes is mended first: what it will say is not known.
         let (policy, mistakes) = Policy::read_unlinted(&sources);
         let Some(policy) = policy else {
             return Err(CommandError::Drawn(lockgate::policy::render(&mistakes, true)));

@@ -73,7 +73,7 @@ pub(crate) fn run(
     settle(&wanted, &arguments.change, json, console)
 }
 
-/// The database that counts here; settings that cannot be used must not keep anybody from taking Lockgate out.
+/// The database that counts here; settings that cannot be used must not keep a user from taking Lockgate out.
 fn state_of(project: &Path, environment: &Environment) -> Result<PathBuf, CommandError> {
     if let Ok(settings) = settings::find(project, environment) {
         return Ok(settings.state);
@@ -82,7 +82,7 @@ fn state_of(project: &Path, environment: &Environment) -> Result<PathBuf, Comman
     Ok(data.join("lockgate").join("lockgate.db"))
 }
 
-/// The folders that are Lockgate's own, where they are there. A link is none: what it leads to is somebody else's.
+/// The folders that are Lockgate's own, where they are there. A link is not: what it leads to may belong to others.
 fn own_folders(scope: Scope, project: &Path, environment: &Environment) -> Vec<PathBuf> {
     let folders = match scope {
         Scope::Project => Vec::from([Some(project.join(FOLDER))]),

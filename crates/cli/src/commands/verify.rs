@@ -87,7 +87,7 @@ pub(crate) fn run(
     console: &mut Console<'_>,
 ) -> Result<Ending, CommandError> {
     if arguments.fix && arguments.policy.files.is_empty() {
-        // Only what somebody names is rewritten, so that self-protection sees which files a command would change.
+        // Only files that are named are rewritten, so that self-protection sees which files a command would change.
         let text = "`--fix` rewrites the files that you name; name at least one".to_owned();
         return Err(CommandError::Said(text));
     }
@@ -99,7 +99,7 @@ pub(crate) fn run(
     round(&sources, &Wanted::new(arguments, json)?, console)
 }
 
-/// Tells what hooks make of this policy and nobody sees in it: what of the project's waits for trust, and programs that are
+/// Prints what hooks make of this policy and its text does not show: what of the project's waits for trust, and programs that are
 /// not run.
 fn tell_of_hooks(sources: &[Source], console: &mut Console<'_>) -> Result<(), CommandError> {
     let found = settings::find(&env::current_dir()?, &Environment::of_process()).ok();
@@ -170,7 +170,7 @@ pub(super) fn round(
             writeln!(console.out, "{}", verified.summary())?;
         }
     }
-    // What was claimed and not decided is no yes.
+    // A claim that was not decided is not a yes.
     let is_open = verified.claims().iter().any(|claim| claim.report.holds.is_none());
     let has_doubts = wanted.strict && verified.count(Severity::Warning) > 0;
     Ok(match (verified.has_errors() || has_doubts, is_open) {

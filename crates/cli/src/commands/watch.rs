@@ -33,7 +33,7 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// A look that takes long is followed by a pause that many times as long, so that watching costs little.
 const PAUSE_FACTOR: u32 = 10;
 
-/// A change counts when so many looks in a row see the same: whoever writes it has probably finished.
+/// A change counts when so many looks in a row see the same: its author has probably finished.
 const LOOKS_ALIKE: u32 = 2;
 
 /// What cannot be read counts only after so many looks: editors take a file away before they put the new one there.
@@ -73,7 +73,7 @@ pub(crate) fn run(
     Ok(ending)
 }
 
-/// Becomes true when somebody wants us to end. A second wish ends us at once, whatever we are at.
+/// Becomes true when the process is to end. A second signal ends it at once.
 pub(super) fn interruption() -> io::Result<Arc<AtomicBool>> {
     use signal_hook::{
         consts::{SIGINT, SIGTERM},

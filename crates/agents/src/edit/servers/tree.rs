@@ -1,6 +1,6 @@
 //! JSON and TOML as one kind of tree that knows where each part stands in the text.
 //!
-//! Whoever edits a text at these places keeps all else as it is: comments, order, white space. Numbers, dates and the
+//! An edit at these places keeps everything else as it is: comments, order, white space. Numbers, dates and the
 //! like are not read: no entry of ours has one.
 
 use std::{collections::HashSet, ops::Range};
@@ -69,7 +69,7 @@ impl Node {
         }
     }
 
-    /// The texts that it lists; none where it is no list, or lists anything else.
+    /// The texts that it lists; none where it is not a list, or lists anything else.
     pub(super) fn texts(&self) -> Option<Vec<&str>> {
         match &self.kind {
             Kind::List(items) => items.iter().map(Self::text).collect(),
@@ -101,7 +101,7 @@ pub(super) fn read(text: &str, syntax: Syntax) -> Result<Node, Mistake> {
             }
             let root = DeTable::parse(text).map_err(|error| {
                 let line = error.span().map_or(1, |span| line_at(text, span.start));
-                Mistake::new(line, format!("it is no TOML: {}", error.message()), "mend it, or move it away")
+                Mistake::new(line, format!("it is not TOML: {}", error.message()), "mend it, or move it away")
             })?;
             Ok(Node { range: root.span(), kind: of_table(root.get_ref()) })
         }

@@ -201,7 +201,7 @@ impl Editor<'_> {
 
     fn wrap_list(&self, name: &str, command: &Field, guard: &Guard<'_>) -> Result<Vec<Edit>, String> {
         if command.value.texts().is_none_or(|words| words.is_empty()) {
-            return Err("its `command` is no list of words".into());
+            return Err("its `command` is not a list of strings".into());
         }
         let words = [literal(guard.program), words(name, guard, false), literal("--")].join(", ");
         Ok(Vec::from([(self.inside_start(&command.value)?, format!("{words}, "))]))
@@ -215,12 +215,14 @@ impl Editor<'_> {
         guard: &Guard<'_>,
     ) -> Result<Vec<Edit>, String> {
         if command.value.text().is_none_or(str::is_empty) {
-            return Err("its `command` is no text".into());
+            return Err("its `command` is not a string".into());
         }
         let run = [words(name, guard, args.is_none()), literal("--"), self.raw(&command.value)].join(", ");
         let program = (command.value.range.clone(), literal(guard.program));
         if let Some(args) = args {
-            let Some(old) = args.value.texts() else { return Err("its `args` is no list of words".into()) };
+            let Some(old) = args.value.texts() else {
+                return Err("its `args` is not a list of strings".into());
+            };
             let comma = if old.is_empty() { "" } else { ", " };
             return Ok(Vec::from([program, (self.inside_start(&args.value)?, format!("{run}{comma}"))]));
         }
@@ -235,7 +237,7 @@ impl Editor<'_> {
     }
 
     fn wrap_address(&self, entry: &Field, address: &Field, guard: &Guard<'_>) -> Result<Vec<Edit>, String> {
-        let Some(url) = address.value.text() else { return Err("its address is no text".into()) };
+        let Some(url) = address.value.text() else { return Err("its address is not a string".into()) };
         let is_known = |field: &&Field| field.name == address.name || HARMLESS.contains(&field.name.as_str());
         if let Some(other) = entry.value.fields().iter().find(|field| !is_known(field)) {
             return Err(format!("what `{}` says is for the client alone", other.name));
@@ -350,7 +352,7 @@ impl Editor<'_> {
         let next = list.items().iter().find(|item| item.range.start >= last.range.end);
         let end = match (behind.strip_prefix(','), next) {
             (Some(rest), _) => last.range.end + 1 + usize::from(has_more && rest.starts_with(' ')),
-            // Somebody has written the list anew, with something before the comma.
+            // The list was written anew, with something before the comma.
             (None, Some(next)) => next.range.start,
             (None, None) => last.range.end,
         };
@@ -417,7 +419,7 @@ fn literal(text: &str) -> String {
     Value::from(text).to_string()
 }
 
-/// Whether an address is one of this machine's own, where nobody signs in.
+/// Whether an address is one of this machine's own, where no sign-in is needed.
 fn is_on_this_machine(url: &str) -> bool {
     let Some(rest) = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://")) else {
         return false;
@@ -586,11 +588,11 @@ dotted.args = []
             (&MOST, r#"{"url": "http://localhost/mcp", "type": "sse"}"#, "`sse`"),
             (&MOST, r#"{"url": "http://localhost/mcp", "command": "x"}"#, "both"),
             (&MOST, r#"{"\u0075rl": "http://localhost/mcp"}"#, "unusual"),
-            (&MOST, r#"{"url": 1}"#, "no text"),
-            (&MOST, r#"{"command": ["x"]}"#, "no text"),
-            (&MOST, r#"{"command": ""}"#, "no text"),
-            (&MOST, r#"{"command": "x", "args": [1]}"#, "no list"),
-            (&MOST, r#"{"command": "x", "args": null}"#, "no list"),
+            (&MOST, r#"{"url": 1}"#, "not a string"),
+            (&MOST, r#"{"command": ["x"]}"#, "not a string"),
+            (&MOST, r#"{"command": ""}"#, "not a string"),
+            (&MOST, r#"{"command": "x", "args": [1]}"#, "not a list"),
+            (&MOST, r#"{"command": "x", "args": null}"#, "not a list"),
             (&MOST, r#"{}"#, "neither"),
             (&MOST, r#"null"#, "neither"),
             (&GEMINI_CLI, r#"{"url": "http://localhost/sse"}"#, "neither"),
@@ -650,7 +652,7 @@ dotted.args = []
     #[test]
     fn a_file_that_cannot_be_read_in_one_way_is_told() {
         for (text, form, line, reason) in [
-            ("{\n\"mcpServers\": ", &MOST, 2, "it is no JSON"),
+            ("{\n\"mcpServers\": ", &MOST, 2, "it is not JSON"),
             ("{\"mcpServers\": {\"a\": {},\n\"a\": {}}}", &MOST, 2, "`a` stands there twice"),
             (
                 "{\"mcpServers\": {\"a\": {\"command\": \"x\",\n\"command\": \"y\"}}}",
@@ -658,7 +660,7 @@ dotted.args = []
                 2,
                 "`command` stands",
             ),
-            ("[mcp_servers.a]\ncommand = ", &CODEX, 2, "it is no TOML"),
+            ("[mcp_servers.a]\ncommand = ", &CODEX, 2, "it is not TOML"),
         ] {
             let mistake = wrapped(text, form, &GUARD).unwrap_err();
             assert!(mistake.line == line && mistake.reason.starts_with(reason), "{text}: {mistake:?}");

@@ -1,6 +1,6 @@
 //! `lockgate audit --export`: the whole trail as lines, with its signed head as the last.
 //!
-//! A part of the trail cannot be verified, because nobody could tell what was left out; so a part is never called an
+//! A part of the trail cannot be verified, because it cannot be known what was left out; so a part is never called an
 //! export. A file is written beside its place first: an export that fails leaves an older one as it was.
 
 use std::{
@@ -28,7 +28,7 @@ pub(super) fn run(
 ) -> Result<Ending, CommandError> {
     if arguments.limit.is_some() || !Selection::of(arguments)?.is_everything() {
         return Err(CommandError::said(
-            "an export of some entries cannot be verified, because nobody could tell which were left out; leave the \
+            "an export of some entries cannot be verified, because the missing ones cannot be known; leave the \
              filters out, or use --json for a listing",
         ));
     }

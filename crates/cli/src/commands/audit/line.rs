@@ -1,6 +1,6 @@
 //! One entry of the trail in one line, for people and for tables.
 //!
-//! [`Shown`] takes an entry apart; whatever an agent chose is made visible before anybody sees it. A line that is read
+//! [`Shown`] takes an entry apart; text that an agent chose is made visible before it is printed. A line that is read
 //! by people cuts long inputs, a table does not.
 
 use std::io::{self, Write};
@@ -83,7 +83,7 @@ impl Shown {
                 what: "lapsed",
                 call: id.clone(),
                 reason: match approval {
-                    Some(approval) => format!("nobody answered {approval} in time"),
+                    Some(approval) => format!("{approval} was not answered in time"),
                     None => "its result never came".to_owned(),
                 },
                 ..Self::default()

@@ -1,6 +1,6 @@
 //! `lockgate audit`: entries, the newest last; with `--follow` also those that are still to come.
 //!
-//! The trail is read in order, a few hundred records at a time, so nobody who waits for a verdict waits for us. To
+//! The trail is read in order, a few hundred records at a time, so a call that waits for a verdict does not wait for us. To
 //! follow is to look again a few times a second.
 
 use std::{collections::VecDeque, sync::atomic::Ordering, thread, time::Duration};
@@ -98,7 +98,7 @@ impl Listing<'_> {
         last.iter().try_for_each(|(link, entry)| self.print(link, entry, console))
     }
 
-    /// Prints what is meant of the records that nobody has looked at.
+    /// Prints what is meant of the records that were not looked at yet.
     fn print_new(&mut self, console: &mut Console<'_>) -> Result<(), CommandError> {
         let after = self.seen;
         for link in links(self.store, self.selection.query(after)) {

@@ -57,7 +57,7 @@ pub(super) fn run(
     if !arguments.yes {
         if json || !io::stdin().is_terminal() {
             return Err(CommandError::said(
-                "nothing was pruned, for nobody could be asked; run it again with --yes",
+                "nothing was pruned, because there is no terminal to ask at; run it again with --yes",
             ));
         }
         if !is_agreed(before, console)? {
@@ -86,7 +86,7 @@ fn is_agreed(before: Time, console: &mut Console<'_>) -> Result<bool, CommandErr
     let when = when::local(before);
     writeln!(
         console.err,
-        "Sessions that nobody has used since {when} are forgotten with all they have spent,"
+        "Sessions that were not used since {when} are forgotten with all they have spent,"
     )?;
     write!(console.err, "and older entries of the audit trail are gone for good. Go on? [y/N] ")?;
     console.err.flush()?;

@@ -1,7 +1,7 @@
 //! `lockgate audit verify`: whether the trail, or an export of it, is as it was written.
 //!
-//! What is looked at and how is the store's; this tells what came of it, and the head for whoever notes it elsewhere. An
-//! export without a head ends anywhere, so nobody can tell whether it is whole.
+//! What is looked at and how is the store's; this tells what came of it, and the head, to be noted elsewhere. An
+//! export without a head ends anywhere, so it cannot be known whether it is whole.
 
 use std::{
     fs::File,
@@ -91,7 +91,7 @@ struct Checked {
     verified: Verified,
     /// Another key signs than the one that was noted.
     has_other_key: bool,
-    /// Nobody has said which key should have signed.
+    /// It is not known which key should have signed.
     trusts_any_key: bool,
     expects: Option<u64>,
 }
@@ -161,7 +161,7 @@ impl Checked {
         let Some(head) = head else {
             writeln!(
                 console.err,
-                "{}: there is no signed head at its end, so nobody can tell where it should end; export it whole",
+                "{}: there is no signed head at its end, so its end cannot be checked; export it whole",
                 wrong("error")
             )?;
             return Ok(());
@@ -174,7 +174,7 @@ impl Checked {
         }
         if self.trusts_any_key {
             let text =
-                "whoever wrote this file may have signed it too: compare the key, or say it with --key";
+                "the writer of this file may have signed it too: compare the key, or give it with --key";
             writeln!(out, "{}", dim(text))?;
         }
         writeln!(out, "\nto note elsewhere:")?;
@@ -209,7 +209,7 @@ impl Read for Counted<'_> {
 /// What is printed with `--json`.
 #[derive(Debug, Serialize)]
 struct Answer<'a> {
-    /// None where nobody can tell.
+    /// None where that is not known.
     whole: Option<bool>,
     records: u64,
     first: Option<u64>,

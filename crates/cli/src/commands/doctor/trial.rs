@@ -150,7 +150,7 @@ fn make_folder(folder: &Path) -> io::Result<()> {
     builder.create(folder)
 }
 
-/// The settings that count, but for where sessions rest and for humans, of whom nobody is there to be asked.
+/// The settings that count, except where sessions rest, and that no human is asked.
 fn settings_text(settings: &Settings, files: &[PathBuf]) -> io::Result<String> {
     let mode = match settings.mode {
         Mode::Enforce => "enforce",
@@ -168,7 +168,7 @@ fn settings_text(settings: &Settings, files: &[PathBuf]) -> io::Result<String> {
 fn policy_text(files: &[PathBuf]) -> io::Result<String> {
     let mut quoted = Vec::new();
     for file in files {
-        let text = file.to_str().ok_or_else(|| io::Error::other("a policy's path is no Unicode"))?;
+        let text = file.to_str().ok_or_else(|| io::Error::other("a policy's path is not Unicode"))?;
         // As TOML reads it, too.
         quoted.push(Value::from(text).to_string());
     }
@@ -190,7 +190,7 @@ fn read(from: Option<impl Read + Send + 'static>) -> thread::JoinHandle<Vec<u8>>
 fn wait(child: &mut Child, started: Instant, limit: Duration) -> io::Result<u8> {
     loop {
         if let Some(status) = child.try_wait()? {
-            // A process that was killed is no answer, and neither is a code that does not fit.
+            // A process that was killed has not answered, and neither has one with a code that does not fit.
             return Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX));
         }
         if started.elapsed() > limit {

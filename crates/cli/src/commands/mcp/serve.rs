@@ -53,7 +53,7 @@ pub(crate) fn run(arguments: &McpServeArguments, console: &mut Console<'_>) -> R
         if arguments.listen.is_some() { Builder::new_multi_thread() } else { Builder::new_current_thread() };
     let runtime = threads.enable_all().build()?;
     let ended = runtime.block_on(proxied(arguments, context, &servers));
-    // Whoever still reads stdin must not keep the process.
+    // A thread that still reads stdin must not keep the process.
     runtime.shutdown_background();
     ended
 }
@@ -104,7 +104,7 @@ async fn proxied(
     Ok(Ending::Yes)
 }
 
-/// Waits until somebody wants this process to end.
+/// Waits until this process is to end.
 async fn told_to_end() {
     let signal = |kind| tokio::signal::unix::signal(kind).ok();
     let (mut end, mut hang_up) = (signal(SignalKind::terminate()), signal(SignalKind::hangup()));
@@ -205,7 +205,7 @@ fn context(
         let hash = opened.policy.hash().to_string();
         remember(environment, &session, &settings, Some(&hash)).map_err(CommandError::Said)?;
     }
-    // A policy of the command line is one that whoever wrote it has chosen.
+    // A policy of the command line was chosen by its author.
     let waiting = settings::waiting_line(&settings, &opened.policy).filter(|_| arguments.policy.is_empty());
     waiting.iter().for_each(|waiting| say(waiting));
     if !settings.exec {

@@ -25,7 +25,7 @@ pub(super) struct Servers {
     is_fleet: bool,
 }
 
-/// The processes of one conversation. Whoever drops them ends them at once.
+/// The processes of one conversation. Dropping them ends them at once.
 #[derive(Clone, Default)]
 pub(super) struct Running(Arc<Mutex<Vec<Child>>>);
 

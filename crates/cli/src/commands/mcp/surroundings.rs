@@ -121,7 +121,7 @@ impl Environment for Surroundings {
             Era::Modern(result) => serde_json::from_str(result).unwrap_or_default(),
         };
         let text = json!({ "at": now().0, "modern": modern }).to_string();
-        // Whoever cannot keep it finds out again next time.
+        // Where it cannot be kept, the next process finds it out again.
         let draft = file.with_extension(std::process::id().to_string());
         let kept = file.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&draft, text));
         let _ = kept.and_then(|()| fs::rename(&draft, file));

@@ -199,7 +199,7 @@ impl World {
         (!is_same).then_some(Compared { verdict: judged.verdict, ran: old == Ran::Yes && new != Ran::Yes })
     }
 
-    /// Judges a call. Where the record refused it because nobody could be asked, nobody can be asked now.
+    /// Judges a call. Where the record refused it because no human could be asked, none can be asked now.
     fn judged(&self, call: &Call, decided: &Decided) -> Judgement {
         let judged = judge(&self.enforcing, self.stand(&call.session), call, Human::Reachable);
         if decided.verdict == "block" && judged.verdict.decision == Decision::Ask {

@@ -2,7 +2,7 @@
 //!
 //! A session of a hook keeps the folder it began in, and that folder's policy counts for it; any other is read under
 //! the policy of this folder. Where that policy cannot be opened, the session is read without one: its questions, its
-//! counts and the kill switch need no rules, and whoever wants to stop an agent must not have to mend a policy first.
+//! counts and the kill switch need no rules, and a human who wants to stop an agent must not have to mend a policy first.
 
 use std::{
     cell::RefCell,
@@ -25,15 +25,15 @@ use crate::{
 };
 
 /// The sessions of one database.
-pub(crate) struct Books {
+pub(crate) struct SessionIndex {
     here: PathBuf,
     environment: Environment,
     shelf: Arc<Sqlite>,
-    books: RefCell<BTreeMap<PathBuf, Rc<Book>>>,
+    gates: RefCell<BTreeMap<PathBuf, Rc<FolderGate>>>,
 }
 
 /// A gate under the policy of one folder, and the settings it comes from.
-pub(crate) struct Book {
+pub(crate) struct FolderGate {
     pub(crate) gate: Gate,
     /// None where they cannot be used.
     pub(crate) settings: Option<Settings>,
@@ -41,7 +41,7 @@ pub(crate) struct Book {
     pub(crate) fault: Option<String>,
 }
 
-impl Books {
+impl SessionIndex {
     /// Opens the database; see [`open_state`].
     pub(crate) fn open(state: Option<&Path>) -> Result<Self, CommandError> {
         Self::new(open_state(state)?)
@@ -62,7 +62,7 @@ impl Books {
             shelf: Arc::new(shelf),
             here: env::current_dir()?,
             environment: Environment::of_process(),
-            books: RefCell::default(),
+            gates: RefCell::default(),
         })
     }
 
@@ -71,23 +71,23 @@ impl Books {
     }
 
     /// The gate of this folder.
-    pub(crate) fn here(&self) -> Result<Rc<Book>, CommandError> {
+    pub(crate) fn here(&self) -> Result<Rc<FolderGate>, CommandError> {
         self.of_folder(&self.here)
     }
 
     /// The gate that a session is under.
-    pub(crate) fn of(&self, session: &str) -> Result<Rc<Book>, CommandError> {
+    pub(crate) fn of(&self, session: &str) -> Result<Rc<FolderGate>, CommandError> {
         let folder = hook::folder_of_session(&self.environment, session);
         self.of_folder(folder.as_deref().unwrap_or(&self.here))
     }
 
     /// A session, and the gate it was read under: that of its own policy, or one without rules where it does not fit.
-    pub(crate) fn session(&self, session: &str) -> Result<(Session, Rc<Book>), CommandError> {
-        let book = self.of(session)?;
-        match book.gate.session(session) {
-            Ok(read) => Ok((read, book)),
+    pub(crate) fn session(&self, session: &str) -> Result<(Session, Rc<FolderGate>), CommandError> {
+        let folder_gate = self.of(session)?;
+        match folder_gate.gate.session(session) {
+            Ok(read) => Ok((read, folder_gate)),
             Err(error) => {
-                let bare = self.without_rules(book.settings.clone(), error.to_string())?;
+                let bare = self.without_rules(folder_gate.settings.clone(), error.to_string())?;
                 Ok((bare.gate.session(session).map_err(CommandError::said)?, Rc::new(bare)))
             }
         }
@@ -96,24 +96,25 @@ impl Books {
     /// Why a session is halted, or every session.
     pub(crate) fn session_halt(&self, session: Option<&str>) -> Result<Option<String>, CommandError> {
         // No hook's session has an empty name, so only the switch for all of them can be found there.
-        let book = match session {
+        let folder_gate = match session {
             Some(session) => self.session(session)?.1,
             None => self.here()?,
         };
-        let status = book.gate.status(session.unwrap_or_default(), now()).map_err(CommandError::said)?;
+        let status =
+            folder_gate.gate.status(session.unwrap_or_default(), now()).map_err(CommandError::said)?;
         Ok(status.halted)
     }
 
-    fn of_folder(&self, folder: &Path) -> Result<Rc<Book>, CommandError> {
-        if let Some(book) = self.books.borrow().get(folder) {
-            return Ok(Rc::clone(book));
+    fn of_folder(&self, folder: &Path) -> Result<Rc<FolderGate>, CommandError> {
+        if let Some(folder_gate) = self.gates.borrow().get(folder) {
+            return Ok(Rc::clone(folder_gate));
         }
-        let book = Rc::new(self.read(folder)?);
-        self.books.borrow_mut().insert(folder.to_path_buf(), Rc::clone(&book));
-        Ok(book)
+        let folder_gate = Rc::new(self.read(folder)?);
+        self.gates.borrow_mut().insert(folder.to_path_buf(), Rc::clone(&folder_gate));
+        Ok(folder_gate)
     }
 
-    fn read(&self, folder: &Path) -> Result<Book, CommandError> {
+    fn read(&self, folder: &Path) -> Result<FolderGate, CommandError> {
         let settings = match settings::find(folder, &self.environment) {
             Ok(settings) => settings,
             Err(error) => return self.without_rules(None, error.to_string()),
@@ -122,16 +123,16 @@ impl Books {
             Ok(opened) => {
                 let gate = Gate::builder(opened.policy).mode(settings.mode).shelf(Arc::clone(&self.shelf));
                 let gate = gate.build().map_err(CommandError::said)?;
-                Ok(Book { gate, settings: Some(settings), fault: None })
+                Ok(FolderGate { gate, settings: Some(settings), fault: None })
             }
             Err(error) => self.without_rules(Some(settings), error.to_string()),
         }
     }
 
-    fn without_rules(&self, settings: Option<Settings>, fault: String) -> Result<Book, CommandError> {
+    fn without_rules(&self, settings: Option<Settings>, fault: String) -> Result<FolderGate, CommandError> {
         // Only shows what is remembered: no call is judged by it.
         let (policy, _) = Policy::compile(Vec::new());
         let gate = Gate::builder(policy).shelf(Arc::clone(&self.shelf)).build();
-        Ok(Book { gate: gate.map_err(CommandError::said)?, settings, fault: Some(fault) })
+        Ok(FolderGate { gate: gate.map_err(CommandError::said)?, settings, fault: Some(fault) })
     }
 }

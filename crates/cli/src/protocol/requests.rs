@@ -1,0 +1,662 @@
+//! The lines that come in.
+//!
+//! [`decode`] reads a line into a [`Request`] and takes any text without failing otherwise than by a
+//! [`ProtocolError`]. What is unknown, written twice, nested too deeply or missing is refused here, so that nothing
+//! behind this door has to doubt its input.
+
+use lockgate::{
+    About, Call, Counts, Gate, Outcome, Status, Time,
+    call::{StrictJson, read_fields},
+    look_at_links,
+};
+use serde::{
+    Deserialize, Deserializer,
+    de::{DeserializeOwned, Error as _},
+};
+use serde_json::{Map, Value};
+
+/// The longest line that is read.
+pub const LINE_BYTES_MAX: usize = lockgate_agents::LINE_BYTES_MAX;
+/// How many objects and lists may stand inside each other in a line.
+pub const DEPTH_MAX: usize = StrictJson::DEPTH_MAX;
+
+/// Why a line was not understood. Nothing was decided.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ProtocolError(String);
+
+/// One line, understood.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request {
+    /// The moment the line speaks of, where it says one.
+    pub at: Option<Time>,
+    /// What it wants.
+    pub message: Message,
+}
+
+/// What a line wants.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Message {
+    /// Judge this call.
+    Call(Box<CallMessage>),
+    /// The tool has finished.
+    Result(ResultMessage),
+    /// A human has answered.
+    Answer(AnswerMessage),
+    /// What the trusted caller knows about a session.
+    Session(SessionMessage),
+    /// An operator moves a workflow.
+    Stage(StageMessage),
+    /// A net is activated or deactivated.
+    Net(NetMessage),
+    /// The kill switch.
+    Halt(HaltMessage),
+    /// The kill switch, released.
+    Resume(SessionOnly),
+    /// What sensitive data had closed is opened again.
+    Untaint(SessionOnly),
+    /// Where the session stands.
+    Status(SessionOnly),
+    /// The same for the model: a text for a system prompt.
+    Prompt(PromptMessage),
+}
+
+/// Reads one line.
+///
+/// # Errors
+/// When the line is anything but exactly one message of the protocol.
+pub fn decode(line: &str) -> Result<Request, ProtocolError> {
+    let mut fields = read_object(line)?;
+    let at = moment(&mut fields)?;
+    let mut fields = fields.into_iter();
+    let (Some((kind, body)), None) = (fields.next(), fields.next()) else {
+        return Err(ProtocolError(format!("a line says exactly one of {KINDS}, and perhaps `at`")));
+    };
+    let message = match kind.as_str() {
+        "call" => Message::Call(read_body(&kind, body)?),
+        "result" => Message::Result(read_body(&kind, body)?),
+        "answer" => Message::Answer(read_body(&kind, body)?),
+        "session" => Message::Session(read_body(&kind, body)?),
+        "stage" => Message::Stage(read_body(&kind, body)?),
+        "net" => Message::Net(read_body(&kind, body)?),
+        "halt" => Message::Halt(read_body(&kind, body)?),
+        "resume" => Message::Resume(read_body(&kind, body)?),
+        "untaint" => Message::Untaint(read_body(&kind, body)?),
+        "status" => Message::Status(read_body(&kind, body)?),
+        "prompt" => Message::Prompt(read_body(&kind, body)?),
+        _ => {
+            return Err(ProtocolError(format!("`{kind}` is not known here: a line says one of {KINDS}")));
+        }
+    };
+    message.check()?;
+    Ok(Request { at, message })
+}
+
+/// A call that stands by itself, not in a line of the protocol.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BareCall {
+    /// The call.
+    pub call: CallMessage,
+    /// How it ends, where it says so.
+    pub ok: Option<bool>,
+    /// When it happens, where it says so.
+    pub at: Option<Time>,
+}
+
+/// Reads a call as it stands inside a `call` line; without an id it gets this one. Beside it `ok` may say how
+/// it ends, and `at` when it happens.
+///
+/// # Errors
+/// When it is not a call.
+pub fn decode_call(text: &str, id: &str) -> Result<BareCall, ProtocolError> {
+    let mut fields = read_object(text)?;
+    let at = moment(&mut fields)?;
+    let ok = match fields.shift_remove("ok") {
+        None => None,
+        Some(Value::Bool(ok)) => Some(ok),
+        Some(_) => return Err(ProtocolError("`ok` is true or false".into())),
+    };
+    fields.entry("id").or_insert_with(|| Value::from(id));
+    let call: CallMessage = read_body("call", Value::Object(fields))?;
+    call.check()?;
+    Ok(BareCall { call, ok, at })
+}
+
+/// Takes the `at` out of a line.
+fn moment(fields: &mut Map<String, Value>) -> Result<Option<Time>, ProtocolError> {
+    match fields.shift_remove("at") {
+        None | Some(Value::Null) => Ok(None),
+        Some(at) => at.as_u64().map(|at_ms| Some(Time(at_ms))).ok_or_else(|| {
+            ProtocolError(format!("`at` is a whole number of milliseconds since 1970, not {at}"))
+        }),
+    }
+}
+
+/// The call a message means, with where its paths really lead where some rule asks: tools run on this machine.
+pub(crate) fn call_here(gate: &Gate, message: CallMessage, session: &str, at: Time) -> Call {
+    let mut call = message.into_call(session, at);
+    if gate.wants_links() {
+        look_at_links(&mut call);
+    }
+    call
+}
+
+const KINDS: &str = "`call`, `result`, `answer`, `session`, `stage`, `net`, `halt`, `resume`, `untaint`, `status` or `prompt`";
+
+pub(crate) fn read_object(text: &str) -> Result<Map<String, Value>, ProtocolError> {
+    lockgate_agents::read_object(text).map_err(ProtocolError)
+}
+
+fn read_body<T: DeserializeOwned>(kind: &str, body: Value) -> Result<T, ProtocolError> {
+    // Without this a list would do, its items taken for fields in the order of our code.
+    let Value::Object(fields) = body else {
+        return Err(ProtocolError(format!("`{kind}` is a JSON object")));
+    };
+    read_fields(fields).map_err(|mistake| ProtocolError(format!("`{kind}`: {mistake}")))
+}
+
+/// `call`: judge this call.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CallMessage {
+    /// The host's id of this call.
+    pub id: String,
+    /// The tool's name.
+    pub tool: String,
+    /// The tool's input; empty where the line has none.
+    #[serde(default, deserialize_with = "object_or_nothing")]
+    pub input: Map<String, Value>,
+    /// The session; the server's own where the line has none.
+    pub session: Option<String>,
+    /// The chat user or channel the request came from.
+    pub sender: Option<Value>,
+    /// The authenticated identity the agent acts for.
+    pub principal: Option<Value>,
+    /// Free facts from the host.
+    pub context: Option<Value>,
+    /// Facts about the call itself.
+    pub metadata: Option<Value>,
+    /// The deployment the agent runs in.
+    pub environment: Option<String>,
+    /// The folder relative paths start from.
+    pub cwd: Option<String>,
+    /// The call of the agent that started this agent.
+    pub parent: Option<String>,
+    /// Whether a human can be asked.
+    #[serde(default)]
+    pub ask: Ask,
+}
+
+/// Whether a human can be asked about a call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ask {
+    /// A human may be asked, and the call waits.
+    #[default]
+    Wait,
+    /// No human is there: what needs one is blocked.
+    None,
+}
+
+/// `result`: the tool has finished.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ResultMessage {
+    /// The call's id.
+    pub id: String,
+    /// The session; the server's own where the line has none.
+    pub session: Option<String>,
+    /// Whether it says success.
+    pub ok: bool,
+    /// What the tool returned.
+    pub output: Option<Value>,
+}
+
+/// `answer`: a human has answered.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AnswerMessage {
+    /// The name of the question, as the verdict gave it.
+    pub approval: String,
+    /// Yes or no; null where there is no answer by now. It must be said.
+    #[serde(deserialize_with = "Option::deserialize")]
+    pub granted: Option<bool>,
+    /// Who answered. Nothing reads it yet.
+    pub by: Option<String>,
+    /// What they said. Nothing reads it yet.
+    pub comment: Option<String>,
+}
+
+/// `session`: what the trusted caller knows about a session.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SessionMessage {
+    /// The session.
+    pub id: String,
+    /// Facts that rules may look at; null makes one unknown again.
+    #[serde(default, deserialize_with = "attributes")]
+    pub attributes: Option<Map<String, Value>>,
+    /// What was counted before this gate was there.
+    #[serde(default, deserialize_with = "counters")]
+    pub counters: Option<Counters>,
+    /// What is active from now on, of all that can be switched.
+    pub active: Option<Vec<String>>,
+}
+
+/// What was counted in a session before this gate was there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// How often it called.
+    pub counts: Counts,
+    /// Calls let pass, by tool.
+    pub per_tool: Vec<(String, u64)>,
+}
+
+/// `stage`: an operator moves a workflow.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StageMessage {
+    /// The session; the server's own where the line has none.
+    pub session: Option<String>,
+    /// The workflow.
+    pub workflow: String,
+    /// Back to this stage: what was shown and agreed to from there on is forgotten.
+    pub reset: Option<String>,
+    /// To this stage, with all that was shown.
+    pub set: Option<String>,
+}
+
+/// `net`: a net is activated or deactivated.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NetMessage {
+    /// The session; the server's own where the line has none.
+    pub session: Option<String>,
+    /// The net that takes part from now on.
+    pub activate: Option<String>,
+    /// The net that takes no part from now on.
+    pub deactivate: Option<String>,
+}
+
+/// `halt`: refuse everything.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HaltMessage {
+    /// The session; all of them where the line has none.
+    pub session: Option<String>,
+    /// Why, for the agents that are refused.
+    pub reason: String,
+}
+
+/// `resume`, `untaint` and `status`: only a session.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SessionOnly {
+    /// The session; for `resume` all of them where the line has none, for the others the server's own.
+    pub session: Option<String>,
+}
+
+/// `prompt`: what the model should know.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PromptMessage {
+    /// The session; the server's own where the line has none.
+    pub session: Option<String>,
+    /// In words, or net by net.
+    #[serde(default)]
+    pub form: PromptForm,
+}
+
+/// How the model is told where a session stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum PromptForm {
+    /// What is open, what is closed and what would open it
+    #[default]
+    Words,
+    /// Every active net with its tools and its marking, as PetriFlow's formatSystemPrompt
+    Nets,
+}
+
+impl PromptForm {
+    /// The text.
+    pub fn text(self, status: &Status) -> String {
+        match self {
+            Self::Words => status.prompt(),
+            Self::Nets => status.prompt_with_markings(),
+        }
+    }
+}
+
+impl Message {
+    /// What the shape alone does not say.
+    fn check(&self) -> Result<(), ProtocolError> {
+        match self {
+            Self::Call(call) => call.check(),
+            Self::Result(result) => {
+                filled("id", Some(&result.id))?;
+                filled("session", result.session.as_ref())
+            }
+            Self::Answer(answer) => filled("approval", Some(&answer.approval)),
+            Self::Session(session) => filled("id", Some(&session.id)),
+            Self::Stage(stage) => {
+                either("reset", stage.reset.is_some(), "set", stage.set.is_some())?;
+                filled("session", stage.session.as_ref())
+            }
+            Self::Net(net) => {
+                either("activate", net.activate.is_some(), "deactivate", net.deactivate.is_some())?;
+                filled("session", net.session.as_ref())
+            }
+            Self::Halt(halt) => filled("session", halt.session.as_ref()),
+            Self::Resume(only) | Self::Untaint(only) | Self::Status(only) => {
+                filled("session", only.session.as_ref())
+            }
+            Self::Prompt(prompt) => filled("session", prompt.session.as_ref()),
+        }
+    }
+}
+
+fn filled(field: &str, text: Option<&String>) -> Result<(), ProtocolError> {
+    match text {
+        Some(text) if text.is_empty() => Err(ProtocolError(format!("`{field}` must not be empty"))),
+        _ => Ok(()),
+    }
+}
+
+fn either(one: &str, has_one: bool, other: &str, has_other: bool) -> Result<(), ProtocolError> {
+    if has_one == has_other {
+        return Err(ProtocolError(format!("say either `{one}` or `{other}`")));
+    }
+    Ok(())
+}
+
+impl CallMessage {
+    fn check(&self) -> Result<(), ProtocolError> {
+        filled("id", Some(&self.id))?;
+        filled("tool", Some(&self.tool))?;
+        filled("session", self.session.as_ref())
+    }
+
+    /// The call, in its session at its moment.
+    pub fn into_call(self, session: &str, at: Time) -> Call {
+        Call {
+            session: self.session.unwrap_or_else(|| session.to_owned()),
+            id: self.id,
+            tool: self.tool,
+            input: self.input,
+            at,
+            about: About {
+                sender: self.sender,
+                principal: self.principal,
+                context: self.context,
+                metadata: self.metadata,
+                environment: self.environment,
+                cwd: self.cwd,
+                parent: self.parent,
+                ..About::default()
+            },
+        }
+    }
+}
+
+impl ResultMessage {
+    /// The outcome, in its session at its moment.
+    pub fn into_outcome(self, session: &str, at: Time) -> Outcome {
+        Outcome {
+            session: self.session.unwrap_or_else(|| session.to_owned()),
+            id: self.id,
+            ok: self.ok,
+            output: self.output,
+            at,
+            ..Outcome::default()
+        }
+    }
+}
+
+impl ProtocolError {
+    /// A line longer than [`LINE_BYTES_MAX`].
+    pub fn too_long() -> Self {
+        Self(format!("the line is longer than {LINE_BYTES_MAX} bytes"))
+    }
+
+    /// A line that is not UTF-8.
+    pub fn not_utf8() -> Self {
+        Self("the line is not UTF-8".into())
+    }
+}
+
+fn object_or_nothing<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Map<String, Value>, D::Error> {
+    object("input", Value::deserialize(deserializer)?)
+        .map(Option::unwrap_or_default)
+        .map_err(D::Error::custom)
+}
+
+fn attributes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Map<String, Value>>, D::Error> {
+    object("attributes", Value::deserialize(deserializer)?).map_err(D::Error::custom)
+}
+
+fn counters<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Counters>, D::Error> {
+    let counters = object("counters", Value::deserialize(deserializer)?).map_err(D::Error::custom)?;
+    counters.map(Counters::read).transpose().map_err(D::Error::custom)
+}
+
+impl Counters {
+    fn read(fields: Map<String, Value>) -> Result<Self, String> {
+        let mut counters = Self::default();
+        for (name, value) in fields {
+            match name.as_str() {
+                "tool_calls" => counters.counts.tool_calls = whole(&name, &value)?,
+                "attempts" => counters.counts.attempts = whole(&name, &value)?,
+                "per_tool" => {
+                    for (tool, calls) in object(&name, value)?.unwrap_or_default() {
+                        let calls = whole(&tool, &calls)?;
+                        counters.per_tool.push((tool, calls));
+                    }
+                }
+                _ => {
+                    return Err(format!(
+                        "`counters` has `tool_calls`, `attempts` and `per_tool`, not `{name}`"
+                    ));
+                }
+            }
+        }
+        Ok(counters)
+    }
+}
+
+/// An object, or nothing where it says null.
+fn object(name: &str, value: Value) -> Result<Option<Map<String, Value>>, String> {
+    match value {
+        Value::Object(object) => Ok(Some(object)),
+        Value::Null => Ok(None),
+        other => Err(format!("`{name}` is a JSON object, not {other}")),
+    }
+}
+
+fn whole(name: &str, value: &Value) -> Result<u64, String> {
+    value.as_u64().ok_or_else(|| format!("`{name}` is a whole number from 0 on, not {value}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn refusal(line: &str) -> String {
+        decode(line).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_call_may_say_everything_the_page_lists() {
+        let line = r#"{"call": {"id": "1", "tool": "deploy", "input": {"to": "prod"}, "session": "s", "sender": "u",
+            "principal": {"user_id": "ann"}, "context": {}, "metadata": {}, "environment": "production",
+            "cwd": "/srv", "parent": "0", "ask": "none"}, "at": 7}"#;
+        let request = decode(line).unwrap();
+        assert_eq!(request.at, Some(Time(7)));
+        let Message::Call(call) = request.message else { panic!("a call") };
+        assert_eq!(call.ask, Ask::None);
+        let call = call.into_call("other", Time(7));
+        assert_eq!((call.session.as_str(), call.id.as_str(), call.tool.as_str()), ("s", "1", "deploy"));
+        assert_eq!(Value::Object(call.input), json!({"to": "prod"}));
+        assert_eq!(call.about.principal, Some(json!({"user_id": "ann"})));
+        assert_eq!(call.about.environment.as_deref(), Some("production"));
+    }
+
+    #[test]
+    fn a_call_without_input_has_an_empty_one() {
+        for line in [r#"{"call":{"id":"1","tool":"a"}}"#, r#"{"call":{"id":"1","tool":"a","input":null}}"#] {
+            let Message::Call(call) = decode(line).unwrap().message else { panic!("a call") };
+            assert!(call.input.is_empty());
+        }
+    }
+
+    #[test]
+    fn every_kind_of_line_is_read() {
+        for line in [
+            r#"{"result":{"id":"1","ok":true,"output":[1]}}"#,
+            r#"{"answer":{"approval":"a1@s","granted":false,"by":"ann","comment":"no"}}"#,
+            r#"{"session":{"id":"s","attributes":{},"counters":{}}}"#,
+            r#"{"session":{"id":"s","attributes":null,"counters":null}}"#,
+            r#"{"session":{"id":"s","counters":{"tool_calls":1,"attempts":2,"per_tool":{"a":1}}}}"#,
+            r#"{"untaint":{"session":"s"}}"#,
+            r#"{"stage":{"workflow":"w","set":"done"}}"#,
+            r#"{"stage":{"workflow":"w","reset":"plan","session":"s"}}"#,
+            r#"{"net":{"activate":"n"}}"#,
+            r#"{"net":{"deactivate":"n","session":"s"},"at":null}"#,
+            r#"{"halt":{"reason":"fire"}}"#,
+            r#"{"resume":{}}"#,
+            r#"{"status":{"session":"s"},"at":18446744073709551615}"#,
+        ] {
+            assert!(decode(line).is_ok(), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_message_is_refused_with_a_reason() {
+        for (line, reason) in [
+            ("", "the text ends where a value belongs (column 0)"),
+            ("{", "the text ends inside an object (column 1)"),
+            ("null", "a JSON object was expected"),
+            (r#"[{"status":{}}]"#, "a JSON object was expected"),
+            (r#"{"status":{}} {}"#, "something stands after the end of the value (column 15)"),
+            ("{}", "a line says exactly one of"),
+            (r#"{"at":1}"#, "a line says exactly one of"),
+            (r#"{"status":{},"resume":{}}"#, "a line says exactly one of"),
+            (r#"{"status":{},"resume":null}"#, "a line says exactly one of"),
+            (r#"{"status":{},"status":{}}"#, "key `status` stands twice in one object"),
+            (r#"{"calls":{}}"#, "`calls` is not known here: a line says one of"),
+            (
+                r#"{"call":{"id":"1","tool":"a","inptu":{}}}"#,
+                "`call`: `inptu` is not known here; known are `id`, `tool`",
+            ),
+            (r#"{"call":["1","a",{}]}"#, "`call` is a JSON object"),
+            (r#"{"call":{"tool":"a"}}"#, "`call`: `id` is missing"),
+            (r#"{"call":{"id":"1"}}"#, "`call`: `tool` is missing"),
+            (r#"{"call":{"id":"","tool":"a"}}"#, "`id` must not be empty"),
+            (r#"{"call":{"id":"1","tool":""}}"#, "`tool` must not be empty"),
+            (r#"{"call":{"id":"1","tool":"a","session":""}}"#, "`session` must not be empty"),
+            (r#"{"call":{"id":1,"tool":"a"}}"#, "`call`: `id`: this is the number 1, and a text is needed"),
+            (r#"{"call":{"id":"1","tool":"a","input":"x"}}"#, "`call`: `input` is a JSON object, not \"x\""),
+            (
+                r#"{"call":{"id":"1","tool":"a","ask":"later"}}"#,
+                "`call`: `ask`: `later` is not known here; known are `wait` or `none`",
+            ),
+            (r#"{"result":{"id":"1"}}"#, "`result`: `ok` is missing"),
+            (
+                r#"{"result":{"id":"1","ok":"yes"}}"#,
+                "`result`: `ok`: this is the text \"yes\", and `true` or `false` is needed",
+            ),
+            (r#"{"net":{}}"#, "say either `activate` or `deactivate`"),
+            (r#"{"net":{"activate":"a","deactivate":"a"}}"#, "say either `activate` or `deactivate`"),
+            (r#"{"stage":{"workflow":"w"}}"#, "say either `reset` or `set`"),
+            (r#"{"halt":{}}"#, "`halt`: `reason` is missing"),
+            (r#"{"session":{}}"#, "`session`: `id` is missing"),
+            (r#"{"session":{"id":""}}"#, "`id` must not be empty"),
+            (
+                r#"{"session":{"id":"s","attributes":["admin"]}}"#,
+                "`session`: `attributes` is a JSON object, not [\"admin\"]",
+            ),
+            (
+                r#"{"session":{"id":"s","counters":{"calls":1}}}"#,
+                "`session`: `counters` has `tool_calls`, `attempts` and `per_tool`, not `calls`",
+            ),
+            (
+                r#"{"session":{"id":"s","counters":{"tool_calls":1.5}}}"#,
+                "`session`: `counters`: `tool_calls` is a whole number from 0 on, not 1.5",
+            ),
+            (
+                r#"{"session":{"id":"s","counters":{"attempts":-1}}}"#,
+                "`session`: `counters`: `attempts` is a whole number from 0 on, not -1",
+            ),
+            (
+                r#"{"session":{"id":"s","counters":{"per_tool":[1]}}}"#,
+                "`session`: `counters`: `per_tool` is a JSON object, not [1]",
+            ),
+            (
+                r#"{"session":{"id":"s","counters":{"per_tool":{"exec":"5"}}}}"#,
+                "`session`: `counters`: `exec` is a whole number from 0 on, not \"5\"",
+            ),
+            (r#"{"untaint":{"session":""}}"#, "`session` must not be empty"),
+            (r#"{"untaint":{"id":"s"}}"#, "`untaint`: `id` is not known here; known are `session`"),
+            (r#"{"status":{},"at":-1}"#, "`at` is a whole number of milliseconds since 1970, not -1"),
+            (r#"{"status":{},"at":"now"}"#, "`at` is a whole number of milliseconds since 1970, not \"now\""),
+        ] {
+            let refusal = refusal(line);
+            assert!(refusal.starts_with(reason), "{line}\n  expected: {reason}\n  said: {refusal}");
+        }
+    }
+
+    #[test]
+    fn a_key_that_stands_twice_is_refused_however_it_hides() {
+        for input in [
+            r#"{"command":"ls","command":"rm"}"#,
+            r#"{"command":"ls","\u0063ommand":"rm"}"#,
+            r#"{"a":[{"b":1,"b":1}]}"#,
+        ] {
+            let line = format!(r#"{{"call":{{"id":"1","tool":"bash","input":{input}}}}}"#);
+            assert!(refusal(&line).contains("stands twice in one object"), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_line_nests_so_deep_and_no_deeper() {
+        let nested = |depth: usize| {
+            // The line itself, the call and its input are three.
+            let (open, close) = ("[".repeat(depth - 3), "]".repeat(depth - 3));
+            format!(r#"{{"call":{{"id":"1","tool":"a","input":{{"x":{open}{close}}}}}}}"#)
+        };
+        assert!(decode(&nested(DEPTH_MAX)).is_ok());
+        assert!(refusal(&nested(DEPTH_MAX + 1)).starts_with("it nests deeper than 64"));
+        assert!(decode(&"[".repeat(1_000_000)).is_err());
+    }
+
+    #[test]
+    fn a_line_is_so_long_and_no_longer() {
+        let frame = r#"{"halt":{"reason":""}}"#;
+        let line =
+            |length: usize| format!(r#"{{"halt":{{"reason":"{}"}}}}"#, "x".repeat(length - frame.len()));
+        assert!(decode(&line(LINE_BYTES_MAX)).is_ok());
+        assert_eq!(refusal(&line(LINE_BYTES_MAX + 1)), "the line is longer than 16777216 bytes");
+    }
+
+    #[test]
+    fn a_call_by_itself_may_go_without_an_id_and_say_how_it_ends() {
+        let BareCall { call, ok, at } = decode_call(r#"{"tool":"deploy","ok":false,"at":5}"#, "7").unwrap();
+        assert_eq!(
+            (call.id.as_str(), call.tool.as_str(), ok, at),
+            ("7", "deploy", Some(false), Some(Time(5)))
+        );
+        let BareCall { call, ok, at } = decode_call(r#"{"id":"x","tool":"deploy"}"#, "7").unwrap();
+        assert_eq!((call.id.as_str(), ok, at), ("x", None, None));
+        for text in [
+            r#"{"tool":"a","ok":1}"#,
+            r#"{"tool":"a","at":"now"}"#,
+            r#"{"tool":""}"#,
+            r#"{"tool":"a","id":null}"#,
+            "[]",
+        ] {
+            assert!(decode_call(text, "7").is_err(), "{text}");
+        }
+    }
+}
