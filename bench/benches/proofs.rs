@@ -13,7 +13,7 @@
 use lockgate::{
     Policy, Source,
     gate::Rulebook,
-    petri::system::{Answer, Bounds, LabelSet, Prover, Rule, System},
+    petri::prove::{Answer, Bounds, LabelSet, Prover, Rule, System},
     policy::proof::{Composed, diff, prove},
     verify,
 };

@@ -9,8 +9,9 @@
 use std::collections::HashSet;
 
 use crate::{
+    id::{PlaceId, TransitionId},
     marking::Marking,
-    net::{Firing, Net, PlaceId, TransitionId},
+    net::{Firing, Net},
 };
 
 /// How many markings are looked at before the search is given up.

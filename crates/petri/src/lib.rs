@@ -24,10 +24,10 @@
 //! assert!(net.fire(&mut marking, send).is_err(), "the budget is spent");
 //! ```
 //!
-//! [`explore`] walks all markings a net can reach, within limits; [`invariants`] finds sums of tokens
-//! that never change; [`growth`] finds what can be repeated for ever and leaves more tokens each time.
+//! [`explore`] walks all markings a net can reach, within limits; [`growth`] finds what can be repeated for ever and
+//! leaves more tokens each time.
 //!
-//! A [`system`] is many small rules together: what sessions they allow, and which of them decide.
+//! A [system](prove) is many small rules together: what sessions they allow, and which of them decide.
 //!
 //! A [`Picture`] shows a net as SVG, DOT or Mermaid, a [`Track`] a line of steps, a [`Chart`] states and the
 //! ways between them; [`from_pnml`] and [`to_pnml`]
@@ -35,26 +35,28 @@
 //!
 //! Nothing in here knows of tools, policies, sessions, files or clocks.
 
+mod id;
 mod marking;
 mod net;
 
 mod builder;
+mod error;
 mod rest;
 
 mod growth;
-mod invariant;
 mod space;
 
-pub mod system;
+pub mod prove;
 
 mod picture;
 mod pnml;
 
-pub use builder::{NetBuilder, NetError, PLACES_MAX, TRANSITIONS_MAX};
+pub use builder::{NetBuilder, PLACES_MAX, TRANSITIONS_MAX};
+pub use error::NetError;
 pub use growth::{GROWTH_STATES_MAX, Growth, growth};
-pub use invariant::{INVARIANT_PAIRS_MAX, INVARIANT_ROWS_MAX, Invariant, Invariants, invariants};
+pub use id::{PlaceId, TransitionId};
 pub use marking::Marking;
-pub use net::{CannotFire, Firing, Net, PlaceId, TransitionId};
+pub use net::{CannotFire, Firing, Net};
 pub use picture::{CHART_LINES_MAX, Chart, Passage, Spot};
 pub use picture::{Need, Note, Picture, Shape, Station, Style, TRACK_LINES_MAX, Track};
 pub use pnml::{

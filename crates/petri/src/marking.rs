@@ -5,7 +5,7 @@
 
 use smallvec::SmallVec;
 
-use crate::net::PlaceId;
+use crate::id::PlaceId;
 
 /// The tokens on every place of a net.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -7,15 +7,10 @@
 
 use smallvec::SmallVec;
 
-use crate::{builder::NetBuilder, marking::Marking};
-
-/// A place of one net.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct PlaceId(pub(crate) u32);
-
-/// A transition of one net.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct TransitionId(pub(crate) u32);
+use crate::{
+    id::{PlaceId, TransitionId},
+    marking::Marking,
+};
 
 /// Who fires a transition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -65,26 +60,7 @@ pub(crate) struct Transition {
     pub(crate) gains: Arcs,
 }
 
-impl PlaceId {
-    /// The position of this place among the places of its net.
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
-impl TransitionId {
-    /// The position of this transition among the transitions of its net.
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
 impl Net {
-    /// Starts an empty net.
-    pub fn builder() -> NetBuilder {
-        NetBuilder::default()
-    }
-
     /// All places, in the order they were declared.
     pub fn places(&self) -> impl ExactSizeIterator<Item = PlaceId> + use<> {
         (0..self.places.len() as u32).map(PlaceId)
@@ -177,6 +153,22 @@ impl Net {
         if let Some(transition) = self.get(transition) {
             add(marking, &transition.losses);
         }
+    }
+
+    /// Whether the sum of tokens with these weights, in the order the places were declared, is left
+    /// alone by every transition. Places without a weight count nothing. `false` also where the
+    /// numbers are too large to tell.
+    pub fn holds(&self, weights: &[i64]) -> bool {
+        let weigh = |arcs: &[(PlaceId, u64)]| {
+            arcs.iter().try_fold(0_i128, |sum, (place, tokens)| {
+                let weight = i128::from(weights.get(place.index()).copied().unwrap_or(0));
+                sum.checked_add(weight.checked_mul(i128::from(*tokens))?)
+            })
+        };
+        self.transitions().all(|transition| {
+            let (taken, put) = (weigh(self.inputs(transition)), weigh(self.outputs(transition)));
+            taken.is_some() && taken == put
+        })
     }
 
     /// What a firing really uses up.

@@ -15,7 +15,8 @@ use hashbrown::HashMap;
 use roxmltree::{Document, Node, ParsingOptions};
 
 use crate::{
-    builder::{NetBuilder, NetError},
+    builder::NetBuilder,
+    error::NetError,
     net::{Firing, Net},
 };
 

@@ -7,9 +7,10 @@
 use smallvec::SmallVec;
 
 use crate::{
-    builder::NetError,
+    error::NetError,
+    id::{PlaceId, TransitionId},
     marking::Marking,
-    net::{Firing, Net, PlaceId, Transition, TransitionId},
+    net::{Firing, Net, Transition},
 };
 
 /// Most firings in one [`Net::advance`].

@@ -11,6 +11,7 @@
 //! Nothing is reduced or accelerated in here: what is counted was visited.
 
 mod layout;
+mod limits;
 mod liveness;
 mod moves;
 mod store;
@@ -19,23 +20,16 @@ mod walk;
 use std::ops::ControlFlow;
 
 use crate::{
+    id::{PlaceId, TransitionId},
     marking::Marking,
-    net::{Net, PlaceId, TransitionId, weight_of},
+    net::{Net, weight_of},
 };
 
-use walk::{Found, Wishes, walk};
+pub use limits::{Limits, Progress, Stop};
+use walk::{Found, Wishes};
 
 /// Most bytes an exploration takes unless [`Exploration::bytes_max`] says otherwise.
 pub const EXPLORED_BYTES_MAX: usize = 2 << 30;
-
-/// How far to explore.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Most markings to keep; the initial one is kept always. More than three billion are never kept.
-    pub states_max: usize,
-    /// Most firings on the way to a marking.
-    pub depth_max: usize,
-}
 
 /// An exploration to come: of which net, from where, how far, and what to keep.
 #[derive(Clone, Debug)]
@@ -43,31 +37,6 @@ pub struct Exploration<'a> {
     net: &'a Net,
     start: Marking,
     wishes: Wishes,
-}
-
-/// How far an exploration has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
-    /// How many markings were reached.
-    pub states: usize,
-    /// From how many of them every firing was followed.
-    pub looked_at: usize,
-    /// How many bytes they take.
-    pub bytes: usize,
-}
-
-/// Why an exploration is not complete.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Stop {
-    /// There are more markings than were to be kept.
-    States,
-    /// There are markings that need more firings.
-    Depth,
-    /// There was no more memory to be taken.
-    Bytes,
-    /// Whoever was told of the progress said so.
-    Told,
 }
 
 /// The markings a net can reach, as far as they were explored.
@@ -135,7 +104,7 @@ impl<'a> Exploration<'a> {
 
     /// Explores, and now and then tells somebody how far it has come, who may stop it.
     pub fn run_telling(self, tell: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> StateSpace<'a> {
-        let found = walk(self.net, &self.start, self.wishes, tell);
+        let found = walk::walk(self.net, &self.start, self.wishes, tell);
         let bounds = found.layout.most(found.store.words());
         StateSpace { net: self.net, found, bounds }
     }

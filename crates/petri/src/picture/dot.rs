@@ -1,6 +1,9 @@
 //! Pictures in the DOT language of Graphviz.
 
-use super::{Picture, Style, printable, tokens_text};
+use super::{
+    net::{Picture, Style},
+    text::{printable, tokens_text},
+};
 
 pub(super) const MARKED: &str = r##", color="#2563eb", fillcolor="#dbeafe""##;
 const ENABLED: &str = r##", color="#16a34a", fillcolor="#dcfce7""##;

@@ -1,6 +1,9 @@
 //! Pictures as Mermaid flowcharts, which code hosts and wikis draw inside Markdown.
 
-use super::{Picture, Style, printable, tokens_text};
+use super::{
+    net::{Picture, Style},
+    text::{printable, tokens_text},
+};
 
 const CLASSES: &str = "  classDef marked stroke:#2563eb,stroke-width:3px
   classDef enabled stroke:#16a34a,stroke-width:3px

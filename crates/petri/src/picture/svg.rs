@@ -6,11 +6,14 @@
 use std::fmt::{self, Write};
 
 use super::{
-    DOTS_MAX, Link, Picture, Style,
     layout::{Extent, Layout, Point, Route, lay_out},
-    printable,
+    net::{Link, Picture, Style},
+    text::{DOTS_MAX, printable},
 };
-use crate::net::{Firing, PlaceId, TransitionId};
+use crate::{
+    id::{PlaceId, TransitionId},
+    net::Firing,
+};
 
 const MARGIN: f64 = 28.0;
 const TITLE_HEIGHT: f64 = 34.0;

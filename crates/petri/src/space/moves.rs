@@ -4,7 +4,7 @@
 //! looked at, and of those [`Moves::successors`] writes down where each enabled one leads. What a transition
 //! asks of one word, and does to it, is one [`Step`], whatever the number of places in that word.
 
-use crate::net::Net;
+use crate::{id::PlaceId, net::Net};
 
 use super::layout::{Form, Layout, Masks, WORD};
 
@@ -136,7 +136,7 @@ impl Moves {
     fn push(&mut self, net: &Net, layout: &Layout, transition: usize) {
         let mut steps: Vec<Step> = Vec::new();
         let Some(id) = net.transitions().nth(transition) else { return };
-        let mut note = |arcs: &[(crate::PlaceId, u64)], side: fn(&mut Step) -> &mut u64| {
+        let mut note = |arcs: &[(PlaceId, u64)], side: fn(&mut Step) -> &mut u64| {
             for (place, weight) in arcs {
                 let Some(field) = layout.field(place.index()) else { continue };
                 let known = steps.iter().position(|step| step.word == field.word);
@@ -250,10 +250,10 @@ fn by_trigger(net: &Net) -> Vec<(Option<usize>, usize)> {
     let mut all: Vec<(Option<usize>, usize)> = Vec::with_capacity(net.transitions().len());
     for transition in net.transitions() {
         let inputs = net.inputs(transition).iter().map(|(place, _)| *place);
-        let cost = |place: &crate::PlaceId| {
+        let cost = |place: &PlaceId| {
             (net.initial().tokens(*place) > 0, waiting.get(place.index()).copied().unwrap_or(0))
         };
-        let trigger = inputs.min_by_key(cost).map(crate::PlaceId::index);
+        let trigger = inputs.min_by_key(cost).map(PlaceId::index);
         if let Some(count) = trigger.and_then(|place| waiting.get_mut(place)) {
             *count += 1;
         }

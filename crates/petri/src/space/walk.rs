@@ -7,13 +7,14 @@
 use std::ops::ControlFlow;
 
 use crate::{
+    id::TransitionId,
     marking::Marking,
-    net::{Net, TransitionId},
+    net::Net,
 };
 
 use super::{
-    Limits, Progress, Stop,
     layout::{Form, Layout},
+    limits::{Limits, Progress, Stop},
     moves::{Bits, Fields, Moves, Whole, Words},
     store::{BATCH, Batch, Kept, Room, Store},
 };

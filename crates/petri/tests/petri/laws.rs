@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, ops::RangeInclusive};
 
 use lockgate_petri::{
     Firing::{self, Called, Structural},
-    Invariant, Limits, Marking, Net, Reach, TransitionId, explore, invariants,
+    Limits, Marking, Net, Reach, TransitionId, explore,
 };
 use proptest::{collection::vec, prelude::*};
 
@@ -141,43 +141,6 @@ proptest! {
         });
         prop_assert_eq!(space.edges(), edges.clone().sum::<usize>());
         prop_assert_eq!(space.terminal().count(), edges.filter(|count| *count == 0).count());
-    }
-
-    #[test]
-    fn every_reachable_marking_keeps_every_invariant(mut plain in plain_nets()) {
-        let net = plain.build();
-        let found = invariants(&net);
-        prop_assert!(found.is_complete());
-        for marking in explore(&net, Limits { states_max: STATES_MAX, depth_max: 20 }).markings() {
-            for invariant in found.iter() {
-                let terms = invariant.weights().iter().map(|(place, w)| u128::from(w * marking.tokens(*place)));
-                prop_assert_eq!(terms.sum::<u128>(), invariant.sum());
-            }
-            prop_assert!(net.places().all(|p| found.bound(p).is_none_or(|bound| marking.tokens(p) <= bound)));
-        }
-    }
-
-    #[test]
-    fn a_sum_of_few_tokens_that_holds_is_made_of_the_invariants_found(mut plain in plain_nets()) {
-        let net = plain.build();
-        let found = invariants(&net);
-        // Every conserved sum with weights up to 3 has a found one inside it.
-        for code in 1..4_i64.pow(net.places().len() as u32) {
-            let weights: Vec<i64> = (0..net.places().len()).map(|p| code / 4_i64.pow(p as u32) % 4).collect();
-            let inside = found.iter().any(|i| i.weights().iter().all(|(p, _)| weights[p.index()] > 0));
-            prop_assert!(!net.holds(&weights) || inside, "{:?}", weights);
-        }
-    }
-
-    #[test]
-    fn no_invariant_found_contains_another(mut plain in plain_nets_of(6..=8, 3)) {
-        let net = plain.build();
-        let found = invariants(&net);
-        for (i, a) in found.iter().enumerate() {
-            let counts = |place| a.weights().iter().any(|(counted, _)| *counted == place);
-            let inside = |(j, b): (usize, &Invariant)| i != j && b.weights().iter().all(|(p, _)| counts(*p));
-            prop_assert!(!found.iter().enumerate().any(inside), "{:?}", found);
-        }
     }
 
     #[test]

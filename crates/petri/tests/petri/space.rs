@@ -1,8 +1,8 @@
-//! State spaces and invariants of small nets, as tables of behaviour.
+//! State spaces of small nets, as tables of behaviour.
 
 use crate::nets::{APPROVAL, BLOCK, SEQUENCE, limit, limit_per, net};
 use lockgate_petri::{
-    Firing::Called, INVARIANT_ROWS_MAX, Limits, Marking, Net, Reach, StateSpace, explore, invariants,
+    Firing::Called, Limits, Marking, Net, Reach, StateSpace, explore,
 };
 
 const ALL: Limits = Limits { states_max: 100_000, depth_max: usize::MAX };
@@ -89,85 +89,6 @@ fn what_would_overflow_never_fires() {
     let net = net(&format!("a:1 full:{} | t!: a -> full", u64::MAX));
     let space = explore(&net, ALL);
     assert_eq!((space.states(), space.dead_transitions().unwrap().len()), (1, 1));
-}
-
-fn sums(net: &Net) -> String {
-    let found = invariants(net);
-    let side = |invariant: &lockgate_petri::Invariant| {
-        let term = |(place, weight): &(_, u64)| match (weight, net.place_name(*place)) {
-            (1, name) => name.to_owned(),
-            (weight, name) => format!("{weight}·{name}"),
-        };
-        let terms: Vec<_> = invariant.weights().iter().map(term).collect();
-        format!("{} = {}", terms.join(" + "), invariant.sum())
-    };
-    let sums = found.iter().map(side).collect::<Vec<_>>().join(", ");
-    if found.is_complete() { sums } else { format!("{sums} …") }
-}
-
-#[test]
-fn invariants_are_the_sums_no_firing_changes() {
-    let huge = 1 << 63;
-    for (text, expected) in [
-        (SEQUENCE.to_owned(), "idle + ready + gate = 1".to_owned()),
-        (BLOCK.to_owned(), "idle + ready = 1, locked = 0".to_owned()),
-        (limit(3), "idle + ready = 1".to_owned()),
-        (limit_per(huge), format!("idle + ready = 1, budget + spent = {huge}")),
-        ("a:6 b:1 | t!: a a a -> b b".to_owned(), "2·a + 3·b = 15".to_owned()),
-        ("a:0 | t!: -> a".to_owned(), String::new()),
-        // `a + b + c + d` is kept too, but says no more than these two.
-        ("a:1 b:1 c:0 d:0 | t!: a b -> c d | u!: a c -> b d".to_owned(), "a + d = 1, b + c = 1".to_owned()),
-        // Two ways through from `a` to `d`: one sum for each.
-        (
-            "a:1 b:0 c:0 d:0 | fork!: a -> b c | join!: b c -> d".to_owned(),
-            "a + b + d = 1, a + c + d = 1".to_owned(),
-        ),
-    ] {
-        assert_eq!(sums(&net(&text)), expected, "{text}");
-    }
-}
-
-#[test]
-fn invariants_bound_a_budget_of_any_size_without_walking_it() {
-    let net = net(&limit_per(1 << 63));
-    let found = invariants(&net);
-    assert_eq!(found.bound(net.place("spent").unwrap()), Some(1 << 63));
-    assert_eq!(found.bound(net.place("ready").unwrap()), Some(1));
-}
-
-#[test]
-fn a_search_for_invariants_that_was_cut_says_so() {
-    let lonely = |places: usize| {
-        (0..places).fold(Net::builder(), |builder, i| builder.place(i.to_string(), 0)).build().unwrap()
-    };
-    assert!(invariants(&lonely(INVARIANT_ROWS_MAX)).is_complete());
-    assert!(!invariants(&lonely(INVARIANT_ROWS_MAX + 1)).is_complete());
-
-    // Each of these forks doubles the number of sums: 2¹⁴ in the end.
-    let doubling = |stages: usize| {
-        let start = Net::builder().place("0a", 1).place("0b", 1);
-        let net = (1..=stages).fold(start, |builder, i| {
-            let [from_a, from_b] = [format!("{}a", i - 1), format!("{}b", i - 1)];
-            let [a, b] = [format!("{i}a"), format!("{i}b")];
-            builder.place(&a, 0).place(&b, 0).transition(
-                i.to_string(),
-                Called,
-                &[&from_a, &from_b],
-                &[&a, &b],
-            )
-        });
-        net.build().unwrap()
-    };
-    let small = invariants(&doubling(3));
-    assert!(small.is_complete());
-    let large = doubling(14);
-    let cut = invariants(&large);
-    assert!(!cut.is_complete());
-    for invariant in cut.iter() {
-        let mut weights = vec![0; large.places().len()];
-        invariant.weights().iter().for_each(|(place, weight)| weights[place.index()] = *weight as i64);
-        assert!(large.holds(&weights));
-    }
 }
 
 #[test]

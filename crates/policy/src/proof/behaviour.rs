@@ -10,7 +10,7 @@ use std::{
 
 use lockgate_petri::{
     Chart, Passage, Spot,
-    system::{Behaviour, Component, Label, LabelSet, Rule as Form, RuleId as FormId, Standing},
+    prove::{Behaviour, Component, Label, LabelSet, Rule as Form, RuleId as FormId, Standing},
 };
 
 use super::compose::Composed;

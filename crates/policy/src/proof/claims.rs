@@ -6,7 +6,7 @@ use std::{
 };
 
 use lockgate_call::Call;
-use lockgate_petri::system::{
+use lockgate_petri::prove::{
     Answer, Component, Explored, Label, LabelSet, Prover, Reason, Rule as Form, Table,
 };
 

@@ -12,8 +12,8 @@ use std::{
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use lockgate_call::Call;
-use lockgate_petri::system::{
-    Answer, Bounds, Label, LabelSet, Prover, Rule as Form, RuleId as FormId, System, Table, TooManyRules,
+use lockgate_petri::prove::{
+    Answer, Bounds, Label, LabelSet, Onward, Prover, Rule as Form, RuleId as FormId, System, Table, TooManyRules,
     Trace,
 };
 
@@ -252,14 +252,19 @@ impl Both<'_, '_> {
     /// Whether late results open none of these after a session in which every call has ended, its labels those of calls
     /// one after another.
     pub(super) fn stays_closed(&self, trace: &Trace, calls: &LabelSet) -> bool {
-        let Some(late) = &self.late else { return true };
+        self.late.is_none() || self.onward(trace).is_some_and(|onward| onward.can_call(calls).is_no())
+    }
+
+    /// What can follow a session in which every call has ended where results come late; none where it cannot be played.
+    pub(super) fn onward(&self, trace: &Trace) -> Option<Onward<'_>> {
+        let late = self.late.as_ref()?;
         let system = &late.composed.system;
         let translated = trace.translated(|label| late.labels.translated(label, self.plain.labels));
-        let Some(mut state) = translated.and_then(|trace| system.replay(&trace).ok()) else { return false };
+        let mut state = translated.and_then(|trace| system.replay(&trace).ok())?;
         // Every call has ended, so nothing is in flight.
         let flights = late.composed.rules.iter().zip(0..).filter(|(rule, _)| rule.is_none());
         flights.for_each(|(_, number)| state.forget(system, FormId(number)));
-        late.prover.can_call_from(&state, calls).is_no()
+        Some(late.prover.onward(state))
     }
 }
 

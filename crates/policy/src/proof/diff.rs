@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use lockgate_pattern::Match;
-use lockgate_petri::system::{Answer, Explored, Label, LabelSet, Prover, System, TooManyRules, Trace};
+use lockgate_petri::prove::{Answer, Explored, Label, LabelSet, Prover, System, TooManyRules, Trace};
 
 use super::{
     compose::{Composed, Played, Requirements, Why, acts},

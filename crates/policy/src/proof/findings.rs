@@ -8,7 +8,9 @@ use std::{
 use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashSet};
 use lockgate_pattern::ToolGlob;
-use lockgate_petri::system::{Answer, Label, LabelSet, Rule as Form, RuleId as FormId, State, System, Trace};
+use lockgate_petri::prove::{
+    Answer, Label, LabelSet, Onward, Rule as Form, RuleId as FormId, State, System, Trace,
+};
 
 use super::{
     claims::{ClaimReport, decide},
@@ -443,7 +445,7 @@ impl<'b, 'p> Proving<'_, 'b, 'p> {
         let names = self.living(dead);
         let goals: Vec<LabelSet> = names.iter().map(|named| self.calls(named)).collect();
         let answers = self.both.plain.prover.all_can_lose(&goals);
-        let mut last: Option<(Trace, Closed<'_>)> = None;
+        let mut last: Option<Lost<'_>> = None;
         for ((named, goal), answer) in names.iter().zip(&goals).zip(answers) {
             let name = &named.name;
             let trace = match answer {
@@ -454,19 +456,19 @@ impl<'b, 'p> Proving<'_, 'b, 'p> {
                 }
                 Answer::Yes(trace) => trace,
             };
+            // Many names are lost by one session.
+            let lost = match &mut last {
+                Some(known) if known.trace == trace => known,
+                _ => last.insert(Lost::by(trace, &self.composed.system)),
+            };
             // That nothing opens it again has to hold for late results, too.
             if let Some(late) = self.both.late_for(goal)
-                && !self.both.stays_closed(&trace, &calls_in(late, named))
+                && !lost.stays_closed(self.both, &calls_in(late, named))
             {
                 self.undecided.push(format!("whether `{name}` stays possible when results come late"));
                 continue;
             }
-            // Many names are lost by one session.
-            let closed = match &mut last {
-                Some((known, closed)) if *known == trace => closed,
-                _ => &mut last.insert((trace.clone(), Closed::after(&self.composed.system, &trace))).1,
-            };
-            let refusing = closed.refusing(goal);
+            let refusing = lost.closed.refusing(goal);
             let rules = self.rules_about(named, &refusing);
             let is_own = |form: &FormId| match self.composed.system.rules().get(form.0) {
                 Some(Form::Limit { spend, .. }) => goal.iter().any(|label| spend.contains(label)),
@@ -492,7 +494,7 @@ impl<'b, 'p> Proving<'_, 'b, 'p> {
                 );
                 Found::warning("trap", message, "open a way back, or forbid the way in")
             };
-            let trace = self.composed.played(&trace);
+            let trace = self.composed.played(&lost.trace);
             self.find(Found { rules, tools: vec![name.clone()], trace, ..found });
         }
     }
@@ -618,6 +620,26 @@ fn is_of_call(condition: &Condition) -> bool {
         Condition::All(_) | Condition::Any(_) | Condition::Not(_) => true,
         Condition::Value(value) => !matches!(value.subject, Subject::Session(_)),
         _ => false,
+    }
+}
+
+/// A session after which something is never possible again.
+struct Lost<'a> {
+    trace: Trace,
+    closed: Closed<'a>,
+    /// What can follow it where results come late, once somebody has asked.
+    onward: Option<Option<Onward<'a>>>,
+}
+
+impl<'a> Lost<'a> {
+    fn by(trace: Trace, system: &'a System) -> Self {
+        Self { closed: Closed::after(system, &trace), trace, onward: None }
+    }
+
+    /// Whether late results open none of these calls.
+    fn stays_closed(&mut self, both: &'a Both<'_, '_>, calls: &LabelSet) -> bool {
+        let onward = self.onward.get_or_insert_with(|| both.onward(&self.trace));
+        onward.as_ref().is_some_and(|onward| onward.can_call(calls).is_no())
     }
 }
 

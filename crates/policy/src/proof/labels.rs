@@ -10,7 +10,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use lockgate_petri::{
     TransitionId,
-    system::{Label, LabelSet},
+    prove::{Label, LabelSet},
 };
 
 use smallvec::SmallVec;

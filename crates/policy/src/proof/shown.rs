@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use lockgate_petri::system::Label;
+use lockgate_petri::prove::Label;
 
 use super::{compose::Composed, labels::End};
 

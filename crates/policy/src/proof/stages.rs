@@ -5,7 +5,7 @@
 //! to fulfil. And whoever has called such a tool never again calls one that only earlier stages open.
 
 use lockgate_call::runs_nothing;
-use lockgate_petri::system::{LabelSet, Rule as Form};
+use lockgate_petri::prove::{LabelSet, Rule as Form};
 
 use super::{labels::Labels, ways::Way};
 use crate::workflow::{Condition, Stage, Workflow};

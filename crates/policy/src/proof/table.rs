@@ -8,7 +8,7 @@ use std::collections::{HashMap, VecDeque};
 
 use lockgate_petri::{
     Marking,
-    system::{Label, LabelSet, Table},
+    prove::{Label, LabelSet, Table},
 };
 
 use super::labels::Meets;

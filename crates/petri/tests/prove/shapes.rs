@@ -3,7 +3,7 @@
 //! Each shape is a list of requirements between deeds, the success of a deed an even label and its failure the next odd
 //! one. Nothing in here looks at a clock: a shape that takes time in proportion to the cube does not come to an end.
 
-use lockgate_petri::system::{Answer, Label, LabelSet, Prover, Rule, RuleId, System};
+use lockgate_petri::prove::{Answer, Label, LabelSet, Prover, Rule, RuleId, System};
 
 const LARGE: u32 = 2_000;
 

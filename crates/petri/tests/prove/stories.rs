@@ -1,6 +1,6 @@
 //! What the prover says, told in small systems.
 
-use lockgate_petri::system::{
+use lockgate_petri::prove::{
     Answer, BadTable, Bounds, LOSE_STATES_MAX, Label, LabelSet, Prover, RULES_MAX, Rule, RuleId, State,
     System, TABLE_CELLS_MAX, TABLE_STATES_MAX, Table,
 };
@@ -226,7 +226,7 @@ fn a_table_says_what_a_label_waits_for() {
 fn a_difference_is_told_for_each_rule_that_only_one_has() {
     let old = system("require t before d; limit d to 3");
     let new = system("limit d to 3; require t before d; block x; limit d to 5");
-    let told = |differences: Vec<lockgate_petri::system::Difference>| -> Vec<String> {
+    let told = |differences: Vec<lockgate_petri::prove::Difference>| -> Vec<String> {
         differences
             .iter()
             .map(|difference| format!("{} {}", difference.rule.0 + 1, told(&difference.answer)))

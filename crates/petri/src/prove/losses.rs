@@ -11,11 +11,11 @@ use std::{collections::VecDeque, sync::OnceLock};
 use super::{
     dense::At,
     label::Label,
-    problem::Scratch,
-    prover::Prover,
     rule::{Cell, Kind},
+    scratch::Scratch,
+    setting::Setting,
     state::{Session, State},
-    structure::System,
+    structure::{System, Waiting},
     tour::tour,
 };
 
@@ -24,6 +24,13 @@ const NEVER: u64 = u64::MAX;
 
 /// Most labels that are tried to use something up by.
 const LABELS_TRIED_MAX: usize = 8;
+
+/// The system of which losses are found.
+#[derive(Clone, Copy)]
+pub(super) struct Ground<'a> {
+    pub(super) setting: Setting<'a>,
+    pub(super) waiting: &'a Waiting<'a>,
+}
 
 /// What was found out.
 pub(super) enum Loss {
@@ -66,9 +73,9 @@ struct Ending {
 }
 
 impl Losses {
-    pub(super) fn new(prover: &Prover<'_>) -> Self {
-        let system = prover.system;
-        let is_lost = |rule: usize| system.losing(rule).iter().any(|label| !prover.waiting.is_dead(*label));
+    pub(super) fn new(ground: Ground<'_>) -> Self {
+        let system = ground.setting.system;
+        let is_lost = |rule: usize| system.losing(rule).iter().any(|label| !ground.waiting.is_dead(*label));
         let worst = |rule: usize, cell: &Cell| match &cell.kind {
             Kind::Table(table) => table.study().worst(),
             _ if is_lasting(cell) => Some(cell.start().min(1)),
@@ -80,13 +87,13 @@ impl Losses {
             nearest: vec![NOWHERE; system.labels().len()],
             ends: std::iter::repeat_with(OnceLock::new).take(system.cells.len()).collect(),
         };
-        losses.find_nearest(prover, tour.order);
+        losses.find_nearest(ground, tour.order);
         losses
     }
 
     /// Goes through the labels, those first that others wait for, until nothing comes nearer.
-    fn find_nearest(&mut self, prover: &Prover<'_>, order: Vec<usize>) {
-        let system = prover.system;
+    fn find_nearest(&mut self, ground: Ground<'_>, order: Vec<usize>) {
+        let system = ground.setting.system;
         let mut scratch = Scratch::default();
         let mut by_rule = vec![NOWHERE; system.cells.len()];
         let mut tried = vec![0_u64; system.cells.len()];
@@ -96,16 +103,16 @@ impl Losses {
         while let Some(label) = open.pop_front() {
             is_open.put(label, false);
             let mut nearest = if is_by_table(system, label) { ANYWHERE } else { self.nearest.at(label) };
-            for touch in system.touches(label).iter().filter(|touch| touch.role.needs()) {
+            for touch in system.guards(label).iter().filter(|touch| touch.role.needs()) {
                 let earned = system.gaining(touch.rule).iter().map(|gain| self.nearest.at(*gain)).min();
                 nearest = earned.map_or(nearest, |earned| nearest.min(earned));
             }
-            for touch in system.touches(label).iter().filter(|touch| touch.role.needs()) {
+            for touch in system.guards(label).iter().filter(|touch| touch.role.needs()) {
                 let is_lasting = system.cells.get(touch.rule).is_some_and(is_lasting);
                 // Whatever it takes at least that is no less than what was found takes nothing.
                 if is_lasting && tried.at(touch.rule) < nearest.least {
                     tried.put(touch.rule, nearest.least);
-                    by_rule.put(touch.rule, ending(prover, touch.rule, nearest.least, &mut scratch));
+                    by_rule.put(touch.rule, ending(ground, touch.rule, nearest.least, &mut scratch));
                 }
                 nearest = nearest.min(by_rule.at(touch.rule));
             }
@@ -124,13 +131,13 @@ impl Losses {
     }
 
     /// Whether some labels can all be lost, and how soon.
-    pub(super) fn find(&self, prover: &Prover<'_>, goals: &[usize]) -> Loss {
+    pub(super) fn find(&self, ground: Ground<'_>, goals: &[usize]) -> Loss {
         let mut fine = goals.iter().copied().filter(|label| self.is_fine.at(*label)).peekable();
         if fine.peek().is_none() {
             return Loss::Unknown;
         }
         // All of them have to be lost, so it takes as much as for the one that lasts longest.
-        let nearest = fine.map(|goal| self.nearest_before(prover, goals, goal)).max().unwrap_or(NOWHERE);
+        let nearest = fine.map(|goal| self.nearest_before(ground, goals, goal)).max().unwrap_or(NOWHERE);
         if nearest.least == NEVER {
             return Loss::None;
         }
@@ -138,14 +145,14 @@ impl Losses {
             return Loss::Unknown;
         }
         let endings =
-            self.ends.get(nearest.rule).map(|ends| ends.get_or_init(|| endings(prover, nearest.rule)));
+            self.ends.get(nearest.rule).map(|ends| ends.get_or_init(|| endings(ground, nearest.rule)));
         let loses = |ending: &&Ending| {
             ending.labels.len() as u64 == nearest.least
                 && goals.iter().all(|goal| ending.is_dead.at(*goal) && !ending.labels.contains(goal))
         };
         match endings.and_then(|endings| endings.iter().find(loses)) {
             Some(ending) => {
-                let name = |label: &usize| system_label(prover.system, *label);
+                let name = |label: &usize| system_label(ground.setting.system, *label);
                 Loss::After(ending.labels.iter().map(name).collect())
             }
             None => Loss::Unknown,
@@ -153,12 +160,12 @@ impl Losses {
     }
 
     /// What a goal rests on that is used up soonest before any goal happens.
-    fn nearest_before(&self, prover: &Prover<'_>, goals: &[usize], goal: usize) -> Nearest {
-        let system = prover.system;
+    fn nearest_before(&self, ground: Ground<'_>, goals: &[usize], goal: usize) -> Nearest {
+        let system = ground.setting.system;
         if is_by_table(system, goal) {
             return ANYWHERE;
         }
-        let touches = system.touches(goal).iter().filter(|touch| touch.role.needs());
+        let touches = system.guards(goal).iter().filter(|touch| touch.role.needs());
         let by_rule = touches.map(|touch| {
             let is_lasting = system.cells.get(touch.rule).is_some_and(is_lasting);
             let earned = system.gaining(touch.rule).iter().map(|gain| self.nearest.at(*gain)).min();
@@ -174,7 +181,7 @@ impl Losses {
 
 /// Whether a table knows a label.
 fn is_by_table(system: &System, label: usize) -> bool {
-    let mut touches = system.touches(label).iter();
+    let mut touches = system.guards(label).iter();
     touches.any(|touch| system.cells.get(touch.rule).is_some_and(Cell::is_table))
 }
 
@@ -192,10 +199,10 @@ fn start_of(system: &System) -> impl Fn(usize) -> u64 {
 }
 
 /// The different labels by which a cell is used up, and how often one has to happen; none where several share in that.
-fn spending(prover: &Prover<'_>, rule: usize) -> Option<(Vec<usize>, u64)> {
-    let system = prover.system;
-    let setting = prover.setting(None);
-    let alive = system.losing(rule).iter().filter(|label| !prover.waiting.is_dead(**label));
+fn spending(ground: Ground<'_>, rule: usize) -> Option<(Vec<usize>, u64)> {
+    let system = ground.setting.system;
+    let setting = ground.setting;
+    let alive = system.losing(rule).iter().filter(|label| !ground.waiting.is_dead(**label));
     let mut labels: Vec<usize> = alive.map(|label| setting.stand_in(*label, None)).collect();
     labels.sort_unstable();
     labels.dedup();
@@ -204,19 +211,19 @@ fn spending(prover: &Prover<'_>, rule: usize) -> Option<(Vec<usize>, u64)> {
 }
 
 /// How soon a cell is used up; nothing is said beyond `below`.
-fn ending(prover: &Prover<'_>, rule: usize, below: u64, scratch: &mut Scratch) -> Nearest {
-    let times = prover.system.cells.get(rule).map_or(0, Cell::start);
+fn ending(ground: Ground<'_>, rule: usize, below: u64, scratch: &mut Scratch) -> Nearest {
+    let times = ground.setting.system.cells.get(rule).map_or(0, Cell::start);
     // It takes at least as many labels as there is to use up, whichever they are.
     if times >= below {
         return NOWHERE;
     }
     let unknown = Nearest { least: times, is_vague: true, rule };
-    let Some((labels, times)) = spending(prover, rule) else { return unknown };
+    let Some((labels, times)) = spending(ground, rule) else { return unknown };
     let mut least = NEVER;
     for label in labels {
         let most = least.min(below).saturating_sub(1);
-        let start = start_of(prover.system);
-        match scratch.straight.length(prover.setting(None), label, times, most, start) {
+        let start = start_of(ground.setting.system);
+        match scratch.straight.length(ground.setting, label, times, most, start) {
             Ok(length) => least = length.unwrap_or(least).min(least),
             Err(_) => return unknown,
         }
@@ -225,9 +232,9 @@ fn ending(prover: &Prover<'_>, rule: usize, below: u64, scratch: &mut Scratch) -
 }
 
 /// The sessions that use a cell up: as it is done best, and then so that nothing is earned by it.
-fn endings(prover: &Prover<'_>, rule: usize) -> Vec<Ending> {
-    let (system, setting) = (prover.system, prover.setting(None));
-    let Some((labels, times)) = spending(prover, rule) else { return Vec::new() };
+fn endings(ground: Ground<'_>, rule: usize) -> Vec<Ending> {
+    let (system, setting) = (ground.setting.system, ground.setting);
+    let Some((labels, times)) = spending(ground, rule) else { return Vec::new() };
     let mut scratch = Scratch::default();
     let mut ways: Vec<Vec<usize>> = Vec::new();
     for label in labels {
@@ -305,7 +312,7 @@ impl<'a> Closed<'a> {
 
     /// The rules that refuse a label now.
     fn wants(&self, label: usize) -> impl Iterator<Item = usize> + '_ {
-        let touches = self.system.touches(label).iter();
+        let touches = self.system.guards(label).iter();
         touches.filter(|touch| touch.role.needs() && self.is_missing(touch.rule)).map(|touch| touch.rule)
     }
 

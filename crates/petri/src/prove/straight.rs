@@ -10,16 +10,13 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 
 use super::{
     dense::{At, Marks},
-    problem::{Goal, Monitor, Setting},
     rule::{Kind, Table},
-    structure::System,
+    setting::{Goal, Monitor, Setting},
+    structure::{System, Touch},
 };
 
 /// Most steps of spreading demands per label that is demanded.
 const SPREADS_PER_LABEL_MAX: usize = 8;
-
-/// Most labels of a session that is looked for like this.
-const LENGTH_MAX: u64 = 1 << 20;
 
 /// What came out.
 pub(super) enum Straightly {
@@ -45,37 +42,41 @@ pub(super) struct Asked<'a> {
 #[derive(Default)]
 pub(super) struct Straight {
     /// The place of each label among the demands.
-    place_of: Marks,
-    demands: Vec<Demand>,
-    raises: Vec<Raise>,
+    pub(super) place_of: Marks,
+    pub(super) demands: Vec<Demand>,
+    pub(super) raises: Vec<Raise>,
     /// How many labels are demanded in all.
-    total: u64,
+    pub(super) total: u64,
     /// The place of each rule among those met.
-    met_of: Marks,
-    met: Vec<Met>,
+    pub(super) met_of: Marks,
+    pub(super) met: Vec<Met>,
     /// The rules because of which the rule that watches has something to lose.
-    earned: Vec<usize>,
-    open: std::collections::VecDeque<usize>,
-    ready: BinaryHeap<Reverse<usize>>,
+    pub(super) earned: Vec<usize>,
+    pub(super) open: std::collections::VecDeque<usize>,
+    pub(super) ready: BinaryHeap<Reverse<usize>>,
+    /// Of each demanded label that very many rules know: those of them that guard something demanded.
+    pub(super) hubs: Vec<Vec<Touch>>,
 }
 
 #[derive(Clone, Copy, Default)]
-struct Demand {
-    label: usize,
+pub(super) struct Demand {
+    pub(super) label: usize,
     /// How often it must happen at least.
-    calls: u64,
+    pub(super) calls: u64,
     /// How often it must still happen.
-    left: u64,
+    pub(super) left: u64,
     /// The rule whose cell must be earned by it.
-    by: Option<usize>,
+    pub(super) by: Option<usize>,
     /// The last place among the raises that was about it.
-    raise: Option<usize>,
-    is_open: bool,
+    pub(super) raise: Option<usize>,
+    pub(super) is_open: bool,
+    /// Its place among the hubs, if it is one.
+    pub(super) hub: Option<usize>,
 }
 
 /// A rule that has raised a demand.
 #[derive(Clone, Copy, Default)]
-struct Raise {
+pub(super) struct Raise {
     by: usize,
     /// The raise of the same demand before this one: a reason rests on all of them.
     before: Option<usize>,
@@ -83,9 +84,9 @@ struct Raise {
 
 /// A rule that guards something demanded.
 #[derive(Clone, Copy, Default)]
-struct Met {
-    rule: usize,
-    value: u64,
+pub(super) struct Met {
+    pub(super) rule: usize,
+    pub(super) value: u64,
 }
 
 /// Why counting ends early.
@@ -192,6 +193,7 @@ impl Straight {
         self.earned.clear();
         self.open.clear();
         self.ready.clear();
+        self.hubs.clear();
     }
 
     /// Counts how often each label must happen; gives the goal's.
@@ -315,7 +317,7 @@ impl Straight {
             if spreads > SPREADS_PER_LABEL_MAX * self.demands.len() {
                 return Err(Stop::Unknown);
             }
-            for touch in setting.system.touches(label) {
+            for touch in setting.system.guards(label) {
                 if Some(touch.rule) == setting.without {
                     continue;
                 }
@@ -381,7 +383,7 @@ impl Straight {
             let is_table = |rule: usize| setting.system.table(rule).is_some();
             let name = setting.name(label, monitor);
             let is_watched = monitor.is_some_and(|monitor| monitor.cell.gains.contains(name));
-            let touches = setting.system.touches(label);
+            let touches = setting.system.guards(label);
             (self.calls(label) < times, is_watched, touches.iter().any(|touch| is_table(touch.rule)), label)
         };
         let mut found: Option<usize> = None;
@@ -451,12 +453,12 @@ impl Straight {
         let setting = &asked.setting;
         // Each label is let happen once whatever it spends; what never becomes possible waits for itself.
         let mut unmet = vec![0_u32; self.demands.len()];
-        let is_needed = |touch: &super::structure::Touch| {
+        let is_needed = |touch: &Touch| {
             touch.role.needs() && Some(touch.rule) != setting.without && value_of(touch.rule) == 0
         };
         let mut open = Vec::new();
         for (place, demand) in self.demands.iter().enumerate() {
-            let needs = setting.system.touches(demand.label).iter().filter(|touch| is_needed(touch)).count();
+            let needs = setting.system.guards(demand.label).iter().filter(|touch| is_needed(touch)).count();
             unmet.put(place, u32::try_from(needs).unwrap_or(u32::MAX));
             if needs == 0 {
                 open.push(place);
@@ -482,156 +484,6 @@ impl Straight {
             }
         }
         done < self.demands.len()
-    }
-
-    /// Lets everything demanded happen, the goal only where nothing else can, and last of all.
-    fn happen(&mut self, asked: &Asked<'_>, goal: usize) -> Option<Vec<usize>> {
-        let total = self.total;
-        if total > LENGTH_MAX {
-            return None;
-        }
-        let goal = self.place_of.get(goal)?;
-        for (place, demand) in self.demands.iter_mut().enumerate() {
-            demand.left = demand.calls;
-            if place != goal {
-                self.ready.push(Reverse(place));
-            }
-        }
-        let mut way = Vec::with_capacity(usize::try_from(total).ok()?);
-        loop {
-            let place = match self.ready.pop() {
-                Some(Reverse(place)) if place != goal && self.may_come(asked, place) => place,
-                Some(_) => continue,
-                None if self.is_possible(asked, goal) => goal,
-                None => return None,
-            };
-            let demand = self.demands.get_mut(place).filter(|demand| demand.left > 0)?;
-            demand.left -= 1;
-            way.push(demand.label);
-            if place == goal && demand.left == 0 {
-                break;
-            }
-            self.fire(asked, place);
-        }
-        (asked.takes_any || way.len() as u64 == total).then_some(way)
-    }
-
-    /// Whether a demanded label is not refused.
-    fn is_possible(&self, asked: &Asked<'_>, place: usize) -> bool {
-        let Asked { setting, .. } = asked;
-        let label = self.demands.at(place).label;
-        let touches = setting.system.touches(label).iter();
-        let mut others = touches.filter(|touch| Some(touch.rule) != setting.without);
-        others.all(|touch| match self.met_of.get(touch.rule).map(|met| self.met.at(met)) {
-            Some(met) if touch.role.needs() => met.value > 0,
-            Some(met) => {
-                self.after_table(setting.system, touch.rule, label, met.value).is_none_or(|it| it.is_some())
-            }
-            None => !touch.role.needs(),
-        })
-    }
-
-    /// Where a table stands after a label, which may be refused; none where a rule is no table.
-    fn after_table(&self, system: &System, rule: usize, label: usize, value: u64) -> Option<Option<u64>> {
-        let table = system.table(rule)?;
-        let letter = system.labels().get(label).and_then(|name| table.alphabet().position(*name));
-        Some(letter.and_then(|letter| table.next(value, letter)))
-    }
-
-    /// Whether a demanded label is not refused, earns something that is not there, and takes nothing away that others
-    /// ask for. A refill may be wasted where something else is earned.
-    fn may_come(&self, asked: &Asked<'_>, place: usize) -> bool {
-        let Asked { setting, .. } = asked;
-        let demand = self.demands.at(place);
-        if demand.left == 0 {
-            return false;
-        }
-        let (mut earns, mut wastes) = (false, false);
-        for touch in setting.system.touches(demand.label).iter().filter(|it| Some(it.rule) != setting.without)
-        {
-            let Some(met) = self.met_of.get(touch.rule).map(|met| self.met.at(met)) else {
-                if touch.role.needs() {
-                    return false;
-                }
-                continue;
-            };
-            if let Some(after) = self.after_table(setting.system, touch.rule, demand.label, met.value) {
-                if after.is_none() {
-                    return false;
-                }
-                continue;
-            }
-            if touch.role.needs() {
-                if met.value == 0 {
-                    return false;
-                }
-            } else if touch.role.gains() {
-                match setting.system.cells.get(touch.rule).map(|cell| &cell.kind) {
-                    Some(Kind::Counter { full }) if met.value >= *full => wastes = true,
-                    // Once is enough for ever where nothing spends it.
-                    Some(Kind::Bit { .. }) if met.value > 0 => {
-                        if self.is_still_left(setting.system.losing(touch.rule), demand) {
-                            return false;
-                        }
-                    }
-                    _ => earns = true,
-                }
-            } else if touch.role.loses()
-                && met.value > 0
-                && self.is_still_left(setting.system.needing(touch.rule), demand)
-            {
-                return false;
-            }
-        }
-        earns || !wastes
-    }
-
-    /// Whether one of some labels beside another one must still happen.
-    fn is_still_left(&self, labels: &[usize], beside: Demand) -> bool {
-        let others = labels.iter().filter(|label| **label != beside.label);
-        let mut left = others.filter_map(|label| Some(self.demands.at(self.place_of.get(*label)?).left));
-        left.any(|left| left > 0)
-    }
-
-    /// Changes what rules remember, and looks again at what that may have made possible.
-    fn fire(&mut self, asked: &Asked<'_>, place: usize) {
-        let Asked { setting, .. } = asked;
-        let system = setting.system;
-        let label = self.demands.at(place).label;
-        for touch in system.touches(label) {
-            let Some(place) = self.met_of.get(touch.rule) else { continue };
-            if let Some(table) = system.table(touch.rule) {
-                let after = self.after_table(system, touch.rule, label, self.met.at(place).value).flatten();
-                self.met.change(place, |met| Met { value: after.unwrap_or(met.value), ..met });
-                let letters =
-                    table.alphabet().iter().filter_map(|name| self.place_of.get(system.position(name)?));
-                let letters = letters.filter(|place| self.demands.at(*place).left > 0);
-                self.ready.extend(letters.map(Reverse));
-                continue;
-            }
-            let Some(met) = self.met.get_mut(place) else { continue };
-            let before = met.value;
-            let full = match system.cells.get(touch.rule).map(|cell| &cell.kind) {
-                Some(Kind::Counter { full }) => *full,
-                _ => 1,
-            };
-            if touch.role.loses() {
-                met.value = if full == 1 { 0 } else { met.value.saturating_sub(1) };
-            } else if touch.role.gains() {
-                met.value = met.value.saturating_add(1).min(full);
-            }
-            let after = met.value;
-            let others = match (before, after) {
-                (0, 1..) => system.needing(touch.rule),
-                _ if after < before => system.gaining(touch.rule),
-                _ => continue,
-            };
-            let places = others.iter().filter_map(|label| self.place_of.get(*label));
-            self.ready.extend(places.filter(|place| self.demands.at(*place).left > 0).map(Reverse));
-        }
-        if self.demands.at(place).left > 0 {
-            self.ready.push(Reverse(place));
-        }
     }
 }
 

@@ -55,7 +55,7 @@ struct Walk<'a> {
 impl Walk<'_> {
     fn refuses(&self, label: usize) -> bool {
         let name = self.system.labels().get(label).copied().unwrap_or_default();
-        self.system.touches(label).iter().any(|touch| match self.values.at(touch.rule) {
+        self.system.guards(label).iter().any(|touch| match self.values.at(touch.rule) {
             Some(value) if touch.role.needs() => value == 0,
             Some(value) if touch.role.is_nothing() => {
                 self.system.cells.get(touch.rule).is_none_or(|cell| cell.step(value, name).is_none())

@@ -10,9 +10,11 @@
 use super::{
     answer::{Answer, Explored, Reason, Run, Trace},
     label::Label,
-    problem::{Goal, Monitor, Scratch, Setting},
-    prover::{Outcome, Prover, Question},
+    prover::Prover,
+    question::{Outcome, Question},
     rule::{Cell, Kind, Rule},
+    scratch::Scratch,
+    setting::{Goal, Monitor, Setting},
     state::{Session, State},
     straight::Asked,
     structure::{RuleId, System},
@@ -158,6 +160,31 @@ impl Prover<'_> {
             (None, Outcome::Way(way, _)) => Answer::Undecided(Explored { states: way.len(), rules: 0 }),
             (None, outcome) => self.answer(outcome, &question, &[], scratch),
         }
+    }
+
+    /// Whether it is proved that a counter is never used up, without showing a session where it is.
+    pub(super) fn is_never_used_up(&self, question: &Question<'_>, rule: &Rule, scratch: &mut Scratch) -> bool {
+        let full = question.monitor;
+        if full >= COUNT_MAX {
+            return false;
+        }
+        if question.estimate(scratch).0.is_none() {
+            return true;
+        }
+        if full <= COUNTED_MAX {
+            return matches!(self.ask(question, scratch), Outcome::None(..));
+        }
+        if question.endless_by_first_rules(scratch).is_some() {
+            return true;
+        }
+        let small = Monitor::new(self.system, &with_count(rule, SMALLER_COUNT));
+        let small = Question {
+            goal: Goal::Violate(&small),
+            monitor: SMALLER_COUNT,
+            states_max: question.states_max.min(SMALLER_STATES_MAX),
+            ..*question
+        };
+        matches!(self.ask(&small, scratch), Outcome::None(..))
     }
 
     /// A session that goes round wherever a shorter one does.

@@ -14,12 +14,15 @@ use hashbrown::{HashMap, HashTable};
 use super::{
     answer::{Answer, Explored, Reason, Run, Trace},
     dense::At,
+    gather::{Rules, cone},
     label::{Label, LabelSet},
     losses::Loss,
-    problem::{Fired, Goal, LocalCell, Place, Problem, Rules, SOFT_COUNT, Scratch, Setting, cone},
+    problem::{Fired, LocalCell, Place, Problem, SOFT_COUNT},
     prover::Prover,
     rule::{Cell, Kind},
+    scratch::Scratch,
     search::{Found, search},
+    setting::{Goal, Setting},
     state::{Session, State},
     structure::RuleId,
 };
@@ -102,7 +105,7 @@ impl Prover<'_> {
     /// The rules that refuse a label at some time.
     fn guards(&self, label: usize) -> impl Iterator<Item = usize> + '_ {
         let name = self.system.labels().get(label).copied().unwrap_or_default();
-        let touches = self.system.touches(label).iter();
+        let touches = self.system.guards(label).iter();
         let guards =
             touches.filter(move |touch| match self.system.cells.get(touch.rule).map(|cell| &cell.kind) {
                 Some(Kind::Table(table)) => table.letter(name).is_some_and(|letter| letter.is_refused),
@@ -127,7 +130,7 @@ impl Prover<'_> {
             if rules.len() > CONE_CELLS_MAX {
                 return (Walked::NoRoom(0), rules);
             }
-            let forward = Problem::of_all_labels(self.setting(None), &rules, u64::MAX, scratch);
+            let forward = Problem::of_all_labels(self.setting(None), &rules, u64::MAX, &mut scratch.gathering);
             let watched: Vec<usize> =
                 watched.iter().filter_map(|label| forward.labels.binary_search(label).ok()).collect();
             let mut walk = Walk::new(&forward, forward.distinct(), states_max.min(*left));
@@ -163,17 +166,17 @@ impl Prover<'_> {
             return Answer::No(Reason::default());
         }
         let few = self.bounds.searched_at_once_max;
-        if cone(self.setting(None), &goals, few, scratch).len() > few {
-            match self.losses().find(self, &goals) {
+        if cone(self.setting(None), &goals, few, &mut scratch.gathering).len() > few {
+            match self.losses().find(self.ground(), &goals) {
                 Loss::None => {
-                    let rules = cone(self.setting(None), &goals, usize::MAX, scratch);
+                    let rules = cone(self.setting(None), &goals, usize::MAX, &mut scratch.gathering);
                     return Answer::No(Reason { rules: rules.into_iter().map(RuleId).collect() });
                 }
                 Loss::After(labels) => return Answer::Yes(Trace::shortest(labels)),
                 Loss::Unknown => {}
             }
         }
-        let cone = Problem::new(self.setting(None), &Goal::Call(&goals), Rules::All, scratch);
+        let cone = Problem::new(self.setting(None), &Goal::Call(&goals), Rules::All, &mut scratch.gathering);
         let reason = || Reason { rules: cone.cells.iter().map(|cell| RuleId(cell.rule)).collect() };
         let explored = |states| Answer::Undecided(Explored { states, rules: cone.cells.len() });
         if cone.cells.len() > CONE_CELLS_MAX {
@@ -232,7 +235,7 @@ impl Prover<'_> {
             cone.cells.iter().filter(|cell| !is_left_out(cell)).map(|cell| cell.rule).collect();
         let setting = Setting { forbidden: goals, ..self.setting(None) };
         loop {
-            let forward = Problem::of_all_labels(setting, &rules, counted_max, reach.scratch);
+            let forward = Problem::of_all_labels(setting, &rules, counted_max, &mut reach.scratch.gathering);
             let is_soft =
                 |cell: &LocalCell| matches!(cell.place, Place::Counter { full, .. } if full > counted_max);
             let value_in_cone = |cell: &LocalCell, state: &[u64]| {

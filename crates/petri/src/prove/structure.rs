@@ -31,6 +31,9 @@ pub struct System {
     /// For each label where its touches begin, and one more.
     touches_from: Vec<usize>,
     touches: Vec<Touch>,
+    /// The same for the touches that may refuse the label.
+    guards_from: Vec<usize>,
+    guards: Vec<Touch>,
     parts: Parts,
 }
 
@@ -105,19 +108,25 @@ impl System {
             known.extend(cell.alphabet().iter().map(|label| (label, rule)));
         }
         known.sort_unstable();
-        let (mut labels, mut touches_from) = (Vec::new(), Vec::new());
-        let mut touches = Vec::with_capacity(known.len());
+        let (mut labels, mut touches_from, mut guards_from) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut touches, mut guards) = (Vec::with_capacity(known.len()), Vec::new());
         for (label, rule) in known {
             if labels.last() != Some(&label) {
                 labels.push(label);
                 touches_from.push(touches.len());
+                guards_from.push(guards.len());
             }
             let role = cells.get(rule).map(|cell| cell.role(label)).unwrap_or_default();
             touches.push(Touch { rule, role });
+            // A table says nothing by roles.
+            if role.needs() || role.is_nothing() {
+                guards.push(Touch { rule, role });
+            }
         }
         touches_from.push(touches.len());
+        guards_from.push(guards.len());
         let parts = Parts::new(&cells, &labels);
-        Ok(Self { rules, cells, labels, touches_from, touches, parts })
+        Ok(Self { rules, cells, labels, touches_from, touches, guards_from, guards, parts })
     }
 
     /// The rules in order.
@@ -135,10 +144,29 @@ impl System {
         self.labels.binary_search(&label).ok()
     }
 
+    /// The rules that know a label, in ascending order.
     pub(super) fn touches(&self, position: usize) -> &[Touch] {
-        let (from, to) = (self.touches_from.get(position), self.touches_from.get(position + 1));
-        let range = from.zip(to).and_then(|(from, to)| self.touches.get(*from..*to));
-        range.unwrap_or_default()
+        part(&self.touches_from, &self.touches, position)
+    }
+
+    /// Those of them that may refuse it: a label that thousands wait for is mostly guarded by few.
+    pub(super) fn guards(&self, position: usize) -> &[Touch] {
+        part(&self.guards_from, &self.guards, position)
+    }
+
+    /// How many labels a rule knows, some counted twice.
+    pub(super) fn reach(&self, rule: usize) -> usize {
+        match self.table(rule) {
+            Some(table) => table.alphabet().len(),
+            None => self.needing(rule).len() + self.gaining(rule).len() + self.losing(rule).len(),
+        }
+    }
+
+    /// The positions of the labels a rule knows, some of them twice.
+    pub(super) fn known(&self, rule: usize) -> impl Iterator<Item = usize> + '_ {
+        let letters = self.table(rule).into_iter().flat_map(|table| self.positions(table.alphabet()));
+        let parts = self.needing(rule).iter().chain(self.gaining(rule)).chain(self.losing(rule));
+        letters.chain(parts.copied())
     }
 
     pub(super) fn positions<'a>(&'a self, labels: &'a LabelSet) -> impl Iterator<Item = usize> + 'a {
@@ -207,6 +235,11 @@ impl System {
         cycles.sort_by(|one, other| one.labels.cmp(&other.labels));
         cycles
     }
+}
+
+fn part<'a>(from: &[usize], touches: &'a [Touch], position: usize) -> &'a [Touch] {
+    let range = from.get(position).zip(from.get(position + 1));
+    range.and_then(|(from, to)| touches.get(*from..*to)).unwrap_or_default()
 }
 
 fn root(parents: &mut [usize], mut member: usize) -> usize {

@@ -8,9 +8,9 @@ use smallvec::SmallVec;
 
 use super::{
     answer::Trace,
-    dense::At,
+    dense::{At, Marks},
     label::Label,
-    rule::Kind,
+    rule::{Cell, Kind},
     structure::{RuleId, System},
 };
 
@@ -22,7 +22,7 @@ impl State {
     pub(super) fn value(&self, system: &System, rule: usize) -> u64 {
         match self.place(rule) {
             Ok(place) => self.0.get(place).map_or(0, |(_, value)| *value),
-            Err(_) => system.cells.get(rule).map_or(0, super::rule::Cell::start),
+            Err(_) => system.cells.get(rule).map_or(0, Cell::start),
         }
     }
 
@@ -126,7 +126,7 @@ struct Values(Vec<u64>);
 
 impl Values {
     fn of(system: &System, state: &State) -> Self {
-        let mut values: Vec<u64> = system.cells.iter().map(super::rule::Cell::start).collect();
+        let mut values: Vec<u64> = system.cells.iter().map(Cell::start).collect();
         state.0.iter().for_each(|(rule, value)| values.put(*rule as usize, *value));
         Self(values)
     }
@@ -196,6 +196,63 @@ impl<'a> Session<'a> {
             if !refusing.is_empty() {
                 return Err(refusing.into_iter().map(RuleId).collect());
             }
+        }
+        Ok(())
+    }
+
+    /// Whether labels can happen once each; or the rules that refuse the first that cannot. Only rules that may refuse
+    /// one of them are followed where that is less work: one label may be known to thousands that wait for it.
+    pub(super) fn check(
+        mut self,
+        labels: &[Label],
+        seen_labels: &mut Marks,
+        seen_rules: &mut Marks,
+    ) -> Result<(), Vec<RuleId>> {
+        let system = self.system;
+        seen_labels.clear(system.labels().len());
+        seen_rules.clear(system.cells.len());
+        let mut different: Vec<usize> = Vec::new();
+        let mut touched = 0;
+        for label in labels.iter().filter_map(|label| system.position(*label)) {
+            touched += system.touches(label).len();
+            if seen_labels.get(label).is_none() {
+                seen_labels.set(label, different.len());
+                different.push(label);
+            }
+        }
+        let (mut rules, mut known): (Vec<usize>, usize) = (Vec::new(), 0);
+        for guard in different.iter().flat_map(|label| system.guards(*label)) {
+            if Some(guard.rule) != self.without && seen_rules.get(guard.rule).is_none() {
+                seen_rules.set(guard.rule, rules.len());
+                rules.push(guard.rule);
+                known += system.reach(guard.rule);
+            }
+        }
+        if touched <= known {
+            return self.walk(labels);
+        }
+        let mut moves: Vec<SmallVec<[usize; 4]>> = vec![SmallVec::new(); different.len()];
+        for (place, rule) in rules.iter().enumerate() {
+            for label in system.known(*rule).filter_map(|label| seen_labels.get(label)) {
+                let moves = moves.get_mut(label).filter(|moves| moves.last() != Some(&place));
+                moves.into_iter().for_each(|moves| moves.push(place));
+            }
+        }
+        let mut values: Vec<u64> = rules.iter().map(|rule| self.state.value(system, *rule)).collect();
+        for label in labels {
+            let Some(place) = system.position(*label).and_then(|label| seen_labels.get(label)) else { continue };
+            let touched = moves.get(place).into_iter().flatten().copied();
+            let cell = |place: usize| rules.get(place).and_then(|rule| system.cells.get(*rule));
+            let after = |place: usize| cell(place).and_then(|cell| cell.step(values.at(place), *label));
+            let after: SmallVec<[(usize, Option<u64>); 8]> =
+                touched.map(|place| (place, after(place))).collect();
+            let refusing = after.iter().filter(|(_, after)| after.is_none());
+            let mut refusing: Vec<RuleId> = refusing.map(|(place, _)| RuleId(rules.at(*place))).collect();
+            if !refusing.is_empty() {
+                refusing.sort_unstable();
+                return Err(refusing);
+            }
+            after.iter().for_each(|(place, after)| values.change(*place, |value| after.unwrap_or(value)));
         }
         Ok(())
     }

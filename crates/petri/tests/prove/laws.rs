@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use lockgate_petri::system::{
+use lockgate_petri::prove::{
     Answer, Bounds, Label, LabelSet, Prover, Reason, Rule, RuleId, State, System, Trace,
 };
 use proptest::prelude::*;

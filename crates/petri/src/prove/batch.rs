@@ -8,11 +8,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::{
     answer::Answer,
     label::{Label, LabelSet},
-    problem::Scratch,
     prover::Prover,
     rule::{Cell, Rule},
+    scratch::Scratch,
     structure::{RuleId, System},
     tour::tour,
+    verdict::states_of_each,
 };
 
 /// How many questions a thread takes at once.
@@ -78,7 +79,10 @@ impl Prover<'_> {
     /// no session of all other rules is refused by it, at its last label. No session is shown, so the first that comes
     /// along will do.
     pub fn all_never_violate_instead(&self, rules: &[(Rule, RuleId)]) -> Vec<bool> {
-        self.each(rules, |(rule, of), scratch| self.never_violates_instead_in(rule, *of, scratch))
+        let states_max = states_of_each(rules.len());
+        self.each(rules, |(rule, of), scratch| {
+            self.never_violates_instead_in(rule, *of, states_max, scratch)
+        })
     }
 
     /// For each of these further rules: is there a session that it refuses at its last label?

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use lockgate_petri::system::{Label, Rule};
+use lockgate_petri::prove::{Label, Rule};
 
 /// Give up beyond this: the worlds are made to stay below.
 const STATES_MAX: usize = 30_000;
@@ -30,7 +30,7 @@ impl Plain {
             Self::Table(PlainTable { states, alphabet, moves }) => {
                 let alphabet = alphabet.iter().copied().collect();
                 let moves = moves.iter().map(|((from, label), to)| (*from, *label, *to));
-                Rule::Table(lockgate_petri::system::Table::new(*states, 0, alphabet, moves).unwrap())
+                Rule::Table(lockgate_petri::prove::Table::new(*states, 0, alphabet, moves).unwrap())
             }
         }
     }

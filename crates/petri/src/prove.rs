@@ -6,7 +6,7 @@
 //! sessions at once, and every session it shows has been walked with the plain meaning first.
 //!
 //! ```
-//! use lockgate_petri::system::{Answer, Label, Prover, Rule, System};
+//! use lockgate_petri::prove::{Answer, Label, Prover, Rule, System};
 //!
 //! let (test, deploy, push) = (Label(0), Label(1), Label(2));
 //! let require = |before: Label, then: Label| Rule::Require {
@@ -34,6 +34,7 @@
 //! once left out and once as [`Rule::Block`].
 
 mod answer;
+mod better;
 mod behaviour;
 mod dense;
 mod label;
@@ -43,8 +44,13 @@ mod structure;
 mod study;
 
 mod estimate;
+mod gather;
 mod problem;
+mod question;
+mod scratch;
 mod search;
+mod setting;
+mod happen;
 mod straight;
 
 mod batch;
@@ -53,12 +59,13 @@ mod losses;
 mod prover;
 mod pump;
 mod tour;
+mod verdict;
 
 pub use answer::{Answer, Explored, Reason, Run, Trace};
 pub use batch::Difference;
 pub use behaviour::{Behaviour, Move, Standing, TooManyStates};
 pub use label::{Label, LabelSet};
-pub use prover::{Bounds, LOSE_STATES_MAX, Prover, STATES_MAX};
+pub use prover::{Bounds, LOSE_STATES_MAX, Onward, Prover, STATES_MAX};
 pub use rule::{BadTable, Rule, TABLE_CELLS_MAX, TABLE_STATES_MAX, Table};
 pub use state::State;
 pub use structure::{Component, Cycle, RULES_MAX, RuleId, System, TooManyRules};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use lockgate_petri::system::{
+use lockgate_petri::prove::{
     Behaviour, Label, LabelSet, Rule, RuleId, Standing, System, Table, TooManyStates,
 };
 use proptest::prelude::*;

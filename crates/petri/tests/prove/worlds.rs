@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, ops::RangeInclusive};
 
-use lockgate_petri::system::{Label, LabelSet, Rule};
+use lockgate_petri::prove::{Label, LabelSet, Rule};
 use proptest::{collection::vec, prelude::*};
 
 use crate::brute::{Plain, PlainTable};
