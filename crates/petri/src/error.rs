@@ -67,7 +67,6 @@ impl NetError {
     }
 }
 
-
 fn did_you_mean(closest: &Option<String>) -> String {
     match closest {
         Some(place) => format!("; did you mean `{place}`?"),

@@ -34,8 +34,8 @@
 //! once left out and once as [`Rule::Block`].
 
 mod answer;
-mod better;
 mod behaviour;
+mod better;
 mod dense;
 mod label;
 mod rule;
@@ -45,12 +45,12 @@ mod study;
 
 mod estimate;
 mod gather;
+mod happen;
 mod problem;
 mod question;
 mod scratch;
 mod search;
 mod setting;
-mod happen;
 mod straight;
 
 mod batch;

@@ -80,9 +80,7 @@ impl Prover<'_> {
     /// along will do.
     pub fn all_never_violate_instead(&self, rules: &[(Rule, RuleId)]) -> Vec<bool> {
         let states_max = states_of_each(rules.len());
-        self.each(rules, |(rule, of), scratch| {
-            self.never_violates_instead_in(rule, *of, states_max, scratch)
-        })
+        self.each(rules, |(rule, of), scratch| self.never_violates_instead_in(rule, *of, states_max, scratch))
     }
 
     /// For each of these further rules: is there a session that it refuses at its last label?

@@ -138,18 +138,7 @@ impl<'a> Gathering<'a> {
         }
         let (labels, guards) = (Vec::new(), Vec::new());
         let (takes_stand_ins, counted_max, rules_max, next) = (true, u64::MAX, usize::MAX, 0);
-        Self {
-            setting,
-            monitor,
-            marks,
-            labels,
-            rules,
-            guards,
-            takes_stand_ins,
-            counted_max,
-            rules_max,
-            next,
-        }
+        Self { setting, monitor, marks, labels, rules, guards, takes_stand_ins, counted_max, rules_max, next }
     }
 
     fn add(&mut self, label: usize) {

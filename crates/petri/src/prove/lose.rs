@@ -130,7 +130,8 @@ impl Prover<'_> {
             if rules.len() > CONE_CELLS_MAX {
                 return (Walked::NoRoom(0), rules);
             }
-            let forward = Problem::of_all_labels(self.setting(None), &rules, u64::MAX, &mut scratch.gathering);
+            let forward =
+                Problem::of_all_labels(self.setting(None), &rules, u64::MAX, &mut scratch.gathering);
             let watched: Vec<usize> =
                 watched.iter().filter_map(|label| forward.labels.binary_search(label).ok()).collect();
             let mut walk = Walk::new(&forward, forward.distinct(), states_max.min(*left));

@@ -185,7 +185,11 @@ impl<'a> Prover<'a> {
 
     /// What a rule that never loses refuses has to happen without anything that it earns by. The rules because of which
     /// it does not, as far as what waits for what tells.
-    pub(super) fn never_without_gains(&self, question: &Question<'_>, scratch: &mut Scratch) -> Option<Vec<usize>> {
+    pub(super) fn never_without_gains(
+        &self,
+        question: &Question<'_>,
+        scratch: &mut Scratch,
+    ) -> Option<Vec<usize>> {
         let Monitor { cell, .. } = question.watcher()?;
         let goals: Vec<usize> = self.system.positions(&cell.needs).collect();
         let is_latched = matches!(cell.kind, Kind::Bit { start: false }) && cell.loses.is_empty();
@@ -372,7 +376,8 @@ impl<'a> Prover<'a> {
         }
         let mut left = question.states_of_all_max;
         loop {
-            let problem = Problem::new(question.setting, &question.goal, Rules::These(&rules), &mut scratch.gathering);
+            let problem =
+                Problem::new(question.setting, &question.goal, Rules::These(&rules), &mut scratch.gathering);
             let start = question.encode(&problem);
             let is_hard = question.watcher().is_some() && problem.has_tables();
             let states_max = if is_hard { VIOLATION_WITH_TABLES_STATES_MAX } else { usize::MAX };

@@ -163,7 +163,12 @@ impl Prover<'_> {
     }
 
     /// Whether it is proved that a counter is never used up, without showing a session where it is.
-    pub(super) fn is_never_used_up(&self, question: &Question<'_>, rule: &Rule, scratch: &mut Scratch) -> bool {
+    pub(super) fn is_never_used_up(
+        &self,
+        question: &Question<'_>,
+        rule: &Rule,
+        scratch: &mut Scratch,
+    ) -> bool {
         let full = question.monitor;
         if full >= COUNT_MAX {
             return false;

@@ -185,7 +185,12 @@ impl Question<'_> {
     }
 
     /// Leaves out of a reason what is not needed for it.
-    pub(super) fn least_reason(&self, mut rules: Vec<usize>, states: usize, scratch: &mut Scratch) -> Vec<usize> {
+    pub(super) fn least_reason(
+        &self,
+        mut rules: Vec<usize>,
+        states: usize,
+        scratch: &mut Scratch,
+    ) -> Vec<usize> {
         if rules.len() > REASON_TRIED_MAX {
             return rules;
         }
@@ -193,7 +198,8 @@ impl Question<'_> {
         let states_max = (2 * states + 8).min(REASON_STATES_MAX);
         for rule in rules.clone() {
             let fewer: Vec<usize> = rules.iter().copied().filter(|other| *other != rule).collect();
-            let problem = Problem::new(self.setting, &self.goal, Rules::These(&fewer), &mut scratch.gathering);
+            let problem =
+                Problem::new(self.setting, &self.goal, Rules::These(&fewer), &mut scratch.gathering);
             let start = self.encode(&problem);
             let (found, _) = search(&problem, &start, &mut scratch.estimator, states_max);
             if let Found::None = found {

@@ -240,7 +240,9 @@ impl<'a> Session<'a> {
         }
         let mut values: Vec<u64> = rules.iter().map(|rule| self.state.value(system, *rule)).collect();
         for label in labels {
-            let Some(place) = system.position(*label).and_then(|label| seen_labels.get(label)) else { continue };
+            let Some(place) = system.position(*label).and_then(|label| seen_labels.get(label)) else {
+                continue;
+            };
             let touched = moves.get(place).into_iter().flatten().copied();
             let cell = |place: usize| rules.get(place).and_then(|rule| system.cells.get(*rule));
             let after = |place: usize| cell(place).and_then(|cell| cell.step(values.at(place), *label));

@@ -6,11 +6,7 @@
 
 use std::ops::ControlFlow;
 
-use crate::{
-    id::TransitionId,
-    marking::Marking,
-    net::Net,
-};
+use crate::{id::TransitionId, marking::Marking, net::Net};
 
 use super::{
     layout::{Form, Layout},

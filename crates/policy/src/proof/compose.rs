@@ -13,8 +13,8 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use lockgate_call::Call;
 use lockgate_petri::prove::{
-    Answer, Bounds, Label, LabelSet, Onward, Prover, Rule as Form, RuleId as FormId, System, Table, TooManyRules,
-    Trace,
+    Answer, Bounds, Label, LabelSet, Onward, Prover, Rule as Form, RuleId as FormId, System, Table,
+    TooManyRules, Trace,
 };
 
 use super::{
