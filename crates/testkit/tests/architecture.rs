@@ -3,6 +3,8 @@
 //! After code has moved, `LOCKGATE_WRITE_LINES=1 cargo test -p lockgate-testkit --test architecture` writes the new line
 //! numbers. A function that is gone needs an edit by hand.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests may panic")]
+
 use std::{
     env, fs,
     path::{Path, PathBuf},

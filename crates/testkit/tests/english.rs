@@ -4,6 +4,13 @@
 //! change that removes a pattern lowers it, and no change raises it. Comments, tests and code blocks are not counted.
 //! STYLE.md has a table of sentences before and after.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    reason = "helpers of tests may panic"
+)]
+
 use std::{
     fs,
     path::{Path, PathBuf},
