@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use crate::shell::cache::ScriptCache;
+
 /// The most paths of one call that are looked up. What comes after them cannot be told.
 pub(crate) const LINKS_MAX: usize = 1_000;
 
@@ -60,6 +62,8 @@ pub struct About {
     pub sighting: Option<Sighting>,
     /// What the door it comes by has against it, whatever the rules say: it is blocked then.
     pub objection: Option<String>,
+    /// The scripts of the call that were read already.
+    pub scripts: ScriptCache,
 }
 
 /// Where on its way to the tool a call was seen.

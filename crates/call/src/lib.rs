@@ -1,7 +1,7 @@
 //! What a tool call will do.
 //!
-//! A [`Call`] says what an agent asks for; [`read_script`] and [`read_words`] say which commands it would
-//! run, [`paths`] and [`hosts`] which places it touches, [`Selector`] what stands in one of its fields,
+//! A [`Call`] says what an agent asks for; [`SeenCall`] which commands it would run ([`read_script`], [`read_words`]) and
+//! which places it touches ([`paths`], [`hosts`]), [`Selector`] what stands in one of its fields,
 //! [`sensitive`] what in it is not for everybody's eyes, [`says_failure`] how a result ended, and [`canonical_json`] gives equal inputs equal text. Whatever cannot be known is said as a doubt, never
 //! guessed away. There are no rules in here, no sessions and no I/O: a path is read as text, not looked up,
 //! unless a door lends its eyes.
@@ -13,6 +13,7 @@ mod json;
 mod outcome;
 mod places;
 mod programs;
+mod seen;
 pub mod sensitive;
 mod shell;
 mod tools;
@@ -31,8 +32,9 @@ pub use places::path;
 pub use places::paths::{Access, Files, Paths, Spot, TouchedPath, paths};
 pub use programs::launchers::launched_at;
 pub use programs::word::{Known, Word};
+pub use seen::{Place, SeenCall, Unseen, may_hold_a_script};
+pub use shell::cache::ScriptCache;
 pub use shell::read::{is_script_field, read_script, read_words};
-pub use shell::reading::{Place, Reading, Unseen, may_hold_a_script};
 pub use shell::script::{Command, Redirection, RedirectionKind, Script};
 pub use tools::{may_answer_early, may_run_another, reads_one_file, runs_nothing, without_server};
 pub use visible::visible;

@@ -1,11 +1,11 @@
 //! Reading scripts: which commands they run, with which words, files and variables.
 
+pub(crate) mod cache;
 mod confirm;
 mod environment;
 mod outline;
 pub(crate) mod read;
 mod reader;
-pub(crate) mod reading;
 mod scan;
 pub(crate) mod script;
 mod unread;

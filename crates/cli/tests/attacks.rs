@@ -224,6 +224,22 @@ fn the_line_protocol_follows_links_where_it_protects() {
     assert_eq!(decisions, expected, "{} {}", said.out(), said.err());
 }
 
+#[test]
+fn trying_a_command_follows_links_as_the_hook_does() {
+    let world = World::with("attack-try", "block Forbidden\n", "");
+    std::os::unix::fs::symlink(world.path("project"), world.path("project/q")).unwrap();
+    let rows: [(&[&str], i32); 4] = [
+        (&["try", "rm -rf q/.lockgate"], 1),
+        (&["try", r#"{"file_path": "q/.lockgate/policy.rules"}"#, "--tool", "Write"], 1),
+        (&["try", "rm -rf q/build"], 0),
+        (&["try", r#"{"file_path": "q/a.txt"}"#, "--tool", "Write"], 0),
+    ];
+    for (words, code) in rows {
+        let said = world.lockgate(words);
+        assert_eq!(said.code(), Some(code), "{words:?}: {} {}", said.out(), said.err());
+    }
+}
+
 /// Rows of recorded attacks that reading commands does not catch, and why. SECURITY.md tells the same.
 const LEFT: &[(&str, &str)] = &[
     ("for f in $(git ls-files)", "files whose names are computed are edited one by one"),

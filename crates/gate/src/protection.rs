@@ -11,7 +11,7 @@ mod patches;
 mod wide;
 
 use lockgate_call::{
-    Access, Call, Command, Known, Links, Place, Reading, Selector, Spot, TouchedPath, Word,
+    Access, Call, Command, Known, Links, Place, SeenCall, Selector, Spot, TouchedPath, Word,
     may_hold_a_script,
     path::{PathDoubt, is_under, normalise},
     visible, without_server,
@@ -213,7 +213,7 @@ impl Protection {
                 ));
             }
         }
-        let reading = Reading::with_script_fields(call, may_hold_a_script);
+        let reading = SeenCall::with_script_fields(call, may_hold_a_script);
         let commands = || reading.scripts().flat_map(|(_, script)| &script.commands);
         if let Some(word) = commands().find_map(|command| self.forbidden_run(command)) {
             return Some(format!("`{}` is for humans, not for agents.", visible(&word)));
@@ -542,11 +542,11 @@ struct Look<'l> {
     /// The words of the tool's name.
     tool: Vec<String>,
     links: Option<&'l Links>,
-    reading: &'l Reading<'l>,
+    reading: &'l SeenCall<'l>,
 }
 
 /// The command that is given the word at a place, or stands there.
-fn command_of<'r>(reading: &'r Reading<'_>, place: &Place) -> Option<&'r Command> {
+fn command_of<'r>(reading: &'r SeenCall<'_>, place: &Place) -> Option<&'r Command> {
     let Place::Word { field, command, .. } = place else { return None };
     let mut scripts = reading.scripts().filter(|(selector, _)| *selector == field);
     scripts.find_map(|(_, script)| script.commands.get(*command))
@@ -584,7 +584,7 @@ fn told_wide(what: &str, why: &str, held: &str) -> String {
     )
 }
 
-fn everything(reading: &Reading<'_>) -> String {
+fn everything(reading: &SeenCall<'_>) -> String {
     let mut text = String::new();
     for part in reading.strings().map(|(_, text)| text).chain(reading.script_texts().map(|(text, _)| text)) {
         text.push_str(part);

@@ -11,7 +11,7 @@ use std::{
     sync::Arc,
 };
 
-use lockgate_call::{About, Call, Sighting, Time, json_mistake};
+use lockgate_call::{About, Call, ScriptCache, Sighting, Time, json_mistake};
 use lockgate_petri::{Marking, TransitionId};
 use lockgate_policy::{
     Decision, NetRule, Policy, Rule, RuleId, Statement,
@@ -560,6 +560,7 @@ impl SavedCall {
             links,
             sighting,
             objection: _,
+            scripts: _,
         } = call.about.clone();
         let owned = |(path, real): (&str, Option<&str>)| (path.to_owned(), real.map(ToOwned::to_owned));
         Self {
@@ -611,6 +612,7 @@ impl SavedCall {
             links,
             sighting,
             objection,
+            scripts: ScriptCache::default(),
         };
         Call { session, id, tool, input, at: Time(at_ms), about }
     }
@@ -640,6 +642,7 @@ mod tests {
             links: Some(links),
             sighting: Some(Sighting { door: "hook".into(), told_apart_by: vec!["command".into()] }),
             objection: None,
+            ..About::default()
         };
         for call in [call, Call::new("2", "ls")] {
             let saved = serde_json::to_string(&SavedCall::of(&call)).unwrap();

@@ -6,7 +6,7 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use lockgate_call::{Call, Command, Known, Script, Word, is_script_field, read_script, read_words};
+use lockgate_call::{Call, Command, Known, Script, ScriptCache, Word, is_script_field};
 use lockgate_pattern::{Match, Pattern};
 use serde_json::Value;
 use smallvec::SmallVec;
@@ -248,7 +248,8 @@ impl ToolMaps {
             match value {
                 // A number, a flag or nothing is no script; the call is the tool itself.
                 Value::Null | Value::Bool(_) | Value::Number(_) => {}
-                Value::String(_) | Value::Array(_) | Value::Object(_) => match scripts.of(field, value) {
+                Value::String(_) | Value::Array(_) | Value::Object(_) => match scripts.of(call, field, value)
+                {
                     Some((script, text)) => take_script(&maps, script, text, itself, guesses, deeds),
                     None => take_opaque(&maps, itself, guesses, deeds),
                 },
@@ -264,14 +265,14 @@ pub(crate) struct Scripts<'c> {
 }
 
 /// A script and the text it was read from.
-type ReadScript<'c> = (Script, Cow<'c, str>);
+type ReadScript<'c> = (Arc<Script>, Cow<'c, str>);
 
 impl<'c> Scripts<'c> {
     /// The script in a field, and its text; none where the value is nothing a shell could be given.
-    fn of(&mut self, field: &'c str, value: &'c Value) -> Option<&ReadScript<'c>> {
+    fn of(&mut self, call: &'c Call, field: &'c str, value: &'c Value) -> Option<&ReadScript<'c>> {
         let known = self.read.iter().position(|(name, _)| *name == field);
         let at = known.unwrap_or_else(|| {
-            self.read.push((field, read(value)));
+            self.read.push((field, read(value, &call.about.scripts)));
             self.read.len() - 1
         });
         self.read.get(at)?.1.as_ref()
@@ -281,7 +282,7 @@ impl<'c> Scripts<'c> {
     pub(crate) fn doubts(&self) -> Vec<String> {
         let mut doubts: Vec<String> = Vec::new();
         for (field, script) in &self.read {
-            for doubt in doubts_of(field, script.as_ref().map(|(script, _)| script)) {
+            for doubt in doubts_of(field, script.as_ref().map(|(script, _)| &**script)) {
                 if !doubts.contains(&doubt) {
                     doubts.push(doubt);
                 }
@@ -303,7 +304,7 @@ fn unreadable_in(call: &Call, is_script: impl Fn(&str) -> bool) -> Vec<String> {
     let mut scripts = Scripts::default();
     for (field, value) in call.input.iter().filter(|(field, _)| is_script(field)) {
         if matches!(value, Value::String(_) | Value::Array(_) | Value::Object(_)) {
-            scripts.of(field, value);
+            scripts.of(call, field, value);
         }
     }
     scripts.doubts()
@@ -324,13 +325,13 @@ fn doubts_of(field: &str, script: Option<&Script>) -> Vec<String> {
     doubts
 }
 
-fn read(value: &Value) -> Option<ReadScript<'_>> {
+fn read<'c>(value: &'c Value, scripts: &ScriptCache) -> Option<ReadScript<'c>> {
     match value {
-        Value::String(text) => Some((read_script(text), Cow::Borrowed(text.as_str()))),
+        Value::String(text) => Some((scripts.script(text), Cow::Borrowed(text.as_str()))),
         Value::Array(items) => {
             let words: Option<Vec<String>> =
                 items.iter().map(|item| item.as_str().map(str::to_owned)).collect();
-            words.map(|words| (read_words(&words), Cow::Owned(words.join(" "))))
+            words.map(|words| (scripts.words(&words), Cow::Owned(words.join(" "))))
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
     }
@@ -612,7 +613,7 @@ mod tests {
 
     #[test]
     fn a_wrapper_is_possible_beside_what_it_runs() {
-        let mut script = read_script("rm x");
+        let mut script = lockgate_call::read_script("rm x");
         script.commands[0].reached_by = vec!["/usr/bin/sudo -u me".into(), "bash -c".into()];
         for (program, expected) in [("sudo", true), ("bash", true), ("me", false), ("rm", false)] {
             let takes = Takes::Running { program: program.into(), words: Vec::new() };

@@ -6,7 +6,7 @@
 //! what links lead to, with the call (`about.links`) and once for the boundaries ([`Sandbox::resolve`]).
 
 use lockgate_call::{
-    Access, Call, Command, Files, HostPattern, Links, Place, Reading, Script, Selector, TouchedHost,
+    Access, Call, Command, Files, HostPattern, Links, Place, Script, SeenCall, Selector, TouchedHost,
     TouchedPath, Unseen, may_hold_a_script, path::is_under, visible,
 };
 use regex::Regex;
@@ -199,7 +199,7 @@ impl Sandbox {
         let lists_commands = self.boundaries.commands.is_some();
         // Where commands are listed, what may be code is read as a script: that it is none is a doubt then.
         let is_script = |key: &str| may_hold_a_script(key) && (lists_commands || !is_code_field(key));
-        let reading = Reading::with_script_fields(call, is_script);
+        let reading = SeenCall::with_script_fields(call, is_script);
         let mut look =
             Look { sandbox: self, call, reading: &reading, outside: None, doubt: None, judged: false };
         look.at_commands();
@@ -311,7 +311,7 @@ fn is_code_field(key: &str) -> bool {
 struct Look<'l> {
     sandbox: &'l Sandbox,
     call: &'l Call,
-    reading: &'l Reading<'l>,
+    reading: &'l SeenCall<'l>,
     outside: Option<String>,
     doubt: Option<String>,
     /// Whether some boundary had something to judge.

@@ -57,6 +57,19 @@ fn modules_form_no_cycle() {
 }
 
 #[test]
+fn scripts_are_parsed_in_one_crate_alone() {
+    // Everybody else asks the call for its scripts, so that each is parsed once.
+    let parsers = ["read_script", "read_words"];
+    for (name, sources) in shipped().into_iter().filter(|(name, _)| name != "call") {
+        for (path, module) in House::read(&sources).modules {
+            let imported = module.mentions.iter().flat_map(|mention| &mention.path);
+            let mut named = imported.chain(&module.names).filter(|name| parsers.contains(&name.as_str()));
+            assert_eq!(named.next(), None, "{name}: {}", path.join("/"));
+        }
+    }
+}
+
+#[test]
 fn a_cycle_is_seen_however_it_is_written() {
     let rows: &[(&[(&str, &str)], &[&str])] = &[
         (&[("lib.rs", "mod a; mod b;"), ("a.rs", "use crate::b::B;"), ("b.rs", "pub struct B;")], &[]),

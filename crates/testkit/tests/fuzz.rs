@@ -10,7 +10,7 @@ use bolero::check;
 use lockgate::{
     Call, Gate, Policy, Source, Time,
     call::{
-        Reading, read_script, says_failure,
+        SeenCall, read_script, says_failure,
         sensitive::{Detectors, Mask, Suspicion, suspicious},
     },
     petri::{Limits, explore, from_pnml, to_pnml},
@@ -596,7 +596,7 @@ fn any_script_is_read_and_one_that_names_rm_is_not_read_as_harmless() {
         // Whatever the script, its places are found without a panic, in a script and as plain text.
         for field in ["command", "note", "url", "path"] {
             let call = Call::new("1", "any").with(field, text.as_str());
-            let reading = Reading::of(&call);
+            let reading = SeenCall::of(&call);
             let (paths, hosts) = (reading.paths(), reading.hosts());
             assert!(
                 field != "command" || !script.opaque || !paths.unseen.is_empty() || !hosts.unseen.is_empty()

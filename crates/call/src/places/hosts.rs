@@ -11,7 +11,7 @@ mod tables;
 mod touched;
 
 use crate::call::Call;
-use crate::shell::reading::{Place, Reading};
+use crate::seen::{Place, SeenCall};
 
 use finder::Finder;
 pub use host::{Host, HostDoubt, HostPattern, Reach};
@@ -21,10 +21,10 @@ pub use touched::{Hosts, TouchedHost};
 /// Every host a call names.
 #[must_use]
 pub fn hosts(call: &Call) -> Hosts {
-    Reading::of(call).hosts()
+    SeenCall::of(call).hosts()
 }
 
-impl Reading<'_> {
+impl SeenCall<'_> {
     /// Every host the call names.
     #[must_use]
     pub fn hosts(&self) -> Hosts {

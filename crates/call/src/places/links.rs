@@ -7,13 +7,13 @@
 use crate::call::{Call, LINKS_MAX, Links};
 use crate::places::path::normalise;
 use crate::places::paths::Files;
-use crate::shell::reading::{Reading, may_hold_a_script};
+use crate::seen::{SeenCall, may_hold_a_script};
 
 impl Links {
     /// Looks at every path of the call, up to a limit.
     #[must_use]
     pub fn look(call: &Call, files: &dyn Files) -> Self {
-        let reading = Reading::with_script_fields(call, may_hold_a_script);
+        let reading = SeenCall::with_script_fields(call, may_hold_a_script);
         let mut links = Self::default();
         // Where there are too many names to list, whoever judges the call has a doubt without us.
         let touched = reading.paths().touched.into_iter().chain(reading.names().unwrap_or_default());

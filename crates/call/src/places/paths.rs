@@ -13,7 +13,7 @@ mod tables;
 mod touched;
 
 use crate::call::Call;
-use crate::shell::reading::{Place, Reading, TOUCHED_MAX, Text, TextKind, Unseen};
+use crate::seen::{Place, SeenCall, TOUCHED_MAX, Text, TextKind, Unseen};
 
 use finder::Finder;
 use folders::Folders;
@@ -28,10 +28,10 @@ pub use touched::{Access, Files, Paths, Spot, TouchedPath};
 /// `about.context.env`, such as `{"env": {"HOME": "/home/me"}}`.
 #[must_use]
 pub fn paths(call: &Call) -> Paths {
-    Reading::of(call).paths()
+    SeenCall::of(call).paths()
 }
 
-impl Reading<'_> {
+impl SeenCall<'_> {
     /// Every path the call touches.
     #[must_use]
     pub fn paths(&self) -> Paths {
@@ -106,17 +106,17 @@ mod tests {
     use super::*;
     use crate::json::selector::Selector;
     use crate::programs::word::{Known, Word};
-    use crate::shell::reading::ReadScript;
+    use crate::seen::ReadScript;
     use crate::shell::script::{Command, Redirection, RedirectionKind, Script};
 
     /// The paths of one command as a script's reader would hand it on.
     fn see(command: Command) -> Vec<(String, Access)> {
         let mut call = Call::new("1", "bash");
         call.about.cwd = Some("/desk".into());
-        let mut reading = Reading::of(&call);
+        let mut reading = SeenCall::of(&call);
         let script = Script { commands: vec![command], ..Script::default() };
         let selector = Selector::parse("command").unwrap();
-        reading.scripts.push(ReadScript { source: Cow::Borrowed(""), selector, script });
+        reading.scripts.push(ReadScript { source: Cow::Borrowed(""), selector, script: script.into() });
         let shown = |path: TouchedPath| match path.spots {
             Ok(spots) => (spots[0].path.clone(), path.access),
             Err(doubt) => (format!("?{doubt:?}"), path.access),

@@ -12,7 +12,7 @@ use clap::Args;
 use lockgate::{
     Call, Detectors, LocalFiles, Mask, Policy,
     call::{
-        Access, Command, Known, Reach, Reading, RedirectionKind, Script, Spot, TouchedHost, TouchedPath,
+        Access, Command, Known, Reach, RedirectionKind, Script, SeenCall, Spot, TouchedHost, TouchedPath,
         Word, visible,
     },
 };
@@ -174,7 +174,7 @@ impl Seen {
     fn of(call: &Call, policy: Option<&Policy>) -> Self {
         let is_declared =
             |field: &str| policy.is_some_and(|policy| policy.declares_script(&call.tool, field));
-        let reading = Reading::with_script_fields(call, is_declared);
+        let reading = SeenCall::with_script_fields(call, is_declared);
         let (paths, hosts) = (reading.paths(), reading.hosts());
         let mut doubts: Vec<String> = Vec::new();
         let scripts = reading.scripts().map(|(field, script)| {

@@ -94,7 +94,7 @@ pub(crate) fn run(
     };
     call.about.cwd = folder.to_str().map(ToOwned::to_owned);
     call.about.metadata = Some(json!({ "host": agent.name() }));
-    if gate.policy().has_sandboxes() {
+    if gate.wants_links() {
         look_at_links(&mut call);
     }
     let verdict = gate.call(&call);

@@ -12,7 +12,7 @@ mod proof;
 use std::{cell::OnceCell, fmt, sync::Arc};
 
 use lockgate_call::{
-    Call, Reading, may_answer_early, may_run_another, reads_one_file, runs_nothing, visible,
+    Call, SeenCall, may_answer_early, may_run_another, reads_one_file, runs_nothing, visible,
 };
 
 use lockgate_pattern::Pattern;
@@ -29,7 +29,7 @@ pub struct Sight<'c> {
     is_script: Box<dyn Fn(&str) -> bool + 'c>,
     /// Whether the policy says that the tool only reads.
     is_declared_reader: bool,
-    reading: OnceCell<Reading<'c>>,
+    reading: OnceCell<SeenCall<'c>>,
 }
 
 impl<'c> Sight<'c> {
@@ -77,7 +77,7 @@ impl<'c> Sight<'c> {
         }
         !reading.unseen().is_empty()
             || reading.script_texts().any(|(text, script)| commands::may_match(pattern, text, script))
-            || commands::may_match_loosely(pattern, self.loose_texts())
+            || commands::may_match_loosely(pattern, self.loose_texts(), &self.call.about.scripts)
     }
 
     /// Whether a success of the call proves the success of a command that matches.
@@ -149,8 +149,8 @@ impl<'c> Sight<'c> {
         self.is_declared_reader || reads_one_file(self.tool())
     }
 
-    fn reading(&self) -> &Reading<'c> {
-        self.reading.get_or_init(|| Reading::with_script_fields(self.call, &self.is_script))
+    fn reading(&self) -> &SeenCall<'c> {
+        self.reading.get_or_init(|| SeenCall::with_script_fields(self.call, &self.is_script))
     }
 
     /// Texts that may be commands although no field says so: those in fields with a telling name, and where a tool

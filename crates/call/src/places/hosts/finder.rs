@@ -13,7 +13,7 @@ use super::tables::{
 };
 use super::touched::{Hosts, TouchedHost};
 use crate::programs::word::{Known, Word};
-use crate::shell::reading::{Place, TOUCHED_MAX, Text, TextKind, Unseen, unseen};
+use crate::seen::{Place, TOUCHED_MAX, Text, TextKind, Unseen, unseen};
 use crate::shell::script::Command;
 
 /// The longest text that is searched for URLs, and the longest URL that is read.

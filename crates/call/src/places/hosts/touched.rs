@@ -1,7 +1,7 @@
 //! A host that a call names.
 
 use super::host::{Host, HostDoubt, HostPattern};
-use crate::shell::reading::{Place, Unseen};
+use crate::seen::{Place, Unseen};
 
 /// The hosts of a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

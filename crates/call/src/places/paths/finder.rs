@@ -12,11 +12,11 @@ use super::touched::{Access, Paths, TouchedPath};
 use crate::places::path::PathDoubt;
 use crate::programs::interpreters::{Source, interpreter};
 use crate::programs::word::{Field, Known, Word};
-use crate::shell::reading::{Place, ReadScript, Reading, TOUCHED_MAX, Text, TextKind, Unseen, unseen};
+use crate::seen::{Place, ReadScript, SeenCall, TOUCHED_MAX, Text, TextKind, Unseen, unseen};
 use crate::shell::script::{Command, RedirectionKind};
 
 pub(super) struct Finder<'r, 'a> {
-    pub(super) reading: &'r Reading<'a>,
+    pub(super) reading: &'r SeenCall<'a>,
     pub(super) found: Paths,
     /// Whether the script that is read makes `~` another folder.
     pub(super) home_may_change: bool,

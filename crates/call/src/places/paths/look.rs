@@ -7,7 +7,7 @@ use url::Url;
 use super::shape::{PATH_BYTES_MAX, has_drive, is_file_address};
 
 use crate::places::path::PathDoubt;
-use crate::shell::reading::Reading;
+use crate::seen::SeenCall;
 
 /// How a text comes to whoever opens it.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub(super) struct Looked<'t> {
 pub(super) fn look<'t>(
     text: &'t str,
     how: Look,
-    reading: &'t Reading<'_>,
+    reading: &'t SeenCall<'_>,
 ) -> Result<Vec<Looked<'t>>, PathDoubt> {
     if text.len() > PATH_BYTES_MAX {
         return Err(PathDoubt::TooLong);
@@ -102,7 +102,7 @@ pub(super) fn check_word(text: &str) -> Result<(), PathDoubt> {
 pub(super) fn expand<'t>(
     text: &'t str,
     how: Look,
-    reading: &'t Reading<'_>,
+    reading: &'t SeenCall<'_>,
 ) -> Result<Option<Cow<'t, str>>, PathDoubt> {
     let put_in = |name: &str, rest: &str| {
         let value =
@@ -232,7 +232,7 @@ pub(super) fn is_look_alike(c: char) -> bool {
     )
 }
 
-impl Reading<'_> {
+impl SeenCall<'_> {
     /// A variable of the place where the call runs, if the host tells it.
     pub(super) fn variable(&self, name: &str) -> Option<&str> {
         self.call.about.context.as_ref()?.get("env")?.get(name)?.as_str()

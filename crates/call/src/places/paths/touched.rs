@@ -2,7 +2,7 @@
 
 use crate::glob::fits;
 use crate::places::path::{PathDoubt, lies_in, normalise};
-use crate::shell::reading::{Place, Unseen};
+use crate::seen::{Place, Unseen};
 
 /// What a call does to a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

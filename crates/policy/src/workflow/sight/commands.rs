@@ -3,7 +3,7 @@
 //! Both questions are answered for the text as it is written and for every simple command in it. That a pattern
 //! matches somewhere in the whole says little: `npm test; rm -rf /` begins like `npm test`.
 
-use lockgate_call::{Command, Known, Script, Word, read_script};
+use lockgate_call::{Command, Known, Script, ScriptCache, Word};
 use lockgate_pattern::{Match, Pattern};
 
 use super::trimmed;
@@ -66,7 +66,11 @@ fn may_run(pattern: &Pattern, script: &Script) -> bool {
 
 /// Whether one of these texts, which need not be commands at all, may match as one. What cannot be read as a script is
 /// no doubt here, or no sentence with an apostrophe could be written anywhere; it is searched piece by piece.
-pub(super) fn may_match_loosely<'t>(pattern: &Pattern, texts: impl Iterator<Item = &'t str>) -> bool {
+pub(super) fn may_match_loosely<'t>(
+    pattern: &Pattern,
+    texts: impl Iterator<Item = &'t str>,
+    scripts: &ScriptCache,
+) -> bool {
     let mut bytes_left = LOOSE_BYTES_MAX;
     for text in texts {
         let Some(left) = bytes_left.checked_sub(text.len()) else { return true };
@@ -74,7 +78,7 @@ pub(super) fn may_match_loosely<'t>(pattern: &Pattern, texts: impl Iterator<Item
         let pieces = text.split([';', '&', '|', '\n', '(', ')', '{', '}', '`', '"', '\'']);
         if may_be(pattern, text)
             || pieces.map(str::trim).any(|piece| !piece.is_empty() && may_be(pattern, piece))
-            || may_run_loosely(pattern, &read_script(text))
+            || may_run_loosely(pattern, &scripts.script(text))
         {
             return true;
         }

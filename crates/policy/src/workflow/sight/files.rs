@@ -7,7 +7,7 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use lockgate_call::{
-    Access, Call, Command, Files, Known, Links, Place, Reading, Script, Spot, TouchedPath, may_answer_early,
+    Access, Call, Command, Files, Known, Links, Place, Script, SeenCall, Spot, TouchedPath, may_answer_early,
     path::normalise,
 };
 
@@ -47,7 +47,7 @@ const SHOWERS: &[Shower] = &[
 /// The files that a success of the call has read.
 pub(super) fn read_by(
     call: &Call,
-    reading: &Reading<'_>,
+    reading: &SeenCall<'_>,
     reads_one_file: bool,
     is_surely_run: bool,
 ) -> Vec<String> {
@@ -111,7 +111,7 @@ fn is_where_it_says(spot: &Spot, call: &Call, links: &Links) -> bool {
 }
 
 /// Whether a call whose commands show files does nothing else.
-pub(super) fn only_reads(reading: &Reading<'_>, reads_one_file: bool) -> bool {
+pub(super) fn only_reads(reading: &SeenCall<'_>, reads_one_file: bool) -> bool {
     let mut scripts = reading.scripts();
     if reads_one_file {
         return scripts.next().is_none();
@@ -182,7 +182,7 @@ pub(crate) fn is_same_file(read: &str, path: &str, root: Option<&str>) -> bool {
 }
 
 /// The first path that the call names, for people.
-pub(super) fn first_named(reading: &Reading<'_>) -> Option<String> {
+pub(super) fn first_named(reading: &SeenCall<'_>) -> Option<String> {
     reading.paths().touched.into_iter().find(|path| !path.is_guess).map(|path| path.text)
 }
 

@@ -1,17 +1,19 @@
-//! The strings and scripts of a call, found once for all who look for places in them.
+//! One look at a call: its strings and scripts, found once for all who look for places in them.
 //!
-//! [`Reading`] walks a call's input to the end, through lists and objects, and reads every script in it.
-//! What it did not look at is said as [`Unseen`]. What a string means is missing on purpose: that is for
-//! [`Reading::paths`] and [`Reading::hosts`] to say.
+//! [`SeenCall`] walks a call's input to the end, through lists and objects, and reads every script in it; each script
+//! is parsed once for a call, whoever looks ([`crate::ScriptCache`]). What it did not look at is said as [`Unseen`].
+//! What a string means is missing on purpose: that is for [`SeenCall::paths`] and [`SeenCall::hosts`] to say, and
+//! where links lead for [`crate::Links`].
 
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
 use crate::call::Call;
 use crate::json::selector::{Selector, Step};
-use crate::shell::read::{is_script_field, read_script, read_words, shell_script};
+use crate::shell::read::{is_script_field, shell_script};
 use crate::shell::script::Script;
 
 /// The most values of one input that are looked at, and how deep they may be nested.
@@ -29,7 +31,7 @@ pub(crate) const TOUCHED_MAX: usize = 1_000;
 
 /// A call with its strings and scripts laid out.
 #[derive(Clone, Debug)]
-pub struct Reading<'a> {
+pub struct SeenCall<'a> {
     pub(crate) call: &'a Call,
     pub(crate) texts: Vec<Text<'a>>,
     pub(crate) scripts: Vec<ReadScript<'a>>,
@@ -57,7 +59,7 @@ pub(crate) enum TextKind {
 pub(crate) struct ReadScript<'a> {
     pub(crate) source: Cow<'a, str>,
     pub(crate) selector: Selector,
-    pub(crate) script: Script,
+    pub(crate) script: Arc<Script>,
 }
 
 /// Where in a call a place is named.
@@ -104,7 +106,7 @@ pub enum Unseen {
     OpaqueScript(Selector),
 }
 
-impl<'a> Reading<'a> {
+impl<'a> SeenCall<'a> {
     /// Reads a call whose scripts stand in the fields that hold one by custom.
     #[must_use]
     pub fn of(call: &'a Call) -> Self {
@@ -120,15 +122,15 @@ impl<'a> Reading<'a> {
     }
 }
 
-impl Reading<'_> {
+impl SeenCall<'_> {
     /// The scripts of the call, each with the field it stands in.
     pub fn scripts(&self) -> impl Iterator<Item = (&Selector, &Script)> {
-        self.scripts.iter().map(|read| (&read.selector, &read.script))
+        self.scripts.iter().map(|read| (&read.selector, &*read.script))
     }
 
     /// The same, each with its text: a command that is given as a list of words as a shell would be given it.
     pub fn script_texts(&self) -> impl Iterator<Item = (&str, &Script)> {
-        self.scripts.iter().map(|read| (&*read.source, &read.script))
+        self.scripts.iter().map(|read| (&*read.source, &*read.script))
     }
 
     /// The strings of the call that are in no script field.
@@ -170,7 +172,7 @@ pub fn may_hold_a_script(key: &str) -> bool {
 }
 
 struct Walk<'a, 'w> {
-    reading: Reading<'a>,
+    reading: SeenCall<'a>,
     steps: Vec<Step>,
     values: usize,
     is_script: &'w dyn Fn(&str) -> bool,
@@ -227,9 +229,9 @@ impl<'a> Walk<'a, '_> {
     /// Reads a script, or a command given as a list of words.
     fn script(&mut self, value: &'a Value, key: &str) {
         match value {
-            Value::String(text) => self.read(Cow::Borrowed(text), read_script),
+            Value::String(text) => self.read_text(Cow::Borrowed(text)),
             Value::Array(_) => match strings(value) {
-                Some(words) => self.read(Cow::Owned(text_of_words(&words)), |_| read_words(&words)),
+                Some(words) => self.read_words(&words),
                 None => self.value(value, key),
             },
             other => self.value(other, key),
@@ -241,27 +243,47 @@ impl<'a> Walk<'a, '_> {
     fn program_with_arguments(&mut self, program: &Value, object: &Map<String, Value>) -> bool {
         let text = ARGUMENT_FIELDS.iter().find_map(|name| object.get(*name)?.as_str());
         if let (Value::String(program), Some(text)) = (program, text) {
-            self.read(Cow::Owned(format!("{program} {text}")), read_script);
+            self.read_text(Cow::Owned(format!("{program} {text}")));
         }
         let arguments = ARGUMENT_FIELDS.iter().find_map(|name| strings(object.get(*name)?));
         let (Value::String(program), Some(arguments)) = (program, arguments) else {
             return false;
         };
         let words: Vec<String> = std::iter::once(program.clone()).chain(arguments).collect();
-        self.read(Cow::Owned(text_of_words(&words)), |_| read_words(&words));
+        self.read_words(&words);
         let is_plain = program.chars().all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c));
         if !is_plain {
-            self.read(Cow::Owned(words.join(" ")), read_script);
+            self.read_text(Cow::Owned(words.join(" ")));
         }
         is_plain
     }
 
-    fn read(&mut self, source: Cow<'a, str>, read: impl FnOnce(&str) -> Script) {
-        let selector = self.selector();
-        if self.reading.scripts.len() >= SCRIPTS_MAX {
-            return unseen(&mut self.reading.unseen, Unseen::OpaqueScript(selector));
+    fn read_text(&mut self, text: Cow<'a, str>) {
+        if self.has_room() {
+            let script = self.reading.call.about.scripts.script(&text);
+            self.add(text, script);
         }
-        let script = read(&source);
+    }
+
+    fn read_words(&mut self, words: &[String]) {
+        if self.has_room() {
+            let script = self.reading.call.about.scripts.words(words);
+            self.add(Cow::Owned(text_of_words(words)), script);
+        }
+    }
+
+    /// Whether one more script is read; where it is not, that is said.
+    fn has_room(&mut self) -> bool {
+        let has_room = self.reading.scripts.len() < SCRIPTS_MAX;
+        if !has_room {
+            let selector = self.selector();
+            unseen(&mut self.reading.unseen, Unseen::OpaqueScript(selector));
+        }
+        has_room
+    }
+
+    fn add(&mut self, source: Cow<'a, str>, script: Arc<Script>) {
+        let selector = self.selector();
         if script.opaque {
             unseen(&mut self.reading.unseen, Unseen::OpaqueScript(selector.clone()));
         }
@@ -378,7 +400,7 @@ mod tests {
         }
         let deep = |value: &Value| {
             let call = Call::new("1", "t").with("a", value.clone());
-            Reading::of(&call).unseen
+            SeenCall::of(&call).unseen
         };
         assert_eq!(deep(&nested), []);
         assert_eq!(deep(&Value::from(vec![nested])), [Unseen::TooDeep]);
@@ -388,7 +410,7 @@ mod tests {
 
         let scripts = |n: usize| {
             let call = Call::new("1", "t").with("a", vec![serde_json::json!({ "cmd": "ls" }); n]);
-            Reading::of(&call).unseen.len()
+            SeenCall::of(&call).unseen.len()
         };
         assert_eq!((scripts(SCRIPTS_MAX), scripts(SCRIPTS_MAX + 1)), (0, 1));
     }
