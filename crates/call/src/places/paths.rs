@@ -13,6 +13,7 @@ mod tables;
 mod touched;
 
 use crate::call::Call;
+use crate::programs::files::Access;
 use crate::seen::{Place, SeenCall, TOUCHED_MAX, Text, TextKind, Unseen};
 
 use finder::Finder;
@@ -20,7 +21,7 @@ use folders::Folders;
 use look::{Look, look};
 use shape::{field_access, is_web_address, looks_like_a_path};
 use tables::FOLDER_FIELDS;
-pub use touched::{Access, Files, Paths, Spot, TouchedPath};
+pub use touched::{Files, Paths, Spot, TouchedPath};
 
 /// Every path a call touches.
 ///

@@ -1,39 +1,18 @@
-//! What a listed command may still do unseen: the tables.
+//! What a listed command may still do unseen.
 //!
 //! Most programs do what their words say. Some run others, or go to other machines, by words we do not follow:
 //! code in a language of its own, an alias of git, a package manager's settings. A rule that lists what may run
 //! has to know of those. What a program does by itself once it runs is left out on purpose: nobody can read that.
 
+use crate::programs::git::{GIT_GOES, GIT_VALUED, GIT_VERBS};
 use crate::programs::interpreters::{Interpreter, interpreter};
 use crate::programs::names::has;
+use crate::programs::network::GOERS;
 use crate::programs::word::Known;
 use crate::shell::script::Command;
 
-/// What git can be told to do without running anything but itself. Every other verb is an alias, a program of
-/// that name, or runs what its settings say.
-const GIT_VERBS: &str = "add am apply archive bisect blame branch bundle cat-file check-attr check-ignore \
-    check-mailmap check-ref-format checkout checkout-index cherry cherry-pick clean clone column commit \
-    commit-graph commit-tree config count-objects describe diff diff-files diff-index diff-tree fast-export \
-    fast-import fetch fetch-pack filter-branch fmt-merge-msg for-each-ref format-patch fsck gc get-tar-commit-id \
-    grep hash-object index-pack init interpret-trailers log ls-files ls-remote ls-tree mailinfo mailsplit merge \
-    merge-base merge-file merge-index merge-tree mktag mktree multi-pack-index mv name-rev notes pack-objects \
-    pack-refs patch-id prune pull push range-diff read-tree rebase reflog remote repack replace rerere reset \
-    restore rev-list rev-parse revert rm send-pack shortlog show show-branch show-index show-ref sparse-checkout \
-    stash status stripspace submodule switch symbolic-ref tag unpack-file unpack-objects update-index update-ref \
-    var verify-commit verify-pack verify-tag version whatchanged worktree write-tree";
-
-/// Options of git before its verb whose value is the next word.
-const GIT_VALUED: &str = "-C -c --git-dir --work-tree --namespace --super-prefix --attr-source";
-
-/// Verbs of git that go to another machine.
-const GIT_GOES: &str = "clone fetch fetch-pack ls-remote pull push remote send-pack submodule";
-
 /// Programs that run others by what stands in their files and settings, whatever their words say.
 const UNREAD: &str = "dc gnuplot m4 pic rpm rpmbuild troff";
-
-/// Programs that fetch or send by settings of their own.
-const GOERS: &str = "apk apt apt-get aws az brew bun bundle cargo dnf docker gcloud gem gh glab go helm kubectl \
-    nerdctl npm npx pip pip3 pipx pnpm podman poetry rclone s3cmd terraform twine uv uvx yarn yum";
 
 impl Command {
     /// Why it may run something that is not listed, or read and write what its words do not name; none if its

@@ -4,6 +4,7 @@
 //! was written where, as far as the text says it. Files are told apart by their last name alone: folders change
 //! under a script, and two files of one name are better taken for one than one for two.
 
+use crate::programs::files::{COPIERS, READERS};
 use crate::programs::names::has;
 use crate::programs::names::is_trusted;
 use crate::programs::word::Field;
@@ -14,14 +15,6 @@ const FILES_MAX: usize = 32;
 
 /// The most files looked for among the words of earlier commands.
 const SEARCHES_MAX: usize = 32;
-
-/// Programs that do not change the files they are given, or only those the redirections tell of.
-const READERS: &str = ". : [ ash basename bash cat cd chgrp chmod chown cksum cmp dash diff dirname du echo file git \
-    grep head ksh less ls md5sum mkdir more printf pwd readlink realpath rm rmdir sh sha1sum sha256sum shellcheck \
-    source stat tail test touch true type wc which zsh";
-
-/// Programs that give a file a second name or place.
-const COPIERS: &str = "cp mv ln install";
 
 /// What the script has written so far.
 #[derive(Default)]

@@ -7,11 +7,11 @@ use super::address::{
     starts_scheme_relative, starts_with_scheme, until,
 };
 use super::host::{Host, HostDoubt, URL_BYTES_MAX};
-use super::tables::{
-    ELSEWHERE, FIELDS, GIT_VERBS, HOST_OPTIONS, LEADING_SETTINGS, LOOSE_FIELDS, PROGRAMS, Program, VERBS,
-    Words,
-};
+use super::tables::{FIELDS, LOOSE_FIELDS};
 use super::touched::{Hosts, TouchedHost};
+use crate::programs::network::{
+    ELSEWHERE, GIT_VERBS, HOST_OPTIONS, LEADING_SETTINGS, PROGRAMS, Program, VERBS, Words,
+};
 use crate::programs::word::{Known, Word};
 use crate::seen::{Place, TOUCHED_MAX, Text, TextKind, Unseen, unseen};
 use crate::shell::script::Command;

@@ -5,11 +5,13 @@ use super::look::{Look, Looked, look};
 use super::shape::{
     PATH_BYTES_MAX, field_access, is_plausible, is_web_address, looks_like_a_path, starts_like_a_path,
 };
-use super::tables::{
-    FEEDERS, FILE_PROGRAMS, PATTERN_PROGRAMS, SINGLE_OPTION_PROGRAMS, STREAMS, WORD_PROGRAMS,
-};
-use super::touched::{Access, Paths, TouchedPath};
+use super::tables::STREAMS;
+use super::touched::{Paths, TouchedPath};
 use crate::places::path::PathDoubt;
+use crate::programs::files::Access;
+use crate::programs::files::{
+    FEEDERS, FILE_PROGRAMS, PATTERN_PROGRAMS, SINGLE_OPTION_PROGRAMS, WORD_PROGRAMS,
+};
 use crate::programs::interpreters::{Source, interpreter};
 use crate::programs::word::{Field, Known, Word};
 use crate::seen::{Place, ReadScript, SeenCall, TOUCHED_MAX, Text, TextKind, Unseen, unseen};

@@ -1,7 +1,7 @@
 //! Which texts are paths by the name of their field or by their look.
 
 use super::tables::{FIELDS, LOOSE_FIELDS};
-use super::touched::Access;
+use crate::programs::files::Access;
 use crate::programs::word::{Known, Word};
 
 /// The longest path that is read. No system takes longer ones.

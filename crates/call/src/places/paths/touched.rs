@@ -2,20 +2,8 @@
 
 use crate::glob::fits;
 use crate::places::path::{PathDoubt, lies_in, normalise};
+use crate::programs::files::Access;
 use crate::seen::{Place, Unseen};
-
-/// What a call does to a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
-    /// It is only read.
-    Reads,
-    /// It is made, changed or removed.
-    Writes,
-    /// It is run as a program.
-    Runs,
-    /// It may be any of these.
-    Unknown,
-}
 
 /// The paths of a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
