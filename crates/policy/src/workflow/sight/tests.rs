@@ -758,6 +758,15 @@ fn scraps() -> impl Strategy<Value = String> {
     prop::collection::vec(prop::sample::select(scraps), 0..12).prop_map(|scraps| scraps.concat())
 }
 
+#[test]
+fn space_around_a_script_goes_away_and_what_is_escaped_stays() {
+    let rows =
+        [(" a b\n", "a b"), ("a\\ ", "a\\ "), ("a\\\n", "a\\\n"), ("\\ ", "\\ "), ("\\", "\\"), (" ", "")];
+    for (script, kept) in rows {
+        assert_eq!(super::trimmed(script), kept, "{script:?}");
+    }
+}
+
 proptest! {
     #[test]
     fn no_wrapping_hides_what_is_forbidden(script in wrapped()) {
