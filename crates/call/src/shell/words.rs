@@ -106,6 +106,15 @@ pub(crate) fn look_into(text: &str, place: Place, around: &'static str, inside: 
     if !text.contains(['$', '`', '<', '>']) {
         return;
     }
+    // In a sum bash writes `case` down without an opening bracket, then counts them, and runs the sum as a command.
+    if text.contains("((") && text.contains("esac") {
+        inside.push(Inside::Unknown);
+    }
+    // Within `"${x:-…}"` bash takes quotes off before it looks: `$""(rm x)` runs.
+    let opens = |text: &str| text.matches("$(").count();
+    if text.contains("$\"") && opens(&text.replace('"', "")) > opens(text) {
+        inside.push(Inside::Unknown);
+    }
     match substitutions(text, place) {
         Some(scripts) => inside.extend(scripts.into_iter().map(|script| Inside::Text(script, around))),
         None => inside.push(Inside::Unknown),
@@ -268,6 +277,7 @@ impl<'v> Resolver<'v> {
                     self.started = true;
                     self.push_quoted(decoded);
                 } else {
+                    self.quotes_code = true;
                     self.unknown(source);
                 }
             }

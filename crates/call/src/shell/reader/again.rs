@@ -1,7 +1,7 @@
 //! Reads what an index or a sum may have taken in.
 
 use super::Reader;
-use super::quoted::{WORDS_MAX, has_index_with_code, is_piece_of_index};
+use super::quoted::{WORDS_MAX, has_index_with_code, hides_code, is_piece_of_index};
 use crate::shell::scan::Place;
 
 impl Reader {
@@ -12,7 +12,7 @@ impl Reader {
             if !self.quoted.has_sums && !has_index_with_code(&text) {
                 continue;
             }
-            if is_piece_of_index(&text) {
+            if is_piece_of_index(&text) || hides_code(&text) {
                 self.doubt("the script puts an expression together when it runs");
                 continue;
             }

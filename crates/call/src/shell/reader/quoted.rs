@@ -71,7 +71,19 @@ impl Quoted {
 
 /// Whether a value that is not known whole, or that others may be added to, may run something once it is expanded.
 pub(super) fn may_run_within(value: &str) -> bool {
-    value.contains("$(") || value.contains('`') || is_piece_of_index(value)
+    value.contains("$(") || value.contains('`') || is_piece_of_index(value) || hides_code(value)
+}
+
+/// Whether a value is written in a way that we do not decode, and may be code: `$'b[\x{24}(rm x)]'`.
+pub(super) fn hides_code(value: &str) -> bool {
+    let is_large = |digits: &str| {
+        let mut digits = digits.bytes();
+        matches!(digits.next(), Some(b'4'..=b'7'))
+            && digits.next().is_some_and(|digit| digit.is_ascii_digit())
+    };
+    value.contains("$'")
+        && value.contains('\\')
+        && (value.contains('(') || value.contains("\\x{") || value.split('\\').skip(1).any(is_large))
 }
 
 /// Whether a value is the beginning of an index that runs something once it is whole: `a[$` before `(rm x)]`.
@@ -81,6 +93,9 @@ pub(super) fn is_piece_of_index(value: &str) -> bool {
 
 /// Whether a word computes a sum, an index or a place in a text, or finds a variable by its name.
 fn has_sums(word: &str) -> bool {
+    if word.contains("\\\n") {
+        return has_sums(&word.replace("\\\n", ""));
+    }
     let inner = word.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\''));
     if !word.contains('$') || inner.is_some_and(|inner| !inner.contains('\'')) {
         return false;

@@ -16,6 +16,9 @@ pub(super) fn looks_like_a_command(sum: &str) -> bool {
 /// Variables that a sum or an expansion may set: `((PATH = 5))`, `((IFS++))`, `${PATH:=.}`. Those with a small letter
 /// are the script's own.
 pub(super) fn set_in_sums(text: &str) -> Vec<String> {
+    if text.contains("\\\n") {
+        return set_in_sums(&text.replace("\\\n", ""));
+    }
     if !text.contains(['[', '{']) && !text.contains("((") {
         return Vec::new();
     }
@@ -33,6 +36,9 @@ pub(super) fn set_in_sums(text: &str) -> Vec<String> {
 
 /// Whether a sum may set a variable whose name is only known when the script runs: `(($x = 1))`, `((IF${x}S = 1))`.
 pub(super) fn sets_unknown_in_sums(text: &str) -> bool {
+    if text.contains("\\\n") {
+        return sets_unknown_in_sums(&text.replace("\\\n", ""));
+    }
     let is_computed = |target: &str| {
         let start = target.trim_end_matches(is_letter);
         start.ends_with(['$', '}', ')', '`'])
