@@ -15,7 +15,7 @@ fn main() {
 const SIZES: [usize; 5] = [1, 10, 100, 1_000, 10_000];
 
 fn policy(n_rules: usize) -> Policy {
-    let (policy, _) = Policy::read(&[source(n_rules)]);
+    let (policy, _) = lockgate::languages::read(&[source(n_rules)]);
     policy.unwrap_or_else(|| unreachable!("the bench policy has no mistakes"))
 }
 

@@ -5,7 +5,7 @@
 
 use divan::AllocProfiler;
 use lockgate::{
-    Call, Policy, Session, Source, Time,
+    Call, Session, Source, Time,
     gate::{Human, Rulebook, judge},
 };
 use lockgate_bench::{
@@ -22,7 +22,7 @@ fn main() {
 const SIZES: [usize; 3] = [10, 100, 1_000];
 
 fn rulebook(source: &Source) -> Rulebook {
-    let (policy, findings) = Policy::read(std::slice::from_ref(source));
+    let (policy, findings) = lockgate::languages::read(std::slice::from_ref(source));
     Rulebook::new(policy.unwrap_or_else(|| unreachable!("the bench policy has no mistakes: {findings:?}")))
 }
 

@@ -197,7 +197,7 @@ mod tests {
             let distinct: BTreeSet<&str> = text.lines().collect();
             assert_eq!(distinct.len(), 200, "{links:?}");
             let rulebook = lockgate::gate::Rulebook::new(lockgate::rules(&text).unwrap());
-            let proved = lockgate::gate::prove(&rulebook);
+            let proved = lockgate::prover::prove(&rulebook);
             let is_error = |code: &str| proved.findings.iter().any(|it| it.diagnostic.code == code);
             assert!(!is_error("circular") && !is_error("dead-tool"), "{links:?}");
             // Asking a human hangs together with nothing.

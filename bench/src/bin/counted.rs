@@ -14,7 +14,7 @@ use std::{
 };
 
 use lockgate::{
-    Call, Outcome, Policy, Session, Source,
+    Call, Outcome, Session, Source,
     call::{hosts, paths, read_script},
     gate::{Human, Rulebook, judge, settle},
 };
@@ -107,7 +107,7 @@ fn places() -> Call {
 }
 
 fn rulebook(source: &Source) -> Rulebook {
-    let (policy, findings) = Policy::read(std::slice::from_ref(source));
+    let (policy, findings) = lockgate::languages::read(std::slice::from_ref(source));
     Rulebook::new(policy.unwrap_or_else(|| unreachable!("the policy has no mistakes: {findings:?}")))
 }
 

@@ -55,8 +55,8 @@ fn run(job: &Job) -> Result<Answer> {
             let sources = lockgate::read_sources(&job.files)?;
             let prove = || {
                 let policy = lockgate::open_sources(&sources).ok()?.policy;
-                let alone = lockgate::policy::verify(&policy);
-                Some((alone, lockgate::gate::prove(&Rulebook::new(policy))))
+                let alone = lockgate::prover::verify(&policy);
+                Some((alone, lockgate::prover::prove(&Rulebook::new(policy))))
             };
             Done::of(pace(budget, prove))
         }

@@ -7,7 +7,7 @@
 use std::{fmt, io};
 
 use anstyle::{AnsiColor, Style};
-use lockgate::{Decision, OpenError, policy::render};
+use lockgate::{Decision, OpenError, languages::render};
 
 /// How wide the text may be that we lay out ourselves.
 pub(crate) const WIDTH: usize = 80;

@@ -11,7 +11,7 @@ use std::{
 use lockgate::{
     Diagnostic, Policy, Severity, Source,
     call::visible,
-    policy::{KnownTools, accept, check_names},
+    languages::{KnownTools, accept, check_names},
 };
 use lockgate_agents::{Agent, Environment, install::installed_agents, settings};
 

@@ -4,7 +4,7 @@
 //! [`annotation`] writes one line that a workflow shows beside the code. Sessions that show a finding are left out on
 //! purpose: neither form has a place for them that people look at.
 
-use lockgate::{Diagnostic, Severity, policy::Accepted};
+use lockgate::{Diagnostic, Severity, languages::Accepted};
 use serde_json::{Value, json};
 
 /// All findings as one SARIF log.
@@ -120,13 +120,13 @@ fn uri(path: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use lockgate::{Policy, Source, policy::accept};
+    use lockgate::{Source, languages::accept};
 
     use super::*;
 
     fn found(text: &str) -> (Vec<Diagnostic>, Vec<Accepted>) {
         let sources = [Source::new("a b/ci.rules", text)];
-        accept(Policy::read(&sources).1, &sources)
+        accept(lockgate::languages::read(&sources).1, &sources)
     }
 
     #[test]

@@ -411,7 +411,7 @@ mod tests {
             lockgate::Source::new("rules/deploy.rules", "require human-approval before deploy"),
             lockgate::Source::new("always.rules", "block format"),
         ];
-        let policy = || lockgate::Policy::read(&sources).0.unwrap();
+        let policy = || lockgate::languages::read(&sources).0.unwrap();
         let builder =
             Gate::builder(policy()).name("safety", ["safety.rules"]).name("ops", ["approve-before-deploy"]);
         let gate = builder.active(["safety"]).build().unwrap();
@@ -456,7 +456,7 @@ mod tests {
         let net = "kind: Net\nname: tool-approval\nplaces: {ready: 1, working: 0}\nfree_tools: [read]\ntransitions:\n  - {name: ok, type: manual, tools: [bash, write], inputs: [ready], outputs: [ready]}\n  - {name: look, tools: [list], inputs: [ready], outputs: [ready]}\n";
         let rules = "limit deploy to 3 per session\nrequire human-approval before deploy\nlimit send to 2 per session";
         let sources = [lockgate::Source::new("a.rules", rules), lockgate::Source::new("n.yaml", net)];
-        let (policy, mistakes) = lockgate::Policy::read(&sources);
+        let (policy, mistakes) = lockgate::languages::read(&sources);
         let gate = Gate::new(policy.unwrap_or_else(|| panic!("{mistakes:?}")));
         let mut server = Server::new(&gate, ServeOptions::default());
         let mut prompt = |line: &str| {

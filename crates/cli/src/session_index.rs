@@ -13,7 +13,7 @@ use std::{
     sync::Arc,
 };
 
-use lockgate::{Gate, Policy, Session, store::Sqlite};
+use lockgate::{Gate, Session, store::Sqlite};
 use lockgate_agents::{
     Environment, hook, now,
     settings::{self, Settings},
@@ -131,7 +131,7 @@ impl SessionIndex {
 
     fn without_rules(&self, settings: Option<Settings>, fault: String) -> Result<FolderGate, CommandError> {
         // Only shows what is remembered: no call is judged by it.
-        let (policy, _) = Policy::compile(Vec::new());
+        let (policy, _) = lockgate::languages::compile(Vec::new());
         let gate = Gate::builder(policy).shelf(Arc::clone(&self.shelf)).build();
         Ok(FolderGate { gate: gate.map_err(CommandError::said)?, settings, fault: Some(fault) })
     }

@@ -8,7 +8,7 @@ use std::{collections::VecDeque, io};
 
 use lockgate::{
     call::visible,
-    gate::{Ended, PLAYED_FROM, Part, Step},
+    prover::{Ended, PLAYED_FROM, Part, Step},
 };
 use serde::Serialize;
 use serde_json::{Map, Value, json};

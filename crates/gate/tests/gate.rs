@@ -15,23 +15,22 @@ use lockgate_gate::{
     Answer, AnswerError, Changes, Commons, Decision, Gate, MemoryStore, Nobody, OneNet, OpenedSession,
     Outcome, Past, Reach, Scripted, Session, Store, StoreError, Terms, Verdict,
 };
-use lockgate_policy::{
-    Draft, DraftNet, DraftTransition, Policy, Source, clause::Gravity, render, ruleset::CustomNames,
-};
+use lockgate_languages::{Options, render, ruleset::CustomNames};
+use lockgate_policy::{DraftNet, DraftTransition, Module, Policy, Source, clause::Gravity};
 use serde_json::{Value, json};
 
 fn policy(text: &str) -> Policy {
-    let (policy, diagnostics) = Policy::read(&[Source::new("test.rules", text)]);
+    let (policy, diagnostics) = lockgate_languages::read(&[Source::new("test.rules", text)]);
     policy.unwrap_or_else(|| panic!("{diagnostics:?}"))
 }
 
 fn when_then(text: &str) -> Policy {
-    let (policy, mistakes) = Policy::read(&[Source::new("test.yaml", text)]);
+    let (policy, mistakes) = lockgate_languages::read(&[Source::new("test.yaml", text)]);
     policy.unwrap_or_else(|| panic!("{}", render(&mistakes, false)))
 }
 
 fn net(net: DraftNet) -> Policy {
-    let (policy, mistakes) = Policy::compile(vec![Draft::of_net(net)]);
+    let (policy, mistakes) = lockgate_languages::compile(vec![Module::of_net(net).into()]);
     assert!(mistakes.is_empty(), "{mistakes:?}");
     policy
 }
@@ -190,9 +189,9 @@ fn a_validator_refuses_in_its_own_words_and_leaves_no_trace() {
 fn notes_roll_back_when_another_rule_refuses() {
     let draft = DraftNet::new("counting").place("ready", 1);
     let count = DraftTransition::new("count", &["ready"], &["ready"]).tools(&["push"]);
-    let (counting, _) = Policy::compile(vec![
-        Draft::of_net(draft.transition(count)),
-        lockgate_policy::rules::parse(&Source::new("limit.rules", "limit push to 1 per session")).0,
+    let (counting, _) = lockgate_languages::compile(vec![
+        Module::of_net(draft.transition(count)).into(),
+        lockgate_languages::one_line::parse(&Source::new("limit.rules", "limit push to 1 per session")).0,
     ]);
     let gate = Gate::builder(counting)
         .validate("counting", |_, notes| {
@@ -462,14 +461,16 @@ fn one_net_by_itself_refuses_what_it_does_not_know() {
 #[test]
 fn a_net_that_would_not_come_to_rest_blocks() {
     // Each `pour` lets a million tokens trickle one by one, more than a call may wait for.
-    let (draft, mistakes) = lockgate_policy::rules::parse(&Source::new("none.rules", ""));
+    let (draft, mistakes) = lockgate_languages::one_line::parse(&Source::new("none.rules", ""));
     assert!(mistakes.is_empty());
     let mut pour = DraftTransition::new("pour", &["ready"], &[]).tools(&["pour"]);
     pour.outputs = vec!["tank".to_owned(); 20_000];
     let trickle = DraftTransition::new("trickle", &["tank"], &["sea"]);
     let sea = DraftNet::new("sea").place("ready", 1).place("tank", 0).place("sea", 0);
-    let (policy, mistakes) =
-        Policy::compile(vec![draft, Draft::of_net(sea.transition(pour).transition(trickle))]);
+    let (policy, mistakes) = lockgate_languages::compile(vec![
+        draft,
+        Module::of_net(sea.transition(pour).transition(trickle)).into(),
+    ]);
     assert!(mistakes.is_empty(), "{mistakes:?}");
     let verdict = Gate::new(policy).call(&Call::new("1", "pour"));
     assert_eq!(
@@ -585,8 +586,9 @@ fn a_ruleset_may_look_at_what_only_the_host_knows() {
     let text = "apiVersion: edictum/v1\nkind: Ruleset\nmetadata: {name: t}\ndefaults: {mode: enforce}\nrules:\n  - {id: risky, type: pre, tool: '*', when: {risk.score: {gt: 5}}, then: {action: block, message: 'Too risky: {risk.score}.'}}\n";
     let source = [Source::new("t.yaml", text)];
     let custom = CustomNames { selectors: vec!["risk".to_owned()] };
-    assert!(Policy::read(&source).0.is_none(), "a name nobody knows is a mistake");
-    let policy = Policy::read_with(&source, &custom).0.unwrap();
+    assert!(lockgate_languages::read(&source).0.is_none(), "a name nobody knows is a mistake");
+    let policy =
+        lockgate_languages::load(&source, Options { custom: Some(&custom), ..Default::default() }).0.unwrap();
     let score = |call: &Call| call.input.get("amount").map(|amount| json!({"score": amount}));
     let gate = Gate::builder(policy).describe_calls("risk", score).build().unwrap();
     let pay = |id: &str, amount: u64| gate.call(&Call::new(id, "pay").with("amount", amount));
@@ -604,7 +606,8 @@ fn nobodys_answer_is_a_yes_only_where_every_rule_says_so() {
     let gate = |rules: &[String]| {
         let head =
             "apiVersion: edictum/v1\nkind: Ruleset\nmetadata: {name: t}\ndefaults: {mode: enforce}\nrules:\n";
-        let (policy, findings) = Policy::read(&[Source::new("t.yaml", format!("{head}{}", rules.concat()))]);
+        let (policy, findings) =
+            lockgate_languages::read(&[Source::new("t.yaml", format!("{head}{}", rules.concat()))]);
         Gate::new(policy.unwrap_or_else(|| panic!("{findings:?}")))
     };
     let asked_at = Time(1_000);
@@ -651,7 +654,12 @@ fn a_question_after_a_chain_is_asked_while_the_chain_still_runs() {
 fn an_output_that_nobody_could_look_at_is_withheld() {
     let text = "apiVersion: edictum/v1\nkind: Ruleset\nmetadata: {name: t}\ndefaults: {mode: enforce}\nrules:\n  - {id: leak, type: post, tool: '*', when: {risk.score: {gt: 5}}, then: {action: block, message: Risky.}}\n";
     let custom = CustomNames { selectors: vec!["risk".to_owned()] };
-    let policy = Policy::read_with(&[Source::new("t.yaml", text)], &custom).0.unwrap();
+    let policy = lockgate_languages::load(
+        &[Source::new("t.yaml", text)],
+        Options { custom: Some(&custom), ..Options::default() },
+    )
+    .0
+    .unwrap();
     let gate =
         Gate::builder(policy).describe_calls("risk", |_| panic!("the host is broken")).build().unwrap();
     let call = Call::new("1", "read");
@@ -677,7 +685,7 @@ fn a_rule_on_results_is_named_with_its_place_tags_and_severity() {
         ("o.yaml", outputs, "block Too long. (rule long, o.yaml:2)", "long o.yaml:2 block enforce [] high"),
     ];
     for (file, text, told, rules) in rows {
-        let (policy, findings) = Policy::read(&[Source::new(file, text)]);
+        let (policy, findings) = lockgate_languages::read(&[Source::new(file, text)]);
         let gate = Gate::new(policy.unwrap_or_else(|| panic!("{findings:?}")));
         let call = Call::new("1", "read");
         assert_eq!(gate.call(&call).decision, Decision::Allow);
@@ -717,7 +725,7 @@ fn a_timeout_is_no_rejection() {
 fn a_dry_run_asks_no_workflow() {
     let workflow = "apiVersion: edictum/v1\nkind: Workflow\nmetadata: {name: w}\nstages:\n  - {id: plan, tools: [read]}\n  - {id: do, tools: [edit]}\n";
     let sources = [Source::new("w.yaml", workflow), Source::new("b.rules", "block rm\n")];
-    let (policy, findings) = Policy::read(&sources);
+    let (policy, findings) = lockgate_languages::read(&sources);
     let gate = Gate::new(policy.unwrap_or_else(|| panic!("{findings:?}")));
     let decided = |tool: &str| gate.evaluate(&Call::new("1", tool), None).0;
     assert_eq!(decided("edit").decision, Decision::Allow);
@@ -737,7 +745,8 @@ fn an_agent_hears_every_obstacle_and_the_next_step_in_few_words() {
     assert!(told.starts_with("Reason 0. (rule r0, "), "{told}");
     assert!(told.contains(" Also in the way: Reason 1 (rule r1, "), "{told}");
     assert!(told.ends_with("; and 2 more."), "{told}");
-    let (policy, _) = Policy::read(&[Source::new("p.rules", "require a before c\nrequire b before c\n")]);
+    let (policy, _) =
+        lockgate_languages::read(&[Source::new("p.rules", "require a before c\nrequire b before c\n")]);
     let told = Gate::new(policy.unwrap()).call(&Call::new("1", "c")).sentence();
     assert_eq!(
         told,

@@ -4,11 +4,11 @@
 
 use lockgate_call::{Call, Links};
 use lockgate_gate::{Gate, Protection};
-use lockgate_policy::{Mode, Policy, Source};
+use lockgate_policy::{Mode, Source};
 use serde_json::json;
 
 fn gate() -> Gate {
-    let (policy, mistakes) = Policy::read(&[Source::new("test.rules", "block nothing")]);
+    let (policy, mistakes) = lockgate_languages::read(&[Source::new("test.rules", "block nothing")]);
     let protection = Protection::new()
         .unchanged("/desk/.lockgate")
         .unchanged("/desk/.claude/settings.json")

@@ -12,7 +12,8 @@ use lockgate_gate::{
     Gate, KeptAnswer, Label, Outcome, Put, Reach, Shelf, StoreError, Taken,
     trail::{Entry, TEXT_BYTES_MAX, What},
 };
-use lockgate_policy::{Policy, Source, render};
+use lockgate_languages::render;
+use lockgate_policy::Source;
 use serde_json::{Value, json};
 
 /// A shelf in memory: one lock, so nobody can be first.
@@ -74,7 +75,7 @@ impl Taken for TakenDown<'_> {
 impl Board {
     /// A gate that has just started, over what is on the board.
     fn gate(&self, file: &str, text: &str) -> Gate {
-        let (policy, mistakes) = Policy::read(&[Source::new(file, text)]);
+        let (policy, mistakes) = lockgate_languages::read(&[Source::new(file, text)]);
         let policy = policy.unwrap_or_else(|| panic!("{}", render(&mistakes, false)));
         Gate::builder(policy).shelf(self.clone()).build().unwrap()
     }

@@ -43,7 +43,7 @@ fn policy(texts: &[&str]) -> Policy {
     let name = |(number, _): (usize, _)| format!("{number}.yaml");
     let names = texts.iter().enumerate().map(name);
     let sources: Vec<Source> = names.zip(texts).map(|(name, text)| Source::new(name, *text)).collect();
-    let (policy, mistakes) = Policy::read(&sources);
+    let (policy, mistakes) = lockgate_languages::read(&sources);
     policy.unwrap_or_else(|| panic!("{mistakes:?}"))
 }
 
@@ -242,7 +242,7 @@ fn a_call_that_another_rule_refuses_moves_no_stage() {
     let block = "block Bash";
     let gate = Gate::new({
         let sources = [Source::new("d.yaml", DELIVERY), Source::new("b.rules", block)];
-        Policy::read(&sources).0.unwrap()
+        lockgate_languages::read(&sources).0.unwrap()
     });
     run(&gate, &read("r", "plan.md"));
     assert_eq!(run(&gate, &bash("t", "make test")), Decision::Block);

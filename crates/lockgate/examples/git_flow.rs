@@ -7,7 +7,7 @@
 
 mod show;
 
-use lockgate::{Answer, Draft, DraftNet, DraftTransition, Gate, Scripted, policy::Pattern};
+use lockgate::{Answer, DraftNet, DraftTransition, Gate, Module, Scripted, policy::Pattern};
 use show::{call, play};
 
 /// A gate that knows `git commit` and `git push` among the commands of `bash`.
@@ -24,7 +24,7 @@ pub(crate) fn gate() -> Result<Gate, Box<dyn std::error::Error>> {
         .transition(push.manual());
     let commits = Pattern::regex(r"git\s+commit\b", "")?;
     let pushes = Pattern::regex(r"git\b.*\spush\b", "")?;
-    let draft = Draft::of_net(net)
+    let draft = Module::of_net(net)
         .map("bash", "command", commits, "git-commit")
         .map("bash", "command", pushes, "git-push");
     Ok(Gate::new(lockgate::net(draft)?))

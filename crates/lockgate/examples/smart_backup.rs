@@ -10,7 +10,7 @@
 mod show;
 
 use lockgate::{
-    Attempt, Draft, DraftNet, DraftTransition, Gate, Nobody, Success, call::path::is_under, gate::Notes,
+    Attempt, DraftNet, DraftTransition, Gate, Module, Nobody, Success, call::path::is_under, gate::Notes,
 };
 use serde_json::Value;
 use show::{call, play};
@@ -27,7 +27,7 @@ pub(crate) fn gate() -> Result<Gate, Box<dyn std::error::Error>> {
         .place("backups", 0)
         .transition(backup.deferred())
         .transition(destroy);
-    let gate = Gate::builder(lockgate::net(Draft::of_net(net))?)
+    let gate = Gate::builder(lockgate::net(Module::of_net(net))?)
         .validate("smart-backup", is_covered)
         .on_result("smart-backup", remember)
         .build()?;

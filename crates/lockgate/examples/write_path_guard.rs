@@ -7,7 +7,7 @@
 
 mod show;
 
-use lockgate::{Draft, DraftNet, DraftTransition, Gate, Nobody, call::path};
+use lockgate::{DraftNet, DraftTransition, Gate, Module, Nobody, call::path};
 use serde_json::Value;
 use show::{call, play};
 
@@ -17,7 +17,7 @@ pub(crate) fn gate(folder: &'static str) -> Result<Gate, Box<dyn std::error::Err
         .place("open", 1)
         .transition(DraftTransition::new("write", &["open"], &["open"]).tools(&["write", "edit"]))
         .free(&["read"]);
-    let gate = Gate::builder(lockgate::net(Draft::of_net(net))?)
+    let gate = Gate::builder(lockgate::net(Module::of_net(net))?)
         .validate("write-path-guard", move |attempt, _| {
             let Some(Value::String(target)) = attempt.call.input.get("path") else {
                 return Err("say which file, in `path`".to_owned());

@@ -209,7 +209,7 @@
 //! which takes in successes; both may keep notes. If anything refuses the call, its notes are forgotten.
 //!
 //! ```
-//! use lockgate::{Call, Draft, DraftNet, DraftTransition, Gate, Outcome};
+//! use lockgate::{Call, DraftNet, DraftTransition, Gate, Module, Outcome};
 //!
 //! let net = DraftNet::new("read-before-write")
 //!     .place("fresh", 1)
@@ -217,7 +217,7 @@
 //!     .transition(DraftTransition::new("read", &["fresh"], &["read"]).tools(&["read"]).deferred())
 //!     .transition(DraftTransition::new("write", &["read"], &["fresh"]).tools(&["write"]))
 //!     .free(&["list"]);
-//! let gate = Gate::builder(lockgate::net(Draft::of_net(net))?)
+//! let gate = Gate::builder(lockgate::net(Module::of_net(net))?)
 //!     .on_result("read-before-write", |success, notes| {
 //!         notes.insert("path".into(), success.call.input["path"].clone());
 //!     })
@@ -373,8 +373,11 @@ mod runner;
 
 pub use lockgate_call as call;
 pub use lockgate_gate as gate;
+pub use lockgate_languages as languages;
+pub use lockgate_pattern as pattern;
 pub use lockgate_petri as petri;
 pub use lockgate_policy as policy;
+pub use lockgate_prover as prover;
 pub use lockgate_store as store;
 
 pub use files::{LocalFiles, look_at_links};
@@ -389,8 +392,9 @@ pub use lockgate_gate::{
     Verdict, question_text,
 };
 pub use lockgate_policy::{
-    Diagnostic, Draft, DraftNet, DraftTransition, Mode, Pattern, Policy, Severity, Source, verify,
+    Diagnostic, DraftNet, DraftTransition, Mode, Module, Pattern, Policy, Severity, Source,
 };
+pub use lockgate_prover::verify;
 pub use open::{
     OpenError, Opened, net, open, open_sources, open_unlinted, open_with, policy_files, read_sources, rules,
     rules_and_nets, sources_and_nets, when_then,

@@ -9,12 +9,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::files::LocalFiles;
 use lockgate_call::path::normalise;
-use lockgate_policy::{
-    Diagnostic, Draft, Policy, Severity, Source, Span, included_name, render, ruleset::CustomNames,
-    when_then::includes,
-};
+use lockgate_languages::{Options, included_name, render, ruleset::CustomNames, when_then::includes};
+use lockgate_policy::{Diagnostic, Module, Policy, Severity, Source, Span};
+
+use crate::files::LocalFiles;
 
 /// The endings of policy files that are looked for in a folder.
 const ENDINGS: [&str; 4] = ["rules", "yaml", "yml", "json"];
@@ -90,7 +89,8 @@ pub fn open_unlinted(sources: &[Source]) -> Result<Policy, OpenError> {
     if sources.is_empty() {
         return Err(OpenError::NoFiles);
     }
-    opened(Policy::read_unlinted(sources)).map(|opened| opened.policy)
+    opened(lockgate_languages::load(sources, Options { is_unlinted: true, ..Options::default() }))
+        .map(|opened| opened.policy)
 }
 
 /// Reads one-line rules from a text.
@@ -114,8 +114,8 @@ pub fn when_then(text: &str) -> Result<Policy, OpenError> {
 ///
 /// # Errors
 /// When the net is wrong: all mistakes are in the error.
-pub fn net(draft: Draft) -> Result<Policy, OpenError> {
-    match Policy::compile(vec![draft]) {
+pub fn net(module: Module) -> Result<Policy, OpenError> {
+    match lockgate_languages::compile(vec![module.into()]) {
         (policy, mistakes) if mistakes.is_empty() => Ok(policy),
         (_, mistakes) => Err(OpenError::Mistaken(mistakes)),
     }
@@ -144,7 +144,7 @@ pub fn net(draft: Draft) -> Result<Policy, OpenError> {
 ///
 /// # Errors
 /// When anything in the text or a net is wrong: all mistakes are in the error.
-pub fn rules_and_nets<N: Into<Draft>>(
+pub fn rules_and_nets<N: Into<Module>>(
     text: &str,
     nets: impl IntoIterator<Item = N>,
 ) -> Result<Policy, OpenError> {
@@ -155,11 +155,12 @@ pub fn rules_and_nets<N: Into<Draft>>(
 ///
 /// # Errors
 /// As [`rules_and_nets`].
-pub fn sources_and_nets<N: Into<Draft>>(
+pub fn sources_and_nets<N: Into<Module>>(
     sources: &[Source],
     nets: impl IntoIterator<Item = N>,
 ) -> Result<Opened, OpenError> {
-    opened(Policy::read_and_join(sources, nets.into_iter().map(Into::into).collect()))
+    let modules = nets.into_iter().map(Into::into).collect();
+    opened(lockgate_languages::load(sources, Options { modules, ..Options::default() }))
 }
 
 /// Reads policy files, and what they include, without looking further at what they say.
@@ -304,7 +305,7 @@ fn join_with(sources: &[Source], custom: &CustomNames) -> Result<Opened, OpenErr
     if sources.is_empty() {
         return Err(OpenError::NoFiles);
     }
-    opened(Policy::read_with(sources, custom))
+    opened(lockgate_languages::load(sources, Options { custom: Some(custom), ..Options::default() }))
 }
 
 fn opened(read: (Option<Policy>, Vec<Diagnostic>)) -> Result<Opened, OpenError> {

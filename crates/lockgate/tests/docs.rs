@@ -37,10 +37,12 @@ use std::{
 
 use jiff::tz::TimeZone;
 use lockgate::{
-    Answer, Call, Decision, Gate, Outcome, OutputDecision, Policy, Scripted, Source, Time, Verdict,
+    Answer, Call, Decision, Gate, Outcome, OutputDecision, Scripted, Source, Time, Verdict,
     call::{AGENTS, agent_tools},
-    gate::{ApprovalId, Rulebook, prove},
-    policy::{Diagnostic, FINDINGS, KnownTools, accept, check_names, render, verify},
+    gate::{ApprovalId, Rulebook},
+    languages::{KnownTools, accept, check_names, render},
+    policy::{Diagnostic, FINDINGS},
+    prover::{prove, verify},
 };
 use lockgate_cli::{ServeOptions, Server};
 
@@ -58,7 +60,7 @@ fn every_policy_on_a_page_loads() {
     let policies: Vec<Block> = blocks().into_iter().filter(is_policy).collect();
     assert!(!policies.is_empty(), "the pages have lost their policies");
     for block in policies {
-        let (policy, diagnostics) = Policy::read(&[source_of(&block.text)]);
+        let (policy, diagnostics) = lockgate::languages::read(&[source_of(&block.text)]);
         assert!(policy.is_some(), "{}\n{}", block.place, render(&diagnostics, false));
     }
 }
@@ -71,7 +73,7 @@ fn the_line_protocol_answers_as_told() {
     let mut lines = 0;
     for policy in of_page.iter().filter(is_policy) {
         let name = if policy.language == "rules" { "ops.rules" } else { "mail.yaml" };
-        let (read, diagnostics) = Policy::read(&[Source::new(name, policy.text.as_str())]);
+        let (read, diagnostics) = lockgate::languages::read(&[Source::new(name, policy.text.as_str())]);
         let gate = Gate::new(read.unwrap_or_else(|| panic!("{}", render(&diagnostics, false))));
         let mut server = Server::new(&gate, ServeOptions::default());
         let below = of_page.iter().skip_while(|block| block.place != policy.place).skip(1);
@@ -356,7 +358,7 @@ fn sources() -> Vec<(String, String)> {
 
 /// What `lockgate verify` says about a policy, for an agent where one is named: its severity, its code and its message.
 fn all_findings(files: &[Source], agent: Option<&str>) -> Vec<String> {
-    let (policy, mut findings) = Policy::read(files);
+    let (policy, mut findings) = lockgate::languages::read(files);
     let agents = agent.map(|agent| agent_tools(agent).unwrap()).into_iter().collect();
     check_names(&mut findings, files, &KnownTools { listed: None, agents }, policy.as_ref());
     if let Some(policy) = policy {
@@ -370,7 +372,7 @@ fn all_findings(files: &[Source], agent: Option<&str>) -> Vec<String> {
 
 /// What becomes of the claims of a policy.
 fn claims(text: &str) -> Vec<Option<bool>> {
-    let (policy, diagnostics) = Policy::read(&[Source::new("policy.rules", text)]);
+    let (policy, diagnostics) = lockgate::languages::read(&[Source::new("policy.rules", text)]);
     assert!(policy.is_some(), "{text}\n{}", render(&diagnostics, false));
     prove(&Rulebook::new(policy.unwrap())).claims.iter().map(|claim| claim.report.holds).collect()
 }
@@ -389,7 +391,7 @@ fn source_of(text: &str) -> Source {
 }
 
 fn findings(text: &str) -> Vec<Diagnostic> {
-    let (policy, mut findings) = Policy::read(&[source_of(text)]);
+    let (policy, mut findings) = lockgate::languages::read(&[source_of(text)]);
     findings.extend(policy.map(|policy| verify(&policy).1).unwrap_or_default());
     findings
 }
@@ -416,7 +418,7 @@ fn files_of(lines: &[&str]) -> Vec<Source> {
 /// Plays a story and tells where it went another way.
 fn play(story: &Block) -> Vec<String> {
     let (steps, policy): (Vec<&str>, Vec<&str>) = story.text.lines().partition(|line| line.starts_with("> "));
-    let (policy, diagnostics) = Policy::read(&files_of(&policy));
+    let (policy, diagnostics) = lockgate::languages::read(&files_of(&policy));
     let Some(policy) = policy else {
         return vec![format!("{}\n{}", story.place, render(&diagnostics, false))];
     };

@@ -163,9 +163,9 @@ fn told(policy: &str, session: &str) -> String {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
     let opened = lockgate::open(&[format!("{folder}/{policy}")]).unwrap();
     let mut findings = opened.findings;
-    findings.extend(lockgate::policy::verify(&opened.policy).1);
+    findings.extend(lockgate::prover::verify(&opened.policy).1);
     findings.retain(|finding| finding.severity >= lockgate::policy::Severity::Warning);
-    assert!(findings.is_empty(), "{}", lockgate::policy::render(&findings, false));
+    assert!(findings.is_empty(), "{}", lockgate::languages::render(&findings, false));
     let gate = Gate::new(opened.policy);
     let options = ServeOptions { clock: Clock::Lines, ..ServeOptions::default() };
     let mut server = Server::new(&gate, options);
@@ -274,9 +274,9 @@ fn every_template_loads_without_a_warning_and_has_its_rows_in_the_manual() {
         let path = entry.unwrap().path();
         let opened = lockgate::open(&[&path]).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         let mut findings = opened.findings;
-        findings.extend(lockgate::policy::verify(&opened.policy).1);
+        findings.extend(lockgate::prover::verify(&opened.policy).1);
         findings.retain(|finding| finding.severity >= lockgate::policy::Severity::Warning);
-        assert!(findings.is_empty(), "{}", lockgate::policy::render(&findings, false));
+        assert!(findings.is_empty(), "{}", lockgate::languages::render(&findings, false));
         let name = path.file_name().unwrap().to_str().unwrap();
         // Once for what passes, once for what does not.
         assert_eq!(manual.matches(&format!("== templates/{name}\n")).count(), 2, "{name}");

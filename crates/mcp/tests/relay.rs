@@ -404,7 +404,7 @@ rules:
         json!({ "result": { "content": [{ "type": "text", "text": "secret" }], "_meta": {} } }),
         json!({ "error": { "code": -1, "message": "secret" } }),
     ] {
-        let read = lockgate::Policy::read(&[lockgate::Source::new("p.yaml", policy)]).0;
+        let read = lockgate::languages::read(&[lockgate::Source::new("p.yaml", policy)]).0;
         let gate = Gate::new(read.unwrap());
         let mut scene = Scene::built("", |config| config.gate = gate);
         scene.client(call(1, "read", json!({})));

@@ -11,9 +11,9 @@ use serde_json::{Map, Value};
 use crate::{
     condition::Condition,
     decision::{Decision, Truth},
-    deed::unreadable_scripts,
-    rule::Rule,
+    rule::{Mode, Rule},
     sandbox::Reached,
+    scripts::unreadable_scripts,
     template::Template,
     view::View,
     window::WindowId,
@@ -22,7 +22,8 @@ use crate::{
 /// A rule that wants something when its facts hold.
 #[derive(Debug)]
 pub struct Clause {
-    pub(crate) rule: Rule,
+    /// What every rule has.
+    pub rule: Rule,
     /// What it wants.
     pub wants: Decision,
     /// How long a human's answer stands, where it wants one.
@@ -145,7 +146,7 @@ pub enum Gravity {
 
 impl Clause {
     /// A clause that wants something always, whatever the call; the rest is for the front end to say.
-    pub(crate) fn new(rule: Rule, wants: Decision, sentence: String) -> Self {
+    pub fn new(rule: Rule, wants: Decision, sentence: String) -> Self {
         Self {
             rule,
             wants,
@@ -188,6 +189,11 @@ impl Clause {
             Some(found) if sentence.is_empty() => found,
             Some(found) => format!("{sentence} {found}"),
         }
+    }
+
+    /// Whether it acts; otherwise it only observes.
+    pub fn acts(&self) -> bool {
+        self.mode == Mode::Enforce || self.acts_always
     }
 
     /// Whether it is about scripts that cannot be read.

@@ -43,8 +43,6 @@ pub(crate) struct Clauses {
     counted: ToolIndex<Vec<Arc<str>>>,
     outputs: Vec<OutputRule>,
     outputs_by_tool: ToolIndex<Vec<usize>>,
-    /// More kinds of sensitive data, from all files.
-    pub(crate) patterns: Vec<(String, regex::Regex)>,
     pub(crate) masking: Masking,
     pub(crate) watches_taints: bool,
     pub(crate) shares: bool,
@@ -76,7 +74,8 @@ impl Default for Masking {
 /// A rule on results.
 #[derive(Debug)]
 pub struct OutputRule {
-    pub(crate) rule: Rule,
+    /// What every rule has.
+    pub rule: Rule,
     /// What it looks for.
     pub looks_for: LooksFor,
     /// What it does with a result that has it.
@@ -165,16 +164,20 @@ struct Search {
 
 /// A window that counts calls of some tools.
 #[derive(Clone, Debug)]
-pub(crate) struct Watcher {
-    pub(crate) window: WindowId,
-    pub(crate) counts: Counting,
+pub struct Watcher {
+    /// The window.
+    pub window: WindowId,
+    /// Which calls count.
+    pub counts: Counting,
     /// How many moments are kept; of an ordered chain, how many calls come before this one.
-    pub(crate) keeps: Keeps,
-    pub(crate) is_shared: bool,
+    pub keeps: Keeps,
+    /// Whether all sessions share the window.
+    pub is_shared: bool,
 }
 
+/// What a window keeps.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Keeps {
+pub enum Keeps {
     /// So many of the last moments.
     Last(u32),
     /// The latest way through an ordered chain up to here.
@@ -183,7 +186,7 @@ pub(crate) enum Keeps {
 
 /// Which calls count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Counting {
+pub enum Counting {
     /// Those that were decided, or only those that got this verdict.
     Decided(Option<Decision>),
     /// Those let pass, perhaps with this verdict, once their result says success: what opens a gate is earned.

@@ -24,8 +24,8 @@ pub use test::{Coercion, Operator, Test, compare, demand};
 
 use crate::{
     decision::Truth,
-    deed::unreadable_scripts,
     sandbox::{Reached, Sandbox},
+    scripts::unreadable_scripts,
     source::Span,
     view::View,
     window::WindowId,
@@ -199,6 +199,11 @@ impl Condition {
             Self::Value(_) => true,
             _ => false,
         }
+    }
+
+    /// Whether it looks at nothing but the name of the tool.
+    pub fn is_of_tool_name(&self) -> bool {
+        self.is_of_values() && self.leaves().iter().all(|leaf| leaf.value.subject == Subject::ToolName)
     }
 
     /// The regular expressions that look at the result: what `redact` masks. Those behind a `not` too.

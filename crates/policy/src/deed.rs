@@ -4,19 +4,20 @@
 //! suspect is *possible*, and possible deeds are restricted like certain ones but earn nothing. What the
 //! rules then say about a deed is decided elsewhere.
 
-use std::{borrow::Cow, sync::Arc};
+use std::sync::Arc;
 
-use lockgate_call::{Call, Command, Known, Script, ScriptCache, Word, is_script_field};
+use lockgate_call::{Call, Command, Known, Script, Word, is_script_field};
 use lockgate_pattern::{Match, Pattern};
 use serde_json::Value;
 use smallvec::SmallVec;
 
 use crate::{
     decision::Decision,
-    draft::{Draft, Takes},
     hash::{HashMap, HashSet},
     names::{NameId, Names},
     rule::Mode,
+    scripts::Scripts,
+    statement::{Module, Takes},
 };
 
 /// What a call amounts to: a name, and whether that is certain.
@@ -30,9 +31,10 @@ pub struct Deed {
     pub is_confirmed: bool,
     /// Whether it was seen in the call, or only follows from a script that cannot be read.
     pub basis: Basis,
-    pub(crate) id: Option<NameId>,
+    /// The number of the name, where the policy knows it.
+    pub id: Option<NameId>,
     /// The tool, where `name` is the dotted `tool.action`: rules without a dot see this one.
-    pub(crate) tool: Option<NameId>,
+    pub tool: Option<NameId>,
 }
 
 /// Why a deed is there.
@@ -132,13 +134,13 @@ enum Fit {
 }
 
 impl FileMaps {
-    pub(crate) fn new(draft: &Draft, names: &mut Names) -> Self {
+    pub(crate) fn new(module: &Module, names: &mut Names) -> Self {
         let mut declared: HashMap<&str, HashSet<String>> = HashMap::default();
-        for script in &draft.scripts {
+        for script in &module.scripts {
             declared.entry(&script.tool).or_default().insert(script.field.clone());
         }
         let mut tools: HashMap<NameId, ToolMaps> = HashMap::default();
-        for map in &draft.maps {
+        for map in &module.maps {
             let of_tool = tools.entry(names.add(&map.tool)).or_insert_with(|| ToolMaps {
                 declared: declared.remove(map.tool.as_str()).unwrap_or_default(),
                 ..ToolMaps::default()
@@ -151,7 +153,7 @@ impl FileMaps {
             }
         }
         // A line that only observes changes nothing.
-        let line = draft.unreadable.as_ref().filter(|line| line.mode == Mode::Enforce);
+        let line = module.unreadable.as_ref().filter(|line| line.mode == Mode::Enforce);
         let unreadable = line.map(|line| line.wants);
         Self { tools, unreadable }
     }
@@ -258,85 +260,6 @@ impl ToolMaps {
     }
 }
 
-/// The scripts of one call, each read once however many files have maps for it.
-#[derive(Default)]
-pub(crate) struct Scripts<'c> {
-    read: SmallVec<[(&'c str, Option<ReadScript<'c>>); 1]>,
-}
-
-/// A script and the text it was read from.
-type ReadScript<'c> = (Arc<Script>, Cow<'c, str>);
-
-impl<'c> Scripts<'c> {
-    /// The script in a field, and its text; none where the value is nothing a shell could be given.
-    fn of(&mut self, call: &'c Call, field: &'c str, value: &'c Value) -> Option<&ReadScript<'c>> {
-        let known = self.read.iter().position(|(name, _)| *name == field);
-        let at = known.unwrap_or_else(|| {
-            self.read.push((field, read(value, &call.about.scripts)));
-            self.read.len() - 1
-        });
-        self.read.get(at)?.1.as_ref()
-    }
-
-    /// Why the scripts that were read so far cannot be read to the end, in words.
-    pub(crate) fn doubts(&self) -> Vec<String> {
-        let mut doubts: Vec<String> = Vec::new();
-        for (field, script) in &self.read {
-            for doubt in doubts_of(field, script.as_ref().map(|(script, _)| &**script)) {
-                if !doubts.contains(&doubt) {
-                    doubts.push(doubt);
-                }
-            }
-        }
-        doubts
-    }
-}
-
-/// Why the scripts of a call cannot be read, in words; empty where they can.
-pub(crate) fn unreadable_scripts(call: &Call, declared: &[(String, String)]) -> Vec<String> {
-    let is_declared =
-        |field: &str| declared.iter().any(|(tool, declared)| *tool == call.tool && declared == field);
-    unreadable_in(call, |field| is_script_field(field) || is_declared(field))
-}
-
-/// Why the scripts in these fields of a call cannot be read, in words; empty where they can, or there is none.
-fn unreadable_in(call: &Call, is_script: impl Fn(&str) -> bool) -> Vec<String> {
-    let mut scripts = Scripts::default();
-    for (field, value) in call.input.iter().filter(|(field, _)| is_script(field)) {
-        if matches!(value, Value::String(_) | Value::Array(_) | Value::Object(_)) {
-            scripts.of(call, field, value);
-        }
-    }
-    scripts.doubts()
-}
-
-fn doubts_of(field: &str, script: Option<&Script>) -> Vec<String> {
-    let Some(script) = script else {
-        return vec![format!("`{field}` holds neither a text nor a list of words")];
-    };
-    let mut doubts = script.doubts.clone();
-    // A program that is written as a glob is a doubt about its command alone.
-    for glob in script.commands.iter().filter(|command| command.opaque).filter_map(Command::program_glob) {
-        doubts.push(format!("the program `{glob}` is only known when the script runs"));
-    }
-    if doubts.is_empty() && script.opaque {
-        doubts.push("the script cannot be read".to_owned());
-    }
-    doubts
-}
-
-fn read<'c>(value: &'c Value, scripts: &ScriptCache) -> Option<ReadScript<'c>> {
-    match value {
-        Value::String(text) => Some((scripts.script(text), Cow::Borrowed(text.as_str()))),
-        Value::Array(items) => {
-            let words: Option<Vec<String>> =
-                items.iter().map(|item| item.as_str().map(str::to_owned)).collect();
-            words.map(|words| (scripts.words(&words), Cow::Owned(words.join(" "))))
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
-    }
-}
-
 /// Reads a script command by command, then as a whole for what only the whole shows.
 fn take_script(
     maps: &[&ToolMap],
@@ -393,7 +316,7 @@ fn take_opaque(maps: &[&ToolMap], itself: &Deed, guesses: bool, deeds: &mut Deed
 
 impl Takes {
     /// The same for two that take the same.
-    pub(crate) fn key(&self) -> String {
+    pub fn key(&self) -> String {
         match self {
             Self::Field { field, pattern } => format!("{field} {}", pattern.key()),
             Self::Running { program, words } => format!("running {program} {words:?}"),
@@ -565,6 +488,7 @@ fn push_once(deeds: &mut Deeds, deed: Deed) {
 
 #[cfg(test)]
 mod tests {
+
     use super::*;
 
     fn words(text: &str) -> Vec<Word> {

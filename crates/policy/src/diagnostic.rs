@@ -188,7 +188,7 @@ impl fmt::Display for Severity {
 
 /// The text without what a terminal would obey: a policy may quote escape sequences, and a message quotes
 /// the policy.
-pub(crate) fn harmless(text: &str) -> String {
+pub fn harmless(text: &str) -> String {
     annotate_snippets::normalize_untrusted_str(text)
 }
 

@@ -1,9 +1,8 @@
-//! The rule languages of Lockgate and the one form they become.
+//! The one form of a policy and its evaluation: rules, conditions, nets, windows, sandboxes and workflows.
 //!
-//! A front end turns a [`Source`] into a [`Draft`] and never fails: it collects [`Diagnostic`]s instead.
-//! [`Policy::compile`] joins drafts into the one thing the gate and the prover read.
+//! A [`Builder`] puts a [`Policy`] together from what a front end understood; the gate and the prover read it. No file
+//! format and no language is known here.
 
-mod accept;
 mod claim;
 pub mod clause;
 mod clauses;
@@ -11,63 +10,45 @@ pub mod condition;
 mod decision;
 mod deed;
 mod diagnostic;
-mod draft;
-
 mod hash;
-mod includes;
-mod language;
-mod lint;
 mod names;
 mod net;
-mod net_file;
-mod old_words;
 mod policy;
-pub mod proof;
-mod render;
 mod rule;
-pub mod rules;
-pub mod ruleset;
 mod sandbox;
+mod scripts;
 mod source;
-
+mod statement;
 mod template;
-mod tool_index;
+pub mod tool_index;
 mod tools;
-mod untrusted;
-mod verify;
 pub mod view;
-mod void;
-pub mod when_then;
+mod waiting;
 pub mod window;
 pub mod workflow;
-mod yaml;
 
-pub use accept::{Accepted, accept};
 pub use claim::{CLAIMS_MAX, Claim, Claimed, EXAMPLES_MAX, Example, ExampleStep, STEPS_MAX};
 pub use clause::{Applying, Clause, unreadable_sentence};
-pub use clauses::{Counted, Heard, LooksFor, Masking, OnHit, OutputRule};
+pub use clauses::{Counted, Counting, Heard, Keeps, LooksFor, Masking, OnHit, OutputRule, Watcher};
 pub use condition::{Condition, Operator, Subject, Test};
 pub use decision::{Decision, Truth};
 pub use deed::{Basis, Deed, Deeds};
-pub use diagnostic::{Diagnostic, FINDINGS, Severity, closest};
-pub use draft::{
-    Draft, DraftNet, DraftRule, DraftTransition, InputCheck, LIMIT_MAX, Map, Scope, ScriptField, Statement,
-    Takes, UnreadableLine,
-};
-pub use includes::included_name;
-pub use lint::{KnownTools, check_names, lint};
+pub use diagnostic::{Diagnostic, FINDINGS, Severity, closest, harmless};
+pub use hash::{HashMap, HashSet};
 pub use lockgate_pattern::{Match, PYTHON_CHARS_MAX, Pattern, PatternError, python_length, python_text};
-pub use names::Watch;
+pub use names::{FileId, Known, NameId, Watch};
 pub use net::{Guard, GuardNet};
-pub use old_words::{Migration, Rewritten, migrate};
-pub use policy::{Audience, Groups, NetRule, Policy, PolicyHash};
-pub use render::render;
-pub use rule::{Mode, Rule, RuleId};
+pub use policy::{Audience, Builder, FoundBy, Groups, NetRule, Policy, PolicyHash};
+pub use rule::{Head, Mode, Rule, RuleId};
 pub use sandbox::{Boundaries, Reached, Sandbox, SandboxError};
+pub use scripts::unreadable_scripts;
 pub use source::{Layer, Place, Source, Span};
-pub use template::Template;
+pub use statement::{
+    DraftNet, DraftRule, DraftTransition, InputCheck, LIMIT_MAX, Map, Module, Scope, ScriptField, Statement,
+    Takes, UnreadableLine, without_folder,
+};
+pub use template::{MESSAGE_CHARS_MAX, PLACEHOLDERS_MAX, Part, Template};
 pub use tools::{ToolName, Tools};
-pub use untrusted::Waiting;
-pub use verify::{NetReport, verify};
 pub use view::{Describe, Memory, Surroundings, View};
+pub use waiting::Waiting;
 pub use workflow::Workflow;

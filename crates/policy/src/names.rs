@@ -19,22 +19,23 @@ pub(crate) struct Names {
 
 /// A name's number in its policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct NameId(u32);
+pub struct NameId(u32);
 
 /// A file's number in its policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct FileId(pub(crate) u32);
+pub struct FileId(pub u32);
 
 /// What a policy has to do with one name.
 #[derive(Debug)]
-pub(crate) struct Known {
-    pub(crate) name: Arc<str>,
+pub struct Known {
+    /// The name.
+    pub name: Arc<str>,
     /// The rules that know it, in file order.
-    pub(crate) watches: Vec<Watch>,
+    pub watches: Vec<Watch>,
     /// Whether some rule names an action of it: `name.action`.
-    pub(crate) has_actions: bool,
+    pub has_actions: bool,
     /// The files whose maps rename its calls.
-    pub(crate) renamed_in: SmallVec<[FileId; 1]>,
+    pub renamed_in: SmallVec<[FileId; 1]>,
 }
 
 /// What one rule has to do with one name.
@@ -51,8 +52,9 @@ pub struct Watch {
     /// The transitions that list the name, in the order of declaration.
     pub transitions: SmallVec<[TransitionId; 3]>,
     /// Whether the rule names actions of this tool, so that a call with an action is that action to it.
-    pub(crate) names_actions: bool,
-    pub(crate) file: FileId,
+    pub names_actions: bool,
+    /// The file of the rule.
+    pub file: FileId,
 }
 
 impl Names {

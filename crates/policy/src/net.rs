@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use lockgate_petri::{ADVANCE_FIRINGS_MAX, Firing, Marking, Net, NetError, TransitionId};
 
-use crate::draft::{DraftNet, DraftTransition, InputCheck, Scope, Statement};
+use crate::statement::{DraftNet, DraftTransition, InputCheck, Scope, Statement};
 
 /// A net, and for each transition what lets it fire.
 #[derive(Clone, Debug)]

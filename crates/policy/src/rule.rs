@@ -36,11 +36,15 @@ pub struct Rule {
 pub struct RuleId(pub(crate) u32);
 
 /// What a front end knows of a rule.
-pub(crate) struct Head {
-    pub(crate) name: String,
-    pub(crate) key: String,
-    pub(crate) span: Span,
-    pub(crate) mode: Mode,
+pub struct Head {
+    /// What it is called.
+    pub name: String,
+    /// What its state is kept under.
+    pub key: String,
+    /// Where it stands in its file.
+    pub span: Span,
+    /// Whether it acts.
+    pub mode: Mode,
 }
 
 impl Rule {

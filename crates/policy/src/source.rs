@@ -9,14 +9,11 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use crate::{language::is_yaml, yaml::steps};
-
 /// One policy file: the name people know it by, and what it says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
     name: Arc<str>,
     text: Arc<str>,
-    transcript: Transcript,
     layer: Layer,
     lines: Lines,
 }
@@ -55,35 +52,10 @@ impl Lines {
     }
 }
 
-/// What the YAML parser told of a text when it was asked before.
-#[derive(Clone, Default)]
-struct Transcript(Option<Arc<[u8]>>);
-
-/// A text says the same, however it was read.
-impl PartialEq for Transcript {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-impl Eq for Transcript {}
-
-impl fmt::Debug for Transcript {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("_")
-    }
-}
-
 impl Source {
     /// Takes a file's text under the name that messages shall call it.
     pub fn new(name: impl Into<Arc<str>>, text: impl Into<Arc<str>>) -> Self {
-        Self {
-            name: name.into(),
-            text: text.into(),
-            transcript: Transcript::default(),
-            layer: Layer::default(),
-            lines: Lines::default(),
-        }
+        Self { name: name.into(), text: text.into(), layer: Layer::default(), lines: Lines::default() }
     }
 
     /// The same as a file of another layer.
@@ -101,31 +73,6 @@ impl Source {
     /// Whether everything in it counts, and not only what restricts.
     pub fn is_trusted(&self) -> bool {
         self.layer != Layer::Untrusted
-    }
-
-    /// The same with what [`Source::make_transcript`] told of this text, so that no parser need be asked. Whoever keeps a
-    /// transcript answers for it: what it says is the policy. One that cannot be of this text is left aside.
-    #[must_use]
-    pub fn with_transcript(mut self, transcript: impl Into<Arc<[u8]>>) -> Self {
-        let transcript = transcript.into();
-        self.transcript = Transcript(steps::fits(&self.text, &transcript).then_some(transcript));
-        self
-    }
-
-    /// What the YAML parser tells of this text, to be kept for this very program: no other reads it. Of a text with tags,
-    /// anchors or mistakes it is no more than that the parser has to be asked each time.
-    pub fn make_transcript(&self) -> Vec<u8> {
-        steps::keep(&self.text)
-    }
-
-    /// Whether it is read as YAML, whatever its language.
-    pub fn is_yaml(&self) -> bool {
-        is_yaml(self)
-    }
-
-    /// What the parser told of this text when it was asked before.
-    pub fn transcript(&self) -> Option<&[u8]> {
-        self.transcript.0.as_deref()
     }
 
     /// The name messages call this file by.
@@ -150,6 +97,18 @@ impl Source {
     /// Where a span ends: the place right behind it.
     pub fn end_place(&self, span: Span) -> Place {
         self.place(Span::new(span.end, span.end))
+    }
+
+    /// Where a word stands by itself in a part of the file, if it does.
+    pub fn span_of_word(&self, part: Span, word: &str) -> Option<Span> {
+        let text = self.slice(part);
+        let is_word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || "_-".contains(c));
+        let (at, _) = text.match_indices(word).find(|(at, _)| {
+            let before = text.get(..*at).and_then(|before| before.chars().next_back());
+            let after = text.get(at + word.len()..).and_then(|after| after.chars().next());
+            !word.is_empty() && !is_word(before) && !is_word(after)
+        })?;
+        Some(Span::new(part.start + at, part.start + at + word.len()))
     }
 
     /// The text a span covers; empty where the span does not fit this file.

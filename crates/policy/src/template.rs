@@ -18,11 +18,11 @@ use crate::{
 };
 
 /// The longest message, in characters.
-pub(crate) const MESSAGE_CHARS_MAX: usize = 500;
+pub const MESSAGE_CHARS_MAX: usize = 500;
 /// The longest value a placeholder shows, in characters.
 const VALUE_CHARS_MAX: usize = 200;
 /// How many placeholders a message may have; further ones stay as they are written.
-pub(crate) const PLACEHOLDERS_MAX: usize = 50;
+pub const PLACEHOLDERS_MAX: usize = 50;
 
 const MASKED: &str = "[REDACTED]";
 

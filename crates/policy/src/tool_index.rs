@@ -15,18 +15,20 @@ use crate::{
 };
 
 /// The most memory all patterns of one index may take together, in bytes.
-pub(crate) const SET_BYTES_MAX: usize = 64 << 20;
+pub const SET_BYTES_MAX: usize = 64 << 20;
 
 /// Whether a tool certainly is one of those meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Certainty {
+pub enum Certainty {
+    /// It is.
     Certain,
+    /// It may be: an engine gave up.
     Doubtful,
 }
 
 /// Things by the tools they are about.
 #[derive(Debug)]
-pub(crate) struct ToolIndex<T> {
+pub struct ToolIndex<T> {
     named: HashMap<String, T>,
     patterns: HashMap<String, usize>,
     matching: Vec<(Pattern, T)>,
@@ -57,7 +59,7 @@ impl<T: Default> Default for ToolIndex<T> {
 
 impl<T: Default> ToolIndex<T> {
     /// Changes what is kept for tools; each way of naming them has a place of its own.
-    pub(crate) fn put(&mut self, tools: &Tools, mut change: impl FnMut(&mut T)) {
+    pub fn put(&mut self, tools: &Tools, mut change: impl FnMut(&mut T)) {
         match tools {
             Tools::Every => change(&mut self.every),
             Tools::Any(names) => names.iter().for_each(|name| self.put_name(name, &mut change)),
@@ -65,7 +67,7 @@ impl<T: Default> ToolIndex<T> {
     }
 
     /// The same for one name.
-    pub(crate) fn put_name(&mut self, name: &ToolName, mut change: impl FnMut(&mut T)) {
+    pub fn put_name(&mut self, name: &ToolName, mut change: impl FnMut(&mut T)) {
         match name {
             ToolName::Exact(name) => change(self.named.entry(name.clone()).or_default()),
             ToolName::Matching(pattern) => {
@@ -82,7 +84,7 @@ impl<T: Default> ToolIndex<T> {
     }
 
     /// Puts the patterns together; to be called once, when everything is in.
-    pub(crate) fn finish(&mut self) {
+    pub fn finish(&mut self) {
         let sources = self.matching.iter().map(|(pattern, _)| pattern.linear_source());
         let linear: Vec<(usize, &str)> =
             sources.enumerate().filter_map(|(number, source)| Some((number, source?))).collect();
@@ -93,7 +95,7 @@ impl<T: Default> ToolIndex<T> {
     }
 
     /// Everything kept for a tool, each with whether it is certain that the tool is meant.
-    pub(crate) fn of<'a>(&'a self, tool: &'a str) -> impl Iterator<Item = (Certainty, &'a T)> + 'a {
+    pub fn of<'a>(&'a self, tool: &'a str) -> impl Iterator<Item = (Certainty, &'a T)> + 'a {
         // Where the set may see word edges otherwise than each pattern by itself, each is asked by itself.
         // A set of nothing would be asked all the same, and most policies name their tools.
         let has_set = !self.in_set.is_empty() && Pattern::suits_set(tool);
@@ -114,7 +116,7 @@ impl<T: Default> ToolIndex<T> {
     }
 
     /// Everything kept, with how its tools are named; none is every tool.
-    pub(crate) fn ways(&self) -> impl Iterator<Item = (Option<ToolName>, &T)> {
+    pub fn ways(&self) -> impl Iterator<Item = (Option<ToolName>, &T)> {
         let named = self.named.iter().map(|(name, kept)| (Some(ToolName::Exact(name.clone())), kept));
         let matching =
             self.matching.iter().map(|(pattern, kept)| (Some(ToolName::Matching(pattern.clone())), kept));
@@ -122,7 +124,7 @@ impl<T: Default> ToolIndex<T> {
     }
 
     /// Everything kept, for whatever tool.
-    pub(crate) fn all_mut(&mut self) -> impl Iterator<Item = &mut T> {
+    pub fn all_mut(&mut self) -> impl Iterator<Item = &mut T> {
         let matching = self.matching.iter_mut().map(|(_, kept)| kept);
         self.named.values_mut().chain(matching).chain(std::iter::once(&mut self.every))
     }
@@ -131,18 +133,19 @@ impl<T: Default> ToolIndex<T> {
 /// Many linear patterns as one, put together when it is first asked: loading a policy does not wait for tools
 /// that are never called.
 #[derive(Debug, Default)]
-pub(crate) struct LazySet {
+pub struct LazySet {
     sources: Vec<String>,
     built: OnceLock<Option<RegexSet>>,
 }
 
 impl LazySet {
-    pub(crate) fn of(sources: Vec<String>) -> Self {
+    /// These patterns as one.
+    pub fn of(sources: Vec<String>) -> Self {
         Self { sources, built: OnceLock::new() }
     }
 
     /// The set; none if the patterns are too large together.
-    pub(crate) fn get(&self) -> Option<&RegexSet> {
+    pub fn get(&self) -> Option<&RegexSet> {
         let build = || {
             let mut builder = RegexSetBuilder::new(&self.sources);
             builder.size_limit(SET_BYTES_MAX).dfa_size_limit(SET_BYTES_MAX).build().ok()

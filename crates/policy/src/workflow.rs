@@ -10,57 +10,23 @@ use std::{ops::Deref, sync::Arc};
 
 use lockgate_pattern::{Pattern, ToolGlob};
 
-use crate::{
-    policy::{Lines, Policy},
-    rule::{Head, Rule},
-    source::{Source, Span},
-};
+use crate::{rule::Rule, source::Span};
 
-mod conditions;
-mod exec;
-mod impossible;
 mod line;
-mod lint;
 mod machine;
-mod net;
-mod parse;
 pub mod progress;
-mod proof;
 mod sight;
-#[cfg(test)]
-mod tests;
 
 pub use line::{Line, StageStand, Whereabouts};
-pub(crate) use lint::lint;
 pub use machine::{Considered, Earned, Moved, Outcome, UnknownStage};
-pub use net::{Move, WorkflowNet};
-pub(crate) use parse::is_workflow;
-pub use parse::{
-    CHECKS_MAX, MESSAGE_CHARS_MAX, REQUIREMENTS_MAX, STAGES_MAX, TOOLS_MAX, WORKFLOW_BYTES_MAX, parse,
-};
 pub use progress::{Progress, Step};
-pub(crate) use proof::prove;
 pub use sight::Sight;
-
-/// What a workflow file says.
-#[derive(Clone, Debug)]
-pub struct DraftWorkflow {
-    /// Its name.
-    pub name: String,
-    /// Which edition of it this is, in its author's words.
-    pub version: Option<String>,
-    /// What it is for.
-    pub description: Option<String>,
-    /// Its stages, in order; at least one.
-    pub stages: Vec<Stage>,
-    /// Where its name is written.
-    pub span: Span,
-}
 
 /// A workflow in force.
 #[derive(Debug)]
 pub struct Workflow {
-    pub(crate) rule: Rule,
+    /// What every rule has.
+    pub rule: Rule,
     /// Which edition of it this is, in its author's words.
     pub version: Option<String>,
     /// What it is for.
@@ -198,6 +164,12 @@ impl Stage {
 }
 
 impl Workflow {
+    /// A workflow of these stages; at least one.
+    pub fn new(rule: Rule, version: Option<String>, description: Option<String>, stages: Vec<Stage>) -> Self {
+        let fingerprint = fingerprint(&stages);
+        Self { rule, version, description, stages, fingerprint }
+    }
+
     /// Its conditions that want a program to be run, in the order of the stages.
     pub fn exec_conditions(&self) -> impl Iterator<Item = &Requirement> {
         exec_conditions(&self.stages)
@@ -205,7 +177,7 @@ impl Workflow {
 }
 
 /// The conditions of stages that want a program to be run.
-pub(crate) fn exec_conditions(stages: &[Stage]) -> impl Iterator<Item = &Requirement> {
+pub fn exec_conditions(stages: &[Stage]) -> impl Iterator<Item = &Requirement> {
     let all = stages.iter().flat_map(|stage| stage.entry.iter().chain(&stage.exit));
     all.filter(|requirement| matches!(requirement.condition, Condition::Exec(_)))
 }
@@ -237,25 +209,6 @@ impl Ran {
         // The same program with another wanted end need not run twice.
         self.0.iter().find(|(ran, _)| ran.words == exec.words).map(|(_, ended)| ended)
     }
-}
-
-/// Adds a workflow to a policy.
-pub(crate) fn lower(draft: DraftWorkflow, source: &Source, policy: &mut Policy) {
-    let head = Head {
-        key: format!("workflow {}", draft.name),
-        name: draft.name,
-        span: draft.span,
-        mode: crate::rule::Mode::Enforce,
-    };
-    let rule = policy.next_rule(head, &mut Lines::of(source));
-    let fingerprint = fingerprint(&draft.stages);
-    policy.keep_workflow(Workflow {
-        rule,
-        version: draft.version,
-        description: draft.description,
-        stages: draft.stages,
-        fingerprint,
-    });
 }
 
 /// The same for stages that say the same, however they are written.

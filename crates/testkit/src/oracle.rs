@@ -661,7 +661,7 @@ impl Meaning {
         let base = format!("{name}.");
         let action = beside.iter().find(|it| it.starts_with(&base));
         let text = format!("{maps}limit {name} to 9 per {}", action.unwrap_or(&"session"));
-        let policy = Policy::read(&[Source::new("meaning.rules", text.as_str())]).0?;
+        let policy = lockgate::languages::read(&[Source::new("meaning.rules", text.as_str())]).0?;
         Some(Self { policy, name: name.to_owned() })
     }
 

@@ -15,12 +15,13 @@ use std::{
 
 use fastrand::Rng;
 use lockgate::{
-    Call, Decision, Gate, Outcome, Policy, Terms, Time,
+    Call, Decision, Gate, Outcome, Terms, Time,
     gate::{
         AnswerError, ApprovalId, KeptAnswer, Label, Put, Reach, Shelf, StoreError, Taken,
         trail::{Entry, What},
     },
-    policy::{Severity, Source, rules},
+    languages::one_line,
+    policy::{Severity, Source},
 };
 use serde_json::Map;
 
@@ -225,11 +226,11 @@ impl Simulation<'_> {
     /// A process that has just started.
     fn start(&self) -> Result<Gate, String> {
         // A made-up policy may have no rule, which only code can have.
-        let (draft, mistakes) = rules::parse(&Source::new("story.rules", self.policy.as_str()));
+        let (draft, mistakes) = one_line::parse(&Source::new("story.rules", self.policy.as_str()));
         if mistakes.iter().any(|it| it.severity == Severity::Error) {
             return Err(format!("{mistakes:?}"));
         }
-        let (policy, _) = Policy::compile(vec![draft]);
+        let (policy, _) = lockgate::languages::compile(vec![draft]);
         let terms = Terms { lease_ms: LEASE_MS, approval_ms: APPROVAL_MS, ..Terms::default() };
         let shelf = Unlucky { shelf: self.rest.open(), luck: self.luck.clone() };
         Gate::builder(policy).terms(terms).shelf(shelf).build().map_err(|error| error.to_string())

@@ -17,7 +17,7 @@ use lockgate::{
         ApprovalId, Changes, Commons, Event, Human, OpenedSession, Reach, StoreError, judge, judge_answer,
         settle,
     },
-    policy::rules,
+    languages::one_line,
 };
 use lockgate_testkit::{
     Judged, Model, Verdict as ModelVerdict,
@@ -539,11 +539,11 @@ impl OpenedSession for RecordingOpened<'_> {
 /// The laws hold for policies without a rule too, which nothing but code can make.
 fn read(files: &[&str]) -> Policy {
     let draft = |(number, text): (usize, &&str)| {
-        let (draft, mistakes) = rules::parse(&Source::new(format!("{number}.rules"), *text));
+        let (draft, mistakes) = one_line::parse(&Source::new(format!("{number}.rules"), *text));
         assert!(mistakes.iter().all(|it| it.severity < Severity::Error), "{mistakes:?}");
         draft
     };
-    Policy::compile(files.iter().enumerate().map(draft).collect()).0
+    lockgate::languages::compile(files.iter().enumerate().map(draft).collect()).0
 }
 
 fn gate(files: &[&str]) -> Gate {

@@ -19,7 +19,7 @@ use std::{
 };
 
 use lockgate::{
-    Answer, Call, Gate, Outcome, Policy, Scripted, Severity, Source,
+    Answer, Call, Gate, Outcome, Scripted, Severity, Source,
     gate::{Human, Rulebook, judge},
     policy::{Claimed, Decision, RuleId, Statement},
 };
@@ -37,11 +37,12 @@ use prover::{Direction, SaidChange, SaidClaim, SaidFinding, Shown};
 
 /// All contact with the prover: what it says, in the words of these tests.
 mod prover {
-    pub(super) use lockgate::gate::Kind as Direction;
+    pub(super) use lockgate::prover::Kind as Direction;
     use lockgate::{
         Call, Time,
-        gate::{Ended, Finding, Part, Rulebook, diff as diff_policies, prove as prove_policy},
+        gate::Rulebook,
         policy::{Claimed, RuleId, Severity},
+        prover::{Ended, Finding, Part, diff as diff_policies, prove as prove_policy},
     };
     use lockgate_testkit::oracle::{HOUR_MS, Letter};
 
@@ -200,8 +201,8 @@ struct Wrong {
 fn load(files: &[(String, String)]) -> Result<Rulebook, String> {
     let sources: Vec<Source> =
         files.iter().map(|(name, text)| Source::new(name.as_str(), text.as_str())).collect();
-    let (policy, mistakes) = Policy::read(&sources);
-    policy.map(Rulebook::new).ok_or_else(|| lockgate::policy::render(&mistakes, false))
+    let (policy, mistakes) = lockgate::languages::read(&sources);
+    policy.map(Rulebook::new).ok_or_else(|| lockgate::languages::render(&mistakes, false))
 }
 
 /// What a call is to the rules of a file about a name.

@@ -13,7 +13,7 @@ use std::{
 };
 
 use lockgate::{
-    Call, Decision, Gate, Outcome, Policy, Source, Time,
+    Call, Decision, Gate, Outcome, Source, Time,
     gate::audit::{Action, Record},
     policy::workflow::Moved,
 };
@@ -75,7 +75,7 @@ fn one_id_runs_once_however_many_threads_use_it() {
 
 /// A gate under when/then rules.
 fn when_then(text: &str) -> Gate {
-    Gate::new(Policy::read(&[Source::new("policy.yaml", text)]).0.unwrap())
+    Gate::new(lockgate::languages::read(&[Source::new("policy.yaml", text)]).0.unwrap())
 }
 
 /// How many of 60 calls at once are let pass, the session of each chosen by its number.
@@ -134,7 +134,7 @@ fn an_answer_for_every_session_reaches_those_that_ask_at_once() {
 fn ruleset(rules: &str) -> Gate {
     let head = "{apiVersion: edictum/v1, kind: Ruleset, metadata: {name: a}, defaults: {mode: enforce}";
     let source = Source::new("policy.yaml", format!("{head}, rules: [{rules}]}}"));
-    Gate::new(Policy::read(&[source]).0.unwrap())
+    Gate::new(lockgate::languages::read(&[source]).0.unwrap())
 }
 
 /// A rule of a ruleset with these limits.
@@ -186,7 +186,7 @@ fn fifty_grants_at_once_do_not_lift_a_limit() {
 fn workflow(stages: &str) -> (Gate, Arc<Mutex<Vec<Record>>>) {
     let head = "{apiVersion: edictum/v1, kind: Workflow, metadata: {name: work}";
     let source = Source::new("work.yaml", format!("{head}, stages: [{stages}]}}"));
-    let (policy, diagnostics) = Policy::read(&[source]);
+    let (policy, diagnostics) = lockgate::languages::read(&[source]);
     let records = Arc::new(Mutex::new(Vec::new()));
     let heard = Arc::clone(&records);
     let record = move |record: &Record| heard.lock().unwrap().push(record.clone());

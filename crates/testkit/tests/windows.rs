@@ -415,7 +415,7 @@ impl Play {
 }
 
 fn read(text: &str) -> Policy {
-    let (policy, diagnostics) = Policy::read(&[Source::new("policy.yaml", text)]);
+    let (policy, diagnostics) = lockgate::languages::read(&[Source::new("policy.yaml", text)]);
     policy.unwrap_or_else(|| panic!("{diagnostics:?}\n{text}"))
 }
 

@@ -164,7 +164,7 @@ fn happen(model: &mut WorkflowModel, happening: &Happening) -> Came {
 }
 
 fn read(workflow: &str) -> Policy {
-    let (policy, diagnostics) = Policy::read(&[Source::new("work.yaml", workflow)]);
+    let (policy, diagnostics) = lockgate::languages::read(&[Source::new("work.yaml", workflow)]);
     let told = || diagnostics.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
     policy.unwrap_or_else(|| panic!("{}\n{workflow}", told()))
 }
@@ -308,7 +308,7 @@ fn one_yes_is_never_asked_to_count_at_two_ends() {
             "{HEAD}stages:\n  - {{id: {stage}, entry: [{{condition: '{condition}', message: m}}], tools: [Edit], \
              approval: {{message: m}}}}\n  - {{id: review, approval: {{message: m}}}}\n"
         );
-        let (policy, mistakes) = Policy::read(&[Source::new("w.yaml", text)]);
+        let (policy, mistakes) = lockgate::languages::read(&[Source::new("w.yaml", text)]);
         assert!(policy.is_none());
         assert!(mistakes.iter().any(|mistake| mistake.code == "early-approval"), "{mistakes:?}");
     }

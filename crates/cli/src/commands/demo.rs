@@ -8,9 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use lockgate::{
-    Answer, Call, Decision, Gate, Outcome, Policy, Source, Verdict, call::visible, gate::ProvedClaim,
-};
+use lockgate::{Answer, Call, Decision, Gate, Outcome, Source, Verdict, call::visible, prover::ProvedClaim};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -111,7 +109,7 @@ pub(crate) fn run(json: bool, console: &mut Console<'_>) -> Result<Ending, Comma
 /// Proves the claims of the example policy, and gives its gate.
 fn prove(json: bool, console: &mut Console<'_>) -> Result<Gate, CommandError> {
     let source = Source::new("demo.rules", POLICY);
-    let (policy, findings) = Policy::read(std::slice::from_ref(&source));
+    let (policy, findings) = lockgate::languages::read(std::slice::from_ref(&source));
     let gate = policy.map(Gate::new);
     let verified = Verified::new(gate.as_ref().map(Gate::rulebook), findings, &[source]);
     if json {
@@ -131,7 +129,7 @@ fn prove(json: bool, console: &mut Console<'_>) -> Result<Gate, CommandError> {
 fn break_a_claim(json: bool, console: &mut Console<'_>) -> Result<(), CommandError> {
     let (line, edited) = CARELESS_EDIT;
     let source = Source::new("demo.rules", POLICY.replace(line, edited));
-    let (policy, findings) = Policy::read(std::slice::from_ref(&source));
+    let (policy, findings) = lockgate::languages::read(std::slice::from_ref(&source));
     let gate = policy.map(Gate::new);
     let verified = Verified::new(gate.as_ref().map(Gate::rulebook), findings, &[source]);
     let broken: Vec<&ProvedClaim> =

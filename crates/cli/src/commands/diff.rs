@@ -5,8 +5,9 @@ use std::{path::PathBuf, slice};
 use clap::Args;
 use lockgate::{
     call::visible,
-    gate::{Differences, Kind, Rulebook, Shown, Undecided, diff},
-    policy::{Rule, RuleId, proof::Side},
+    gate::Rulebook,
+    policy::{Rule, RuleId},
+    prover::{Differences, Kind, Shown, Undecided, diff, proof::Side},
 };
 use serde::Serialize;
 use serde_json::Value;

@@ -11,10 +11,10 @@ use std::{
 use clap::{Args, ValueEnum};
 use lockgate::{
     Policy,
+    pattern::ToolGlob,
     petri::{Need, Note, Picture, Shape, Station, Style, Track},
     policy::{
         NetRule, Rule, RuleId, Workflow,
-        ruleset::draft::ToolGlob,
         workflow::{Check, Condition, Requirement, Stage},
     },
 };

@@ -12,8 +12,9 @@ use clap::Args;
 use lockgate::{
     Diagnostic, OpenError, Policy, Severity, Source,
     call::visible,
-    gate::{Rulebook, diff},
-    policy::{Migration, migrate, render},
+    gate::Rulebook,
+    languages::{Migration, migrate, render},
+    prover::diff,
 };
 use serde::Serialize;
 
@@ -122,7 +123,10 @@ impl Rewrite {
         let migration =
             migrate(&old).map_err(|mistakes| CommandError::from(OpenError::Mistaken(mistakes)))?;
         let new = Source::new(old.name(), migration.text.clone());
-        let (policy, found) = Policy::read_unlinted(std::slice::from_ref(&new));
+        let (policy, found) = lockgate::languages::load(
+            std::slice::from_ref(&new),
+            lockgate::languages::Options { is_unlinted: true, ..Default::default() },
+        );
         let mistakes = found.into_iter().filter(|it| it.severity == Severity::Error).collect();
         let sameness = match (migration.changes.is_empty(), policy) {
             (true, _) => Sameness::Unchanged,
@@ -178,7 +182,7 @@ impl Rewrite {
             Sameness::Differs => (Some(false), None),
             Sameness::Unproved(why) => (None, Some(why.as_str())),
         };
-        let change = |it: &lockgate::policy::Rewritten| ChangeAnswer {
+        let change = |it: &lockgate::languages::Rewritten| ChangeAnswer {
             line: it.place.line,
             column: it.place.column,
             old: it.old.clone(),
@@ -197,7 +201,10 @@ impl Rewrite {
 
 /// Compares a file with its rewritten form.
 fn compare(old: &Source, new: Policy) -> Sameness {
-    let (Some(old), _) = Policy::read_unlinted(std::slice::from_ref(old)) else {
+    let (Some(old), _) = lockgate::languages::load(
+        std::slice::from_ref(old),
+        lockgate::languages::Options { is_unlinted: true, ..Default::default() },
+    ) else {
         return Sameness::Unproved(
             "the old words could not be read, so there is nothing to compare with".to_owned(),
         );

@@ -7,7 +7,7 @@ use lockgate::{
     Policy,
     call::visible,
     petri::Chart,
-    policy::proof::{Composed, Group, STATES_DRAWN_MAX, behaviours},
+    prover::proof::{Composed, Group, STATES_DRAWN_MAX, behaviours},
 };
 use serde::Serialize;
 

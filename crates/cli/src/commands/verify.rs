@@ -13,8 +13,10 @@ use clap::{Args, ValueEnum};
 use lockgate::{
     Diagnostic, Policy, Severity, Source,
     call::visible,
-    gate::{Finding, Proved, ProvedClaim, Rulebook, prove},
-    policy::{Accepted, KnownTools, NetReport, NetRule, Rule, RuleId, accept, check_names, render, verify},
+    gate::Rulebook,
+    languages::{Accepted, KnownTools, accept, check_names, render},
+    policy::{NetRule, Rule, RuleId},
+    prover::{Finding, NetReport, Proved, ProvedClaim, prove, verify},
 };
 use lockgate_agents::{Environment, settings};
 use serde::Serialize;
@@ -114,12 +116,16 @@ fn tell_of_hooks(sources: &[Source], console: &mut Console<'_>) -> Result<(), Co
         writeln!(console.err, "{}: {}", wrong("warning"), visible(&line))?;
     }
     let runs = found.as_ref().is_some_and(|settings| settings.exec);
-    if let (false, (Some(policy), _)) = (runs, Policy::read_unlinted(sources))
-        && let Some(line) = settings::exec_not_run(
-            &policy,
-            "run `gate` and `check` with `--exec`, or write `exec = true` into `lockgate.toml`",
-        )
-    {
+    if let (false, (Some(policy), _)) = (
+        runs,
+        lockgate::languages::load(
+            sources,
+            lockgate::languages::Options { is_unlinted: true, ..Default::default() },
+        ),
+    ) && let Some(line) = settings::exec_not_run(
+        &policy,
+        "run `gate` and `check` with `--exec`, or write `exec = true` into `lockgate.toml`",
+    ) {
         writeln!(console.err, "{}: {}", wrong("warning"), visible(&line))?;
     }
     Ok(())
@@ -146,7 +152,7 @@ pub(super) fn round(
     wanted: &Wanted,
     console: &mut Console<'_>,
 ) -> Result<Ending, CommandError> {
-    let (policy, mut findings) = Policy::read(sources);
+    let (policy, mut findings) = lockgate::languages::read(sources);
     check_names(&mut findings, sources, &wanted.known, policy.as_ref());
     let progress = Progress::start("proving", wanted.format != ReportFormat::Text);
     let rulebook = policy.map(Rulebook::new);
@@ -587,7 +593,7 @@ mod tests {
     fn the_built_in_policy_has_nothing_wrong_with_it() {
         for agents in Agent::ALL.iter().map(std::slice::from_ref).chain([Agent::ALL]) {
             let sources = [Source::new("policy.rules", starter_policy(agents))];
-            let (policy, findings) = Policy::read(&sources);
+            let (policy, findings) = lockgate::languages::read(&sources);
             let rulebook = policy.map(Rulebook::new);
             let verified = Verified::new(rulebook.as_ref(), findings, &sources);
             assert!(verified.summary().ends_with(" states: no errors"), "{agents:?}: {}", verified.summary());

@@ -15,7 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use lockgate::{OpenError, Source, call::visible, policy::render, read_sources};
+use lockgate::{OpenError, Source, call::visible, languages::render, read_sources};
 use serde::Serialize;
 
 use super::{

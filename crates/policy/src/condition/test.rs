@@ -354,7 +354,7 @@ mod tests {
     use serde_json::Map;
 
     use super::*;
-    use crate::draft::InputCheck;
+    use crate::statement::InputCheck;
 
     /// Tests the field `x` of an input; a value of `null` stands for itself, `missing` for no field.
     #[track_caller]

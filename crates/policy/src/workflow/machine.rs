@@ -645,7 +645,7 @@ fn blocked(stage: &Arc<str>, reason: &str) -> Outcome {
 
 impl Stage {
     /// Whether a program decides about its end.
-    pub(super) fn asks_programs(&self) -> bool {
+    pub fn asks_programs(&self) -> bool {
         self.exit.iter().any(Requirement::is_exec)
     }
 

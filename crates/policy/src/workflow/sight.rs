@@ -8,6 +8,7 @@ mod commands;
 mod files;
 mod kept;
 mod proof;
+mod trim;
 
 use std::{cell::OnceCell, fmt, sync::Arc};
 
@@ -19,6 +20,7 @@ use lockgate_pattern::Pattern;
 
 pub(crate) use files::is_same_file;
 pub(crate) use kept::{field_text, is_folded, result_object};
+use trim::trimmed;
 
 /// The longest summary, in characters.
 const SUMMARY_CHARACTERS_MAX: usize = 200;
@@ -171,16 +173,6 @@ impl<'c> Sight<'c> {
         let input = &self.call.input;
         !(runs_nothing(self.tool()) || may_answer_early(input) || may_run_another(input))
     }
-}
-
-/// A script without the space around it, as a shell sees it: other characters that look like space belong to words, and
-/// so does what stands behind a backslash.
-fn trimmed(script: &str) -> &str {
-    const BLANKS: [char; 3] = [' ', '\t', '\n'];
-    let script = script.trim_start_matches(BLANKS);
-    let end = script.trim_end_matches(BLANKS).len();
-    let end = if script.get(..end).is_some_and(|kept| kept.ends_with('\\')) { end + 1 } else { end };
-    script.get(..end).unwrap_or(script)
 }
 
 impl fmt::Debug for Sight<'_> {

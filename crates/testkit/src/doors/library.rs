@@ -6,7 +6,7 @@
 use std::{collections::HashMap, sync::Arc};
 
 use lockgate::{
-    About, Call, Gate, Mode, Obstacle, Outcome, Policy, Source, Time, Verdict,
+    About, Call, Gate, Mode, Obstacle, Outcome, Source, Time, Verdict,
     gate::{ApprovalId, GateBuilder},
     policy::{Workflow, workflow::Moved},
 };
@@ -49,7 +49,7 @@ pub(super) fn build_gate(policy: &[PolicyFile], options: &Options) -> Result<Gat
 /// The same, for whoever has something to add.
 pub(super) fn gate_builder(policy: &[PolicyFile], options: &Options) -> Result<GateBuilder, String> {
     let sources: Vec<_> = policy.iter().map(|file| Source::new(&*file.name, &*file.text)).collect();
-    let (policy, diagnostics) = Policy::read(&sources);
+    let (policy, diagnostics) = lockgate::languages::read(&sources);
     let policy =
         policy.ok_or_else(|| diagnostics.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))?;
     let mode = if options.observe { Mode::Observe } else { Mode::Enforce };

@@ -8,10 +8,12 @@ use std::{
 };
 
 use lockgate::{
-    Call, Policy, Source, Time,
-    gate::{Rulebook, prove},
+    Call, Source, Time,
+    gate::Rulebook,
+    languages::{KnownTools, check_names},
     look_at_links,
-    policy::{CLAIMS_MAX, Claimed, KnownTools, check_names},
+    policy::{CLAIMS_MAX, Claimed},
+    prover::prove,
 };
 use lockgate_agents::now;
 use lockgate_mcp::{Environment, Era};
@@ -48,7 +50,7 @@ impl Surroundings {
         let claims = format!("observe block {first}\n{claims}");
         let sources: Vec<Source> =
             self.sources.iter().cloned().chain([Source::new("listed tools", claims)]).collect();
-        let (Some(policy), _) = Policy::read(&sources) else { return found };
+        let (Some(policy), _) = lockgate::languages::read(&sources) else { return found };
         let proved = prove(&Rulebook::new(policy));
         for claim in proved.claims.iter().filter(|claim| claim.report.holds == Some(true)) {
             if let Claimed::Impossible(tool) = &claim.report.claim.says {

@@ -6,7 +6,7 @@
 use lockgate_call::{Command, Known, Script, ScriptCache, Word};
 use lockgate_pattern::{Match, Pattern};
 
-use super::trimmed;
+use super::trim::trimmed;
 
 /// The most bytes of text in fields that need not be commands at all, which are read like commands.
 pub(super) const LOOSE_BYTES_MAX: usize = 256 * 1024;

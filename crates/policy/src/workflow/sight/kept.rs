@@ -12,7 +12,7 @@ use lockgate_call::{
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
-use super::trimmed;
+use super::trim::trimmed;
 
 /// The longest text that is kept as it is, in characters.
 const TEXT_CHARACTERS_MAX: usize = 4_096;

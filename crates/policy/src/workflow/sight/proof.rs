@@ -7,7 +7,7 @@
 use lockgate_call::{Command, Known, Script, Word, launched_at};
 use lockgate_pattern::Pattern;
 
-use super::{commands::literal_text, trimmed};
+use super::{commands::literal_text, trim::trimmed};
 
 /// Words with which a program only talks about what it would do, or finds that there is nothing to do.
 const IDLE_OPTIONS: &[&str] = &[

@@ -763,7 +763,7 @@ fn space_around_a_script_goes_away_and_what_is_escaped_stays() {
     let rows =
         [(" a b\n", "a b"), ("a\\ ", "a\\ "), ("a\\\n", "a\\\n"), ("\\ ", "\\ "), ("\\", "\\"), (" ", "")];
     for (script, kept) in rows {
-        assert_eq!(super::trimmed(script), kept, "{script:?}");
+        assert_eq!(trimmed(script), kept, "{script:?}");
     }
 }
 

@@ -10,7 +10,7 @@ use std::{
 };
 
 use lockgate::{
-    Call, Decision, Gate, Outcome, Policy, Verdict,
+    Call, Decision, Gate, Outcome, Verdict,
     gate::audit::Record,
     policy::workflow::{Moved, Progress},
 };
@@ -111,7 +111,7 @@ impl WorkflowCase {
     pub(super) fn play(&self, workflows: &BTreeMap<String, Value>) -> Result<Result<(), Differs>, String> {
         let name = &self.workflow;
         let workflow = workflows.get(name).ok_or_else(|| format!("no workflow is called `{name}`"))?;
-        let (policy, diagnostics) = Policy::read(&[source(name, workflow)?]);
+        let (policy, diagnostics) = lockgate::languages::read(&[source(name, workflow)?]);
         let Some(policy) = policy else {
             let got = format!("no policy: {}", mistakes(&diagnostics).collect::<Vec<_>>().join("; "));
             return Ok(Err(Differs { expected: "a workflow".into(), got }));

@@ -81,7 +81,7 @@ fn policy_text(policy: &str, engine: &Engine) -> String {
 }
 
 fn read(text: &str) -> Result<Policy, String> {
-    let (policy, diagnostics) = Policy::read(&[Source::new("policy.yaml", text)]);
+    let (policy, diagnostics) = lockgate::languages::read(&[Source::new("policy.yaml", text)]);
     let mistake = diagnostics.iter().find(|diagnostic| diagnostic.severity == Severity::Error);
     match (policy, mistake) {
         (Some(policy), None) => Ok(policy),

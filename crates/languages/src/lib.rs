@@ -1,0 +1,34 @@
+//! The rule languages of Lockgate: from text to the one form of a policy, with diagnostics.
+//!
+//! A front end turns a [`Source`](lockgate_policy::Source) into a [`Draft`](draft::Draft) and never fails: it collects
+//! diagnostics instead. [`load`] reads files of any language, joins them and lowers them into a policy. A language is one
+//! folder: [`one_line`], [`when_then`], [`ruleset`], [`workflow`], and [`nets`] for hand-written nets.
+
+mod accept;
+mod detect;
+pub mod draft;
+mod includes;
+mod lint;
+mod listed;
+mod load;
+mod migrate;
+pub mod nets;
+pub mod one_line;
+mod render;
+mod renew;
+pub mod ruleset;
+mod untrusted;
+mod void;
+pub mod when_then;
+pub mod workflow;
+mod yaml;
+
+pub use accept::{Accepted, accept};
+pub use detect::is_yaml;
+pub use draft::Draft;
+pub use includes::included_name;
+pub use lint::{KnownTools, check_names, lint};
+pub use load::{Options, compile, load, read};
+pub use migrate::{Migration, Rewritten, migrate};
+pub use render::render;
+pub use ruleset::CustomNames;

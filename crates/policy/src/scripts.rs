@@ -1,0 +1,86 @@
+//! The scripts in a call's input, each read once.
+
+use std::{borrow::Cow, sync::Arc};
+
+use lockgate_call::{Call, Command, Script, ScriptCache, is_script_field};
+use serde_json::Value;
+use smallvec::SmallVec;
+
+/// The scripts of one call, each read once however many files have maps for it.
+#[derive(Default)]
+pub(crate) struct Scripts<'c> {
+    read: SmallVec<[(&'c str, Option<ReadScript<'c>>); 1]>,
+}
+
+/// A script and the text it was read from.
+pub(crate) type ReadScript<'c> = (Arc<Script>, Cow<'c, str>);
+
+impl<'c> Scripts<'c> {
+    /// The script in a field, and its text; none where the value is nothing a shell could be given.
+    pub(crate) fn of(&mut self, call: &'c Call, field: &'c str, value: &'c Value) -> Option<&ReadScript<'c>> {
+        let known = self.read.iter().position(|(name, _)| *name == field);
+        let at = known.unwrap_or_else(|| {
+            self.read.push((field, read(value, &call.about.scripts)));
+            self.read.len() - 1
+        });
+        self.read.get(at)?.1.as_ref()
+    }
+
+    /// Why the scripts that were read so far cannot be read to the end, in words.
+    pub(crate) fn doubts(&self) -> Vec<String> {
+        let mut doubts: Vec<String> = Vec::new();
+        for (field, script) in &self.read {
+            for doubt in doubts_of(field, script.as_ref().map(|(script, _)| &**script)) {
+                if !doubts.contains(&doubt) {
+                    doubts.push(doubt);
+                }
+            }
+        }
+        doubts
+    }
+}
+
+/// Why the scripts of a call cannot be read, in words; empty where they can.
+pub fn unreadable_scripts(call: &Call, declared: &[(String, String)]) -> Vec<String> {
+    let is_declared =
+        |field: &str| declared.iter().any(|(tool, declared)| *tool == call.tool && declared == field);
+    unreadable_in(call, |field| is_script_field(field) || is_declared(field))
+}
+
+/// Why the scripts in these fields of a call cannot be read, in words; empty where they can, or there is none.
+fn unreadable_in(call: &Call, is_script: impl Fn(&str) -> bool) -> Vec<String> {
+    let mut scripts = Scripts::default();
+    for (field, value) in call.input.iter().filter(|(field, _)| is_script(field)) {
+        if matches!(value, Value::String(_) | Value::Array(_) | Value::Object(_)) {
+            scripts.of(call, field, value);
+        }
+    }
+    scripts.doubts()
+}
+
+fn doubts_of(field: &str, script: Option<&Script>) -> Vec<String> {
+    let Some(script) = script else {
+        return vec![format!("`{field}` holds neither a text nor a list of words")];
+    };
+    let mut doubts = script.doubts.clone();
+    // A program that is written as a glob is a doubt about its command alone.
+    for glob in script.commands.iter().filter(|command| command.opaque).filter_map(Command::program_glob) {
+        doubts.push(format!("the program `{glob}` is only known when the script runs"));
+    }
+    if doubts.is_empty() && script.opaque {
+        doubts.push("the script cannot be read".to_owned());
+    }
+    doubts
+}
+
+fn read<'c>(value: &'c Value, scripts: &ScriptCache) -> Option<ReadScript<'c>> {
+    match value {
+        Value::String(text) => Some((scripts.script(text), Cow::Borrowed(text.as_str()))),
+        Value::Array(items) => {
+            let words: Option<Vec<String>> =
+                items.iter().map(|item| item.as_str().map(str::to_owned)).collect();
+            words.map(|words| (scripts.words(&words), Cow::Owned(words.join(" "))))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
+    }
+}
