@@ -1,6 +1,6 @@
 //! Puts Lockgate into the hooks of coding agents and before their MCP servers, and takes it out again.
 //!
-//! [`plan`] reads all files a change would touch and computes all of it before [`Plan::carry_out`] writes the first one,
+//! [`plan()`] reads all files a change would touch and computes all of it before [`Plan::carry_out`] writes the first one,
 //! so a file that cannot be edited keeps every other file as it is. Whether an agent then really obeys is not looked at
 //! here. `edit` knows how a text is changed, and each agent which text that is.
 
@@ -13,6 +13,7 @@ mod tests;
 
 #[cfg(test)]
 pub(crate) use self::servers::CLAUDE_DESKTOP;
+pub(crate) use self::servers::edited_files;
 pub use self::{
     exclude::{Repository, excluded, included},
     files::{Change, FileError, Plan},

@@ -1,6 +1,6 @@
 //! What a user and a project have decided about Lockgate: which policy, where sessions rest, how humans are asked.
 //!
-//! [`find`] looks for the user's settings and for those of the project and joins them (`join`): a project can only be
+//! [`find()`] looks for the user's settings and for those of the project and joins them (`join`): a project can only be
 //! stricter than the user, unless a human has trusted it ([`crate::trust`]). Where the user has no policy, the one that is
 //! built in stands in. Settings that are found and cannot be used are an error: going on without them would swap a policy
 //! for a weaker one because of a typing mistake. The policy itself is not read here, see [`Settings::sources`].

@@ -10,6 +10,7 @@ use lockgate::gate::Protection;
 use crate::{
     agents::Agent,
     environment::Environment,
+    install::{Scope, edited_files},
     processes,
     settings::{FILE, FOLDER, Origin, Settings},
 };
@@ -187,6 +188,9 @@ fn unchanged(settings: &Settings, folder: &Path, environment: &Environment) -> V
         let switches = Agent::ALL.iter().flat_map(|agent| agent.facts().switches).chain(SWITCHES);
         paths.extend(switches.map(|path| root.join(path)));
         paths.extend([root.join(".lockgate"), root.join("lockgate.toml")]);
+    }
+    for scope in [Scope::Project, Scope::User] {
+        paths.extend(edited_files(scope, root, environment));
     }
     paths.extend(environment.config_folder().map(|config| config.join("lockgate")));
     paths.extend(std::env::current_exe());

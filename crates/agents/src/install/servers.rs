@@ -94,6 +94,16 @@ fn mentions_us(text: &str) -> bool {
     text.contains("lockgate")
 }
 
+/// Every file of hooks and MCP servers that an installation reads or edits; each may be there or not.
+pub(crate) fn edited_files(scope: Scope, project: &Path, environment: &Environment) -> Vec<PathBuf> {
+    let servers = files(scope, project, environment).into_iter().map(|file| file.path);
+    let Some(home) = &environment.home else { return servers.collect() };
+    let places = Places { project, home, environment, scope };
+    let hooks = Agent::ALL.iter().map(|agent| agent.profile());
+    let hooks = hooks.flat_map(|agent| [agent.files(&places), agent.switch_files(&places)].concat());
+    servers.chain(hooks).collect()
+}
+
 fn files(scope: Scope, project: &Path, environment: &Environment) -> Vec<ServerFile> {
     let nowhere = PathBuf::new();
     let home = match (&environment.home, scope) {
