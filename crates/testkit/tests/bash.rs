@@ -1,6 +1,7 @@
 //! A real bash says what scripts run, and none of it goes unseen.
 //!
-//! One test runs the same scripts every time; the other is a fuzz target, which `./test fuzz` runs with new ones.
+//! One test runs the same scripts every time; the other is a fuzz target, which runs new ones for as long as
+//! `BOLERO_RANDOM_TEST_TIME_MS` says.
 //! Where there is no bash it says so on standard error, whether or not the output of tests is shown.
 
 #![allow(
@@ -30,7 +31,6 @@ fn the_same_twenty_thousand_scripts_hide_nothing() {
 }
 
 #[test]
-#[ignore = "runs in `./test fuzz`"]
 fn any_script_in_which_bash_runs_rm_is_one_that_may() {
     let Some(bash) = bash() else { return };
     check!().with_max_len(BYTES_MAX).for_each(|bytes: &[u8]| look(&bash, bytes));
