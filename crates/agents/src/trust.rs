@@ -206,5 +206,5 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 fn no_home() -> io::Error {
-    io::Error::other("there is no home folder; set `HOME`")
+    io::Error::other("the home folder is not known; set `HOME`")
 }

@@ -1354,6 +1354,7 @@ fn hostile_scripts_end_soon() {
 
 #[test]
 #[ignore = "needs LOCKGATE_DATA"]
+#[expect(clippy::disallowed_methods, reason = "recorded data are read from their folder")]
 fn the_table_of_rm_is_told_apart() {
     let data = std::env::var("LOCKGATE_DATA").expect("LOCKGATE_DATA names the folder of recorded data");
     let text = std::fs::read_to_string(format!("{data}/shell/rm.yaml")).unwrap();

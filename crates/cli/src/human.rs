@@ -127,7 +127,7 @@ fn log(opening: &Opening<'_>, refusal: &Refusal, environment: &Environment) -> i
         let put = Put { entries: &[entry], ..Put::default() };
         return taken.put(&put).map_err(io::Error::other);
     }
-    let file = log_file(environment).ok_or_else(|| io::Error::other("there is no home folder"))?;
+    let file = log_file(environment).ok_or_else(|| io::Error::other("the home folder is not known"))?;
     if let Some(folder) = file.parent() {
         fs::create_dir_all(folder)?;
     }

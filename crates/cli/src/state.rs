@@ -19,7 +19,7 @@ pub(crate) fn open_state(path: Option<&Path>) -> Result<Sqlite, CommandError> {
     let path = place_of_state(path)?;
     if !is_there(&path) {
         let text = format!(
-            "Lockgate has not judged a call here yet: there is no database `{}`; name another with --state",
+            "Lockgate has not judged a call here yet: the database `{}` does not exist; name another with --state",
             path.display()
         );
         return Err(CommandError::Said(text));

@@ -85,7 +85,7 @@ fn an_answer_needs_an_open_question() {
     {
         let said = world.lockgate(words);
         assert_eq!(said.code(), Some(2), "{words:?}");
-        assert!(said.err().contains("there is no database"), "{}", said.err());
+        assert!(said.err().contains("does not exist"), "{}", said.err());
         assert!(!world.database().exists());
     }
     let said = world.lockgate(&["pending"]);
@@ -96,7 +96,7 @@ fn an_answer_needs_an_open_question() {
         said.err()
     );
     let named = world.lockgate(&["pending", "--state", "nowhere.db"]);
-    assert!(named.code() == Some(2) && named.err().contains("there is no database"), "{}", named.err());
+    assert!(named.code() == Some(2) && named.err().contains("does not exist"), "{}", named.err());
     world.hook("generic", r#"{"event": "before", "session": "s1", "tool": "read", "input": {}}"#);
     for (words, told) in [
         // No answer comes before its question.
@@ -104,10 +104,10 @@ fn an_answer_needs_an_open_question() {
         (&["approve", "a1@generic/other"], "question a1@generic/other is not open"),
         (&["refuse", "nonsense"], "`nonsense` does not name a question"),
         (&["approve", "a99999999999999999999@generic/s1"], "does not name a question"),
-        (&["approve", "1"], "there is no question 1"),
-        (&["approve", "0"], "there is no question 0"),
+        (&["approve", "1"], "no question has the id 1"),
+        (&["approve", "0"], "no question has the id 0"),
         (&["approve", "99999999999999999999"], "does not name a question"),
-        (&["pending", "7"], "there is no question 7"),
+        (&["pending", "7"], "no question has the id 7"),
         (&["pending", "a1@generic/s1"], "question a1@generic/s1 is not open"),
         (&["approve"], "required arguments"),
         (&["approve", "a1@generic/s1", "--all"], "cannot be used with"),

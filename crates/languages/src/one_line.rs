@@ -641,7 +641,7 @@ impl<'t> Parser<'t> {
                     "looks-like-regex",
                     self.source,
                     word.span(),
-                    format!("`{}` is read as plain text: `{flags}` is no regex flag", word.text),
+                    format!("`{}` is read as plain text: `{flags}` is not a regex flag", word.text),
                 )
                 .label("matches this text, slashes included")
                 .remedy(format!(

@@ -168,7 +168,7 @@ fn existing(folder: &str) -> Result<&Path, String> {
         return Err(format!("cannot run in `{}`: the folder must be absolute", visible(folder)));
     }
     if !path.is_dir() {
-        return Err(format!("cannot run in `{}`: there is no such folder", visible(folder)));
+        return Err(format!("cannot run in `{}`: the folder does not exist", visible(folder)));
     }
     Ok(path)
 }

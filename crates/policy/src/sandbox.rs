@@ -125,13 +125,13 @@ pub enum Reached {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SandboxError {
     /// A folder that no path could lie in.
-    #[error("`{0}` is no folder: write a path without control characters, from `/` on")]
+    #[error("`{0}` is not a folder: write a path without control characters, from `/` on")]
     Folder(String),
     /// A host that no address could have.
-    #[error("`{0}` is no host: write a name such as `example.com`, or a pattern such as `*.example.com`")]
+    #[error("`{0}` is not a host: write a name such as `example.com`, or a pattern such as `*.example.com`")]
     Domain(String),
     /// A program without a name.
-    #[error("`{0}` is no program: write its name, without options")]
+    #[error("`{0}` is not a program: write its name, without options")]
     Command(String),
 }
 

@@ -102,7 +102,7 @@ fn findings_of(rule: &NetRule, space: &StateSpace<'_>) -> Vec<Diagnostic> {
     };
     if let Some(marking) = space.terminal().find(stuck) {
         let text = rule.net.marking_text(&marking);
-        let message = format!("net `{}` can get stuck at `{text}`, which is no terminal place", rule.name);
+        let message = format!("net `{}` can get stuck at `{text}`, which is not a terminal place", rule.name);
         findings.push(finding(
             "stuck",
             Severity::Warning,

@@ -3,6 +3,7 @@
 //! Every session that is told was played by `diff` itself; here only what it says is looked at.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests may stop a test")]
+#![expect(clippy::disallowed_methods, reason = "the policies of examples are read from their folder")]
 
 use std::{fs, path::Path};
 

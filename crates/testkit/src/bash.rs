@@ -15,6 +15,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use std::{env, io, thread};
 
+use rustix::process::{Pid, Signal, kill_process_group};
+
 /// How long a script may run: most take a few milliseconds, some wait for what never comes.
 const TIME_MAX: Duration = Duration::from_secs(2);
 
@@ -78,13 +80,15 @@ impl Bash {
         let started = Instant::now();
         while child.try_wait()?.is_none() {
             if started.elapsed() > TIME_MAX {
-                let group = format!("-{}", child.id());
-                Command::new("kill").args(["-KILL", "--", &group]).stderr(Stdio::null()).status()?;
-                child.wait()?;
                 break;
             }
             thread::sleep(Duration::from_millis(1));
         }
+        // What a script leaves running would run for ever, and slow down all that come after it.
+        if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+        child.wait()?;
         // It may still be written to, so what is left goes with the folder.
         fs::remove_dir_all(&work).ok();
         mark.try_exists()

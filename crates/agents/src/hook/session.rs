@@ -25,7 +25,7 @@ pub fn under(
     let here = std::env::current_dir().map_err(|error| format!("this process has no folder: {error}"))?;
     let folder = folder.map(PathBuf::from).filter(|folder| folder.is_absolute() && folder.is_dir());
     let folder = folder.unwrap_or(here);
-    let records = records(environment).ok_or("there is no home folder, so nothing can be remembered")?;
+    let records = records(environment).ok_or("the home folder is not known, so nothing can be remembered")?;
     let unknown = |error: io::Error| format!("the policy of this session is not known: {error}");
     if !session_folder::is_known(&records, session)
         && settings::find(&folder, environment).is_ok_and(|settings| was_judged(&settings, session))
@@ -52,7 +52,7 @@ pub fn remember(
     settings: &Settings,
     hash: Option<&str>,
 ) -> Result<(), String> {
-    let records = records(environment).ok_or("there is no home folder, so nothing can be remembered")?;
+    let records = records(environment).ok_or("the home folder is not known, so nothing can be remembered")?;
     session_folder::remember(&records, session, policies(settings), hash)
         .map_err(|error| format!("the policy of this session cannot be remembered: {error}"))
 }

@@ -69,7 +69,7 @@ impl FileError {
     }
 
     pub(crate) fn no_home() -> Self {
-        Self("there is no home folder; set `HOME`, or leave `--user` out".to_owned())
+        Self("the home folder is not known; set `HOME`, or leave `--user` out".to_owned())
     }
 
     fn io(what: &str, file: &Path, error: &io::Error) -> Self {

@@ -269,7 +269,7 @@ impl Found {
         let option = if self.is_project { "" } else { " --user" };
         let remedy =
             format!("run `lockgate init{option} --policy-only` for a first one, or take the folder away");
-        let error = SettingsError::new(&self.policies, "there is no policy in it", remedy);
+        let error = SettingsError::new(&self.policies, "it holds no policy", remedy);
         SettingsError { lacks_policy: true, ..error }
     }
 

@@ -341,13 +341,13 @@ fn mistakes_say_where_and_what_to_do_and_never_fall_through() {
         (
             "empty",
             &[("project/.lockgate/README", ""), user][..],
-            "~/project/.lockgate: there is no policy in it",
+            "~/project/.lockgate: it holds no policy",
         ),
-        ("empty-user", &[(".config/lockgate/README", "")], "~/.config/lockgate: there is no policy in it"),
+        ("empty-user", &[(".config/lockgate/README", "")], "~/.config/lockgate: it holds no policy"),
         (
             "toml-alone",
             &[("project/lockgate.toml", ""), user],
-            "~/project/.lockgate: there is no policy in it",
+            "~/project/.lockgate: it holds no policy",
         ),
         ("no-folder", &[("project/.lockgate", ""), user], "~/project/.lockgate: it is not a folder"),
         (

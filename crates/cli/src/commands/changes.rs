@@ -91,7 +91,7 @@ pub(super) fn settle(
         Agreed::Yes | Agreed::NotNeeded => Ok(Ending::Yes),
         Agreed::No => Ok(Ending::No),
         Agreed::NobodyThere => Err(CommandError::said(
-            "nothing was written, because there is no terminal to ask at; look at the changes and run it again with --yes",
+            "nothing was written, because no terminal is attached to ask at; look at the changes and run it again with --yes",
         )),
     }
 }

@@ -111,7 +111,7 @@ fn write_nothing_yet(
 ) -> Result<Ending, CommandError> {
     if let Some(first) = arguments.questions.first() {
         return Err(CommandError::Said(format!(
-            "there is no question `{}`: Lockgate has not judged a call here yet",
+            "no question has the id `{}`: Lockgate has not judged a call here yet",
             visible(first)
         )));
     }

@@ -365,7 +365,7 @@ pub(super) fn named(texts: &[String], index: &SessionIndex) -> Result<Vec<Named>
 fn question_of(id: u64, index: &SessionIndex) -> Result<ApprovalId, CommandError> {
     let found = index.shelf().question_of(id).map_err(CommandError::said)?;
     let (session, number) = found.ok_or_else(|| {
-        CommandError::Said(format!("there is no question {id}; `lockgate pending` lists the open ones"))
+        CommandError::Said(format!("no question has the id {id}; `lockgate pending` lists the open ones"))
     })?;
     Ok(ApprovalId { session, number })
 }

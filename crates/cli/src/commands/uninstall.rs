@@ -78,7 +78,7 @@ fn state_of(project: &Path, environment: &Environment) -> Result<PathBuf, Comman
     if let Ok(settings) = settings::find(project, environment) {
         return Ok(settings.state);
     }
-    let data = environment.data_folder().ok_or_else(|| CommandError::said("there is no home folder"))?;
+    let data = environment.data_folder().ok_or_else(|| CommandError::said("the home folder is not known"))?;
     Ok(data.join("lockgate").join("lockgate.db"))
 }
 

@@ -646,7 +646,7 @@ fn a_bad_pattern_is_underlined_within_the_slashes() {
       |
       = try: write `/bin/s`, or `/\/bin\/su/` if it is a path
 
-    warning[looks-like-regex]: `/rm/q` is read as plain text: `q` is no regex flag
+    warning[looks-like-regex]: `/rm/q` is read as plain text: `q` is not a regex flag
      --> ci.rules:4:18
       |
     4 | map bash.command /rm/q as x

@@ -136,7 +136,7 @@ impl File<'_> {
                 None => did_you_mean(name, operators.iter().copied())
                     .unwrap_or_else(|| format!("write one of `{}`", operators.join("`, `"))),
             };
-            let message = format!("there is no operator `{name}` for this");
+            let message = format!("no operator `{name}` exists for this");
             self.reader.error("unknown-operator", span, message, remedy);
         }
         found.copied()

@@ -8,7 +8,7 @@ use lockgate_policy::Diagnostic;
 /// The key, and what to do instead.
 const NOT_RUN: [(&str, &str); 34] = [
     ("alerts", "watch the audit trail, which has every verdict with its rule"),
-    ("api_token", "set tokens where the gate is started: a policy is no place for secrets"),
+    ("api_token", "set tokens where the gate is started: a policy is not a place for secrets"),
     ("approval", "say how humans are asked where the gate is started"),
     ("approvals", "say how humans are asked where the gate is started"),
     ("budget", "limit calls with `rate_limits`, or with `limit TOOL to N per session` in a `.rules` file"),

@@ -20,7 +20,7 @@ impl File<'_> {
     pub(super) fn time_of_day(&mut self, node: &Node) -> Option<TimeOfDay> {
         let text = self.reader.text_strict(node, "`time_of_day`")?;
         let Some(time) = time_of_day(&text) else {
-            let message = format!("`{}` is no time of day", text.escape_debug());
+            let message = format!("`{}` is not a time of day", text.escape_debug());
             self.reader.error("bad-time", node.span, message, TIME_REMEDY);
             return None;
         };
@@ -49,7 +49,7 @@ impl File<'_> {
         {
             if let Err(word) = take_days(part, &mut days) {
                 let remedy = closest(&word, DAYS).map(|day| format!("did you mean `{day}`?"));
-                let message = format!("`{}` is no day of the week", word.escape_debug());
+                let message = format!("`{}` is not a day of the week", word.escape_debug());
                 self.reader.error(
                     "bad-day",
                     node.span,

@@ -738,15 +738,15 @@ output_rules:
     2:18 unknown-value `default_verdict` cannot be `deny` | did you mean `block`?
     3:1 not-run `remote_rules` is nothing that Lockgate runs | fetch the file yourself and name it in the policy: rules are never loaded over the network
     6:12 unknown-key `when` has no key `tools` | write it as `tool`, which takes a list too
-    6:50 unknown-operator there is no operator `startswith` for this | did you mean `starts_with`?
+    6:50 unknown-operator no operator `startswith` exists for this | did you mean `starts_with`?
     6:70 wrong-type `gt` must be a number, not the text `5` | write it in digits, without quotes
     7:11 unknown-value `then` cannot be `blok` | did you mean `block`?
     8:5 unknown-key a rule has no key `mesage` | did you mean `message`?
     12:14 bad-pattern `[` is never closed: write `\[` for the character | write a regular expression as Python has it; `*` alone stands for anything only in names without dots and other signs
-    13:31 unknown-operator there is no operator `ne` for this | write `not_in: […]`
+    13:31 unknown-operator no operator `ne` exists for this | write `not_in: […]`
     13:50 wrong-type `user_role` cannot be a list | write `{in: [a, b]}` for any of them
-    14:30 bad-time `noon` is no time of day | write it as `"09:00-18:00"`, from 00:00 to 23:59, with a `!` in front for any other time
-    14:49 bad-day `fry` is no day of the week | write days as `Mon-Fri` or `Sat,Sun`, with a `!` in front for all the others
+    14:30 bad-time `noon` is not a time of day | write it as `"09:00-18:00"`, from 00:00 to 23:59, with a `!` in front for any other time
+    14:49 bad-day `fry` is not a day of the week | write days as `Mon-Fri` or `Sat,Sun`, with a `!` in front for all the others
     15:15 no-negation a `!` does not turn `sender` round | name the senders that are meant, or write the expression `(?!bob$).*`
     16:15 missing-key a step of a chain has no `within_seconds` | add `within_seconds: …`
     16:25 unknown-key a step of a chain has no key `within_secs` | write it as `within_seconds`

@@ -284,7 +284,7 @@ impl<'t> Cursor<'t> {
         let code = self.rest().get(..digits).filter(|code| code.chars().all(|c| c.is_ascii_hexdigit()));
         let character = code.and_then(|code| u32::from_str_radix(code, 16).ok()).and_then(char::from_u32);
         let Some(character) = character else {
-            let message = "this escape is no character".to_owned();
+            let message = "this escape is not a character".to_owned();
             let remedy =
                 format!("write {digits} digits of base 16 that are one, or `\\\\` for a backslash itself");
             return Err(mistake("bad-condition", message, remedy, from..self.at));

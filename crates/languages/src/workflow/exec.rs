@@ -19,7 +19,7 @@ pub(super) fn words(command: &str) -> Result<Vec<String>, (String, String)> {
             Err(("the command is empty".to_owned(), "name a program, as in `exec(\"npm test\")`".to_owned()))
         }
         Some(word) if is_assignment(word) => {
-            let message = format!("`{word}` is no program: only a shell sets variables like this");
+            let message = format!("`{word}` is not a program: only a shell sets variables like this");
             Err((message, format!("write `env {word} …`")))
         }
         Some(_) => Ok(words),

@@ -422,9 +422,9 @@ fn a_condition_that_cannot_be_read_says_why() {
     file_read("a\n")
       `\n` is a control character here at `\n` | for a backslash itself write two: `\\n`
     file_read("a\x1")
-      this escape is no character at `\x` | write 2 digits of base 16 that are one, or `\\` for a backslash itself
+      this escape is not a character at `\x` | write 2 digits of base 16 that are one, or `\\` for a backslash itself
     file_read("a\ud800")
-      this escape is no character at `\u` | write 4 digits of base 16 that are one, or `\\` for a backslash itself
+      this escape is not a character at `\u` | write 4 digits of base 16 that are one, or `\\` for a backslash itself
     file_read("\N{DASH}")
       `\N{…}` is not read here at `\N` | write the character itself, or its number as `\u0041`
     file_read("\0")
@@ -486,7 +486,7 @@ fn a_condition_that_cannot_be_read_says_why() {
     exec("a 'b")
       a quote of the command is not closed at `a 'b` | close it, or write `\\` before a quote that is meant as itself
     exec("FOO=1 a")
-      `FOO=1` is no program: only a shell sets variables like this at `FOO=1 a` | write `env FOO=1 …`
+      `FOO=1` is not a program: only a shell sets variables like this at `FOO=1 a` | write `env FOO=1 …`
     "#);
     let long = format!(r#"command_matches("{}")"#, "a".repeat(10_001));
     assert!(condition(&long).contains("longer than"), "{}", condition(&long));

@@ -122,8 +122,8 @@ fn a_program_runs_in_the_folder_it_is_given() {
     fs::write(folder.0.join("file"), "").unwrap();
     let [file, missing] = ["file", "missing"].map(|name| format!("{}/{name}", folder.text()));
     for (wrong, why) in [
-        (file.as_str(), "there is no such folder"),
-        (&missing, "there is no such folder"),
+        (file.as_str(), "the folder does not exist"),
+        (&missing, "the folder does not exist"),
         (".", "the folder must be absolute"),
         ("", "the folder must be absolute"),
     ] {

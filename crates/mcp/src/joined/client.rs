@@ -174,7 +174,7 @@ impl JoinedServers {
         let task =
             task.ok_or_else(|| Refusal(INVALID_PARAMS, "`taskId` is missing or not a string".into()))?;
         let server = self.tasks.iter().find(|(own, _)| *own == task).map(|(_, server)| *server);
-        let server = server.ok_or_else(|| Refusal(INVALID_PARAMS, format!("there is no task `{task}`")))?;
+        let server = server.ok_or_else(|| Refusal(INVALID_PARAMS, format!("no task has the id `{task}`")))?;
         self.route(id, server, text.to_owned(), false);
         Ok(())
     }

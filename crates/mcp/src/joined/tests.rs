@@ -317,7 +317,7 @@ fn tasks_are_routed_to_whoever_runs_them() {
         client {"id":2,"method":"tasks/get","params":{"taskId":"t1"}}
           > git {"id":2,"method":"tasks/get","params":{"taskId":"t1"}}
         client {"id":3,"method":"tasks/result","params":{"taskId":"t2"}}
-          > client {"id":3,"error":{"code":-32602,"message":"there is no task `t2`"}}
+          > client {"id":3,"error":{"code":-32602,"message":"no task has the id `t2`"}}
         client {"id":4,"method":"tools/call","params":{"name":"fs__copy","task":{}}}
           > fs {"id":4,"method":"tools/call","params":{"name":"copy","task":{}}}
         fs {"id":4,"result":{"task":{"taskId":"t1","status":"working"}}}

@@ -378,7 +378,7 @@ impl<'p> Parser<'p> {
         let closed =
             group.checked_sub(1).and_then(|group| self.groups.get(group)).map(|group| !group.is_open);
         match closed {
-            None => Err(self.error(start, format!("there is no group {group} before this place"))),
+            None => Err(self.error(start, format!("no group {group} comes before this place"))),
             Some(false) => {
                 Err(self.error(start, format!("group {group} is still open here: close it first")))
             }
@@ -488,7 +488,7 @@ impl<'p> Parser<'p> {
             self.rest.next();
             value = value.wrapping_mul(16) | digit;
         }
-        char::from_u32(value).ok_or_else(|| self.error(start, "there is no such character: no text holds it"))
+        char::from_u32(value).ok_or_else(|| self.error(start, "no such character exists: no text holds it"))
     }
 
     /// Takes what follows `[` up to its `]`.

@@ -213,10 +213,10 @@ fn a_broken_expression_is_refused_with_its_place() {
     {2}  {2}  nothing to repeat before `{2}`: write `\{2}` for the character
     \x4  \x4  2 hexadecimal digits must follow
     \u41  \u41  4 hexadecimal digits must follow
-    \U00110000  \U00110000  there is no such character: no text holds it
-    \ud800  \ud800  there is no such character: no text holds it
+    \U00110000  \U00110000  no such character exists: no text holds it
+    \ud800  \ud800  no such character exists: no text holds it
     \400  \400  the octal number is larger than `\377`: write `\uXXXX`
-    \8  \8  there is no group 8 before this place
+    \8  \8  no group 8 comes before this place
     \q  \q  `\q` means nothing here: write `q` for the character
     [\A]  \A  `\A` means nothing here: write `A` for the character
     \N{BULLET}  \N  characters cannot be named here: write `\uXXXX` or the character itself
@@ -238,10 +238,10 @@ fn a_broken_expression_is_refused_with_its_place() {
     (?#a  (?#a  the comment is never closed: end it with `)`
     (?<=a*)b  (?<=a*)  a look-behind must be of one length: repeat a set number of times, and make alternatives equally long
     (?<=a|bc)d  (?<=a|bc)  a look-behind must be of one length: repeat a set number of times, and make alternatives equally long
-    \1(a)  \1  there is no group 1 before this place
+    \1(a)  \1  no group 1 comes before this place
     (a\1)  \1  group 1 is still open here: close it first
-    (?(1)a)  (?(1)  there is no group 1 before this place
-    (?(0)a)  (?(0)  there is no group 0 before this place
+    (?(1)a)  (?(1)  no group 1 comes before this place
+    (?(0)a)  (?(0)  no group 0 comes before this place
     (a)(?(1)b|c|d)  (?(1)b|c  a condition has two branches: put more into `(?:…)`
     (a)(?<=\1)  \1  a look-behind cannot hold references or conditions: move them outside
     ");

@@ -57,7 +57,7 @@ pub(super) fn run(
     if !arguments.yes {
         if json || !io::stdin().is_terminal() {
             return Err(CommandError::said(
-                "nothing was pruned, because there is no terminal to ask at; run it again with --yes",
+                "nothing was pruned, because no terminal is attached to ask at; run it again with --yes",
             ));
         }
         if !is_agreed(before, console)? {

@@ -161,7 +161,7 @@ impl Checked {
         let Some(head) = head else {
             writeln!(
                 console.err,
-                "{}: there is no signed head at its end, so its end cannot be checked; export it whole",
+                "{}: its end has no signed head, so its end cannot be checked; export it whole",
                 wrong("error")
             )?;
             return Ok(());

@@ -67,7 +67,7 @@ impl World {
             Fault::NoState => world.write("data/lockgate", "")?,
             Fault::CorruptDatabase => {
                 make_folder(&world.path("data/lockgate"))?;
-                world.write("data/lockgate/lockgate.db", &"this is no database ".repeat(400))?;
+                world.write("data/lockgate/lockgate.db", &"this is not a database ".repeat(400))?;
             }
         }
         Ok(world)

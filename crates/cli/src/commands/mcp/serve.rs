@@ -301,7 +301,7 @@ fn session(arguments: &McpServeArguments, environment: &Environment) -> Result<S
 fn read_token(file: &Path) -> Result<String, CommandError> {
     let token = read(file)?.trim().to_owned();
     if token.is_empty() {
-        return Err(CommandError::Said(format!("{}: there is no token in it", file.display())));
+        return Err(CommandError::Said(format!("{}: it holds no token", file.display())));
     }
     Ok(token)
 }

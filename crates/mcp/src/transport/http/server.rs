@@ -372,7 +372,7 @@ impl Responder {
             return Err(Fault::new(StatusCode::BAD_REQUEST, sentence));
         };
         let unknown =
-            || Fault::new(StatusCode::NOT_FOUND, "there is no such session: begin one with `initialize`");
+            || Fault::new(StatusCode::NOT_FOUND, "no such session exists: begin one with `initialize`");
         self.sessions.find(id).ok_or_else(unknown)
     }
 

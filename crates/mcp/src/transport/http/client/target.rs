@@ -67,7 +67,7 @@ pub enum BadTarget {
     #[error("cannot read the certificates of this machine, which `https://` needs")]
     Certificates(#[source] std::io::Error),
     /// This is not a place where anything can run.
-    #[error("there is no async runtime")]
+    #[error("an async runtime is missing")]
     Runtime,
 }
 
