@@ -172,7 +172,7 @@ const AROUND: &[(&str, Break, &str)] = &[
         "lockgate.toml",
     ),
     ("corrupt database", |world| put_database(world, &b"nonsense ".repeat(1000)), "lockgate.db"),
-    ("newer database", |world| put_database(world, &newer_database()), "form 99"),
+    ("newer database", |world| put_database(world, &newer_database()), "format 99"),
     (
         "a folder for a database",
         |world| std::fs::create_dir_all(world.database()).unwrap(),

@@ -1070,7 +1070,7 @@ async fn a_failed_exchange_loses_its_own_request_and_no_other() {
             answer_with("302 Found\r\nlocation: http://evil.example/", "application/json", fine),
             "not followed",
         ),
-        (answer_with("200 OK", "text/html", fine), "no answer, or one that is no JSON"),
+        (answer_with("200 OK", "text/html", fine), "did not answer, or its answer is not JSON"),
         (answer_with("202 Accepted", "text/plain", ""), "gave no answer"),
         (answer_with("200 OK", "application/json", ""), "gave no answer"),
         (vec![long_json.into_bytes()], "longer than"),
@@ -1236,7 +1236,7 @@ async fn parameters_are_repeated_in_headers_of_their_own_only() {
     let text = modern(1, "tools/call", json!({"name": "read"}));
     for (mirrored, reason) in [
         (vec![field("a b", "1")], "cannot be the name of a header"),
-        (vec![field("Region", "1"), field("mcp-param-region", "2")], "would stand twice"),
+        (vec![field("Region", "1"), field("mcp-param-region", "2")], "would appear twice"),
     ] {
         soon(link.to.send(Outgoing { text: text.clone(), about: None, mirrored })).await.unwrap();
         let (about, given) = hear_loss(&mut link).await;
