@@ -338,17 +338,9 @@ fn mistakes_say_where_and_what_to_do_and_never_fall_through() {
         assert!(error.contains("; "), "{error}");
     }
     for (name, files, said) in [
-        (
-            "empty",
-            &[("project/.lockgate/README", ""), user][..],
-            "~/project/.lockgate: it holds no policy",
-        ),
+        ("empty", &[("project/.lockgate/README", ""), user][..], "~/project/.lockgate: it holds no policy"),
         ("empty-user", &[(".config/lockgate/README", "")], "~/.config/lockgate: it holds no policy"),
-        (
-            "toml-alone",
-            &[("project/lockgate.toml", ""), user],
-            "~/project/.lockgate: it holds no policy",
-        ),
+        ("toml-alone", &[("project/lockgate.toml", ""), user], "~/project/.lockgate: it holds no policy"),
         ("no-folder", &[("project/.lockgate", ""), user], "~/project/.lockgate: it is not a folder"),
         (
             "two",
