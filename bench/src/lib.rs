@@ -95,13 +95,31 @@ impl Links {
     }
 }
 
-/// The text of a policy with `n_rules` rules that all hang together; `guarded`, every tool has a limit and asks a human
-/// as well.
-pub fn linked(links: Links, n_rules: usize, guarded: bool) -> String {
+/// Which rules stand beside the links in [`linked`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Guards {
+    /// None.
+    Bare,
+    /// Every tool has a limit and asks a human.
+    Limited,
+    /// The same, and a tool may be called twice for each call of the one that opens it.
+    Mixed,
+}
+
+impl Guards {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Bare, Self::Limited, Self::Mixed];
+}
+
+/// The text of a policy with `n_rules` rules that all hang together.
+pub fn linked(links: Links, n_rules: usize, guards: Guards) -> String {
     let (mut text, mut count, mut known) = (String::new(), 0, BTreeSet::new());
     for (before, then) in links.pairs() {
         let mut lines = vec![format!("require t{before} before t{then}\n")];
-        for tool in [before, then].into_iter().filter(|tool| guarded && known.insert(*tool)) {
+        if guards == Guards::Mixed {
+            lines.push(format!("limit t{then} to 2 per t{before}\n"));
+        }
+        for tool in [before, then].into_iter().filter(|tool| guards != Guards::Bare && known.insert(*tool)) {
             lines.push(format!("limit t{tool} to 3 per session\n"));
             lines.push(format!("require human-approval before t{tool}\n"));
         }
@@ -191,8 +209,8 @@ mod tests {
 
     #[test]
     fn linked_rules_are_as_many_as_wanted_and_all_in_one_group_without_a_circle() {
-        for (links, guarded) in Links::ALL.into_iter().flat_map(|links| [(links, false), (links, true)]) {
-            let text = linked(links, 200, guarded);
+        for (links, guards) in Links::ALL.into_iter().flat_map(|links| Guards::ALL.map(|it| (links, it))) {
+            let text = linked(links, 200, guards);
             assert_eq!(text.lines().count(), 200);
             let distinct: BTreeSet<&str> = text.lines().collect();
             assert_eq!(distinct.len(), 200, "{links:?}");

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 
 use lockgate_bench::{
-    Links,
+    Guards, Links,
     job::{Job, Task},
     linked, rules,
     work::{Language, Work},
@@ -39,15 +39,19 @@ const SIZES: [u64; 4] = [10, 100, 1_000, 10_000];
 const LINKED_SIZES: [u64; 3] = [200, 1_000, 2_000];
 
 /// What hangs together how, the row that README.md shows first.
-const SHAPES: [(Links, bool, &str); 8] = [
-    (Links::Chain, true, "Lockgate, a chain with limits and approvals"),
-    (Links::Chain, false, "Lockgate, a chain"),
-    (Links::Tree, true, "Lockgate, a tree with limits and approvals"),
-    (Links::Tree, false, "Lockgate, a tree"),
-    (Links::Star, true, "Lockgate, a star with limits and approvals"),
-    (Links::Star, false, "Lockgate, a star"),
-    (Links::Grid, true, "Lockgate, a grid with limits and approvals"),
-    (Links::Grid, false, "Lockgate, a grid"),
+const SHAPES: [(Links, Guards, &str); 12] = [
+    (Links::Chain, Guards::Limited, "Lockgate, a chain with limits and approvals"),
+    (Links::Chain, Guards::Mixed, "Lockgate, a chain with limits, limits per tool and approvals"),
+    (Links::Chain, Guards::Bare, "Lockgate, a chain"),
+    (Links::Tree, Guards::Limited, "Lockgate, a tree with limits and approvals"),
+    (Links::Tree, Guards::Mixed, "Lockgate, a tree with limits, limits per tool and approvals"),
+    (Links::Tree, Guards::Bare, "Lockgate, a tree"),
+    (Links::Star, Guards::Limited, "Lockgate, a star with limits and approvals"),
+    (Links::Star, Guards::Mixed, "Lockgate, a star with limits, limits per tool and approvals"),
+    (Links::Star, Guards::Bare, "Lockgate, a star"),
+    (Links::Grid, Guards::Limited, "Lockgate, a grid with limits and approvals"),
+    (Links::Grid, Guards::Mixed, "Lockgate, a grid with limits, limits per tool and approvals"),
+    (Links::Grid, Guards::Bare, "Lockgate, a grid"),
 ];
 
 const OURS: [(Language, &str); 3] = [
@@ -94,9 +98,8 @@ fn read(desk: &mut Desk<'_>, work: &'static str, task: Task) -> Result<(), Strin
 fn prove_linked(desk: &mut Desk<'_>) -> Result<(), String> {
     for size in desk.sizes(&LINKED_SIZES) {
         let n_rules = usize::try_from(size).unwrap_or(usize::MAX);
-        for (links, guarded, who) in SHAPES {
-            let (_folder, file) =
-                desk::policy(Language::Rules.file_name(), &linked(links, n_rules, guarded))?;
+        for (links, guards, who) in SHAPES {
+            let (_folder, file) = desk::policy(Language::Rules.file_name(), &linked(links, n_rules, guards))?;
             let cell = Cell { work: LINKED, size: Some(size), who, against: None };
             let job = Job { files: vec![file], ..Job::of(Task::Prove, desk.effort.budget_ms) };
             desk.ask_ours(&cell, &job);
@@ -206,10 +209,10 @@ mod tests {
     }
 
     #[test]
-    fn every_shape_is_measured_bare_and_with_limits_and_approvals() {
+    fn every_shape_is_measured_with_every_mixture_of_rules() {
         for links in Links::ALL {
-            let rows: Vec<bool> = SHAPES.iter().filter(|it| it.0 == links).map(|it| it.1).collect();
-            assert_eq!(rows, [true, false]);
+            let rows: Vec<Guards> = SHAPES.iter().filter(|it| it.0 == links).map(|it| it.1).collect();
+            assert_eq!(rows, [Guards::Limited, Guards::Mixed, Guards::Bare]);
         }
     }
 

@@ -168,10 +168,11 @@ impl<'a> Prover<'a> {
             return self.no_because_dead(&dead);
         }
         let question = self.question(self.setting(None), Goal::Call(&goals), from);
-        if *from != State::default() && self.is_wide(&question, &goals, scratch) {
-            if let Some(rules) = onward.closed().because(&goals) {
-                return self.answer(Outcome::None(rules, 1), &question, &dead, scratch);
-            }
+        if *from != State::default()
+            && self.is_wide(&question, &goals, scratch)
+            && let Some(rules) = onward.closed().because(&goals)
+        {
+            return self.answer(Outcome::None(rules, 1), &question, &dead, scratch);
         }
         let outcome = self.ask(&question, scratch);
         self.answer(outcome, &question, &dead, scratch)

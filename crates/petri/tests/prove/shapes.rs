@@ -210,3 +210,23 @@ fn a_reason_holds_every_rule_it_rests_on() {
         assert!(Prover::new(&few).can_violate(&further).is_no(), "{name}: {reason:?}");
     }
 }
+
+#[test]
+fn a_verdict_about_one_of_thousands_of_mixed_rules_is_true() {
+    for links in [chain(LARGE), tree(LARGE), star(LARGE), grid(32)] {
+        let per = |(before, then): &(u32, u32)| Rule::LimitPer {
+            spend: calls(*then),
+            count: 2,
+            refill: calls(*before),
+        };
+        let limits = (0..n_deeds(&links)).map(|deed| limit(deed, 3));
+        let system = system(&links, links.iter().map(per).chain(limits));
+        let prover = Prover::new(&system);
+        let rules: Vec<(Rule, RuleId)> = system.rules().iter().cloned().zip((0..).map(RuleId)).collect();
+        let verdicts = prover.all_never_violate_instead(&rules);
+        assert!(verdicts.iter().any(|is_never| *is_never), "a limit behind a limit is never reached");
+        for ((_, id), is_never) in rules.iter().zip(verdicts).step_by(97) {
+            assert!(!is_never || prover.can_matter(*id).trace().is_none(), "{id:?}");
+        }
+    }
+}
