@@ -110,7 +110,7 @@ impl Subject {
             Self::Result(way) => output.map_or(Found::Missing, |output| in_result(way, output)),
             Self::Custom { prefix, rest } => {
                 match around.custom.get(prefix).and_then(|describe| describe(call)) {
-                    Some(value) => owned(within(rest, &value)),
+                    Some(value) => owned(&within(rest, &value)),
                     None => Found::Missing,
                 }
             }
@@ -239,7 +239,7 @@ fn in_result<'a>(way: &Selector, output: &'a Value) -> Found<'a> {
 fn in_plain<'a>(way: &Selector, output: &'a Value) -> Found<'a> {
     match output {
         Value::String(text) if may_hold_fields(output) => match serde_json::from_str::<Value>(text) {
-            Ok(value) => owned(within(way, &value)),
+            Ok(value) => owned(&within(way, &value)),
             Err(_) => Found::Unclear,
         },
         output => within(way, output),
@@ -258,9 +258,9 @@ fn agreed<'a>(one: Found<'a>, other: Found<'a>) -> Found<'a> {
 }
 
 /// What was found in a value that will not live long.
-fn owned<'a>(looked: Found<'_>) -> Found<'a> {
-    match looked {
-        Found::Value(value) => Found::Own(value.clone()),
+fn owned<'a>(found: &Found<'_>) -> Found<'a> {
+    match found {
+        Found::Value(value) => Found::Own((*value).clone()),
         Found::Missing => Found::Missing,
         // Whether several agree can only be asked while they are there; a doubt is the safe answer.
         _ => Found::Unclear,
