@@ -86,7 +86,7 @@ fn page(lines: &[Line]) -> String {
         "# Benchmarks\n\n\
          Written by `cargo xtask bench --report` from `docs/benchmarks/figures.jsonl`, which `cargo xtask bench all --record`\n\
          writes; a test fails if this page says anything else. Peers run in the same run, on the same core, with policies that\n\
-         mean the same in their own languages, and every decision that is timed is checked first: whoever decides wrongly has no\n\
+         mean the same in their own languages, and every decision that is timed is checked first: a system that decides wrongly has no\n\
          figure. Numbers are the best of many samples in three processes, because others work on the same machine and the middle jumps with what they do;\n\
          of whole processes they are medians, and the figures have both. In brackets: how many times as long as Lockgate takes for\n\
          the same. A peer that remembers a call is held against Lockgate remembering it, and one whose files Lockgate reads against Lockgate reading the same file.\n",
@@ -189,13 +189,13 @@ fn words(question: Question) -> Words {
         Question::Session => Words {
             asked: "What does a long session cost?",
             how: "A deletion is decided that needs a backup; the backup was the first call of the session, and since then there \
-                  were others that no rule minds. Whoever walks over the session walks over all of it.",
+                  were others that no rule minds. A system that scans the session scans all of it.",
             missing: "Memory of peers: what their languages' runtimes take cannot be told apart from what a session takes.",
         },
         Question::Verify => Words {
             asked: "How long does it take to read a policy, and to prove it?",
             how: "Reading is everything from the file to where a call could be decided; proving adds what `lockgate verify` looks \
-                  for: tools that nobody can ever call, circles, rules that never matter, traps.",
+                  for: tools that can never be called, circles, rules that never matter, traps.",
             missing: "How much is proved: no peer here proves anything about all sessions, so proving stands beside reading alone.",
         },
         Question::Shell => Words {

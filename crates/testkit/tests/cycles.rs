@@ -6,7 +6,7 @@
 //! needs something of its parent may not be needed by it; a parent that only re-exports needs nothing.
 //! What only tests name does not count, and neither do methods: they are found by type, not by module.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "helpers of tests may panic")]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "helpers of tests may panic")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -62,7 +62,9 @@ fn scripts_are_parsed_in_one_crate_alone() {
 
 #[test]
 fn a_cycle_is_seen_however_it_is_written() {
-    let rows: &[(&[(&str, &str)], &[&str])] = &[
+    /// The files of a crate, and the cycles in it.
+    type Row<'a> = (&'a [(&'a str, &'a str)], &'a [&'a str]);
+    let rows: &[Row<'_>] = &[
         (&[("lib.rs", "mod a; mod b;"), ("a.rs", "use crate::b::B;"), ("b.rs", "pub struct B;")], &[]),
         (
             &[("lib.rs", "mod a; mod b;"), ("a.rs", "use crate::b::B;"), ("b.rs", "use crate::a::A;")],
@@ -315,7 +317,7 @@ impl House {
             let has = self.modules.get(&target)?.defined.contains(name);
             has.then_some(target)
         });
-        through.last().or(Some(at))
+        through.into_iter().next_back().or(Some(at))
     }
 }
 
@@ -387,7 +389,7 @@ impl Module {
                 }
             }
             _ if in_tests => {}
-            "use" => self.imports(Vec::new(), &tokens[1..], is_public),
+            "use" => self.imports(&[], &tokens[1..], is_public),
             _ => {
                 let mut words = tokens.iter().filter_map(|token| match token {
                     TokenTree::Ident(word) => Some(word.to_string()),
@@ -414,13 +416,13 @@ impl Module {
     }
 
     /// Takes in `a::{b, c as d, e::*}`.
-    fn imports(&mut self, before: Vec<String>, tokens: &[TokenTree], is_reexport: bool) {
+    fn imports(&mut self, before: &[String], tokens: &[TokenTree], is_reexport: bool) {
         for tree in tokens.split(|token| is_mark(token, ',') || is_mark(token, ';')) {
             // Behind the last comma.
             if tree.is_empty() {
                 continue;
             }
-            let mut path = before.clone();
+            let mut path = before.to_vec();
             let mut alias = None;
             let mut is_group_of = false;
             for (at, token) in tree.iter().enumerate() {
@@ -435,7 +437,7 @@ impl Module {
                     TokenTree::Group(group) => {
                         is_group_of = true;
                         let inner: Vec<TokenTree> = group.stream().into_iter().collect();
-                        self.imports(path.clone(), &inner, is_reexport);
+                        self.imports(&path, &inner, is_reexport);
                     }
                     _ => {}
                 }
@@ -456,7 +458,7 @@ impl Module {
                 TokenTree::Group(group) => self.code(group.stream()),
                 TokenTree::Ident(word) if word == "use" => {
                     let end = at + tokens[at..].iter().take_while(|token| !is_mark(token, ';')).count();
-                    self.imports(Vec::new(), &tokens[at + 1..end], false);
+                    self.imports(&[], &tokens[at + 1..end], false);
                     at = end;
                 }
                 TokenTree::Ident(word) => {
