@@ -35,7 +35,7 @@ pub enum OpenErrorKind {
     NoVersion,
     /// It is not a database, or a damaged one.
     Damaged,
-    /// The key that signed the audit trail is not there, or is another one.
+    /// The key that signed the audit log is not there, or is another one.
     NoKey,
     /// The database is gone while its key is still there.
     Vanished,

@@ -1,32 +1,23 @@
-//! How sessions, answers of humans and the audit trail rest in one SQLite file.
+//! How sessions, answers of humans and the audit log rest in one SQLite file.
 //!
 //! [`Sqlite`] is a [`Shelf`](lockgate_gate::Shelf) that outlives its process and that many processes share. What is
-//! put back is stored with its entries of the audit trail in one transaction, or not at all. The entries are a
+//! written is stored with its entries of the audit log in one transaction, or not at all. The entries are a
 //! chain of hashes under a signed [`Head`]: [`Sqlite::verify_trail`] finds what was changed, lost or put in behind
 //! our back, and [`verify_lines`] finds it in an export. There are no decisions in this room: what bytes mean and
 //! what an entry says is the gate's.
 //!
-//! Reading order: `sqlite.rs` (the shelf), `desk.rs` (whose turn it is), `files.rs`, `key.rs` and `schema.rs`
-//! (what opening looks at), `chain.rs` (the format of the chain), `trail.rs` (append and read), `verify.rs`,
-//! `lines.rs` (exports), `forget.rs` (what may go), `short_ids.rs` (names for people).
+//! `audit/` is the audit log without a database, `sqlite/` the database. Reading order: `sqlite/backend.rs`,
+//! `sqlite/turns.rs` (one writer at a time), `sqlite/prepare.rs`, `sqlite/key.rs` and `sqlite/schema.rs` (what opening
+//! looks at), `audit/chain.rs` (the format of the chain), `sqlite/log.rs` and `sqlite/records.rs` (append and read),
+//! `sqlite/verify.rs` and `audit/walk.rs`, `audit/lines.rs` (exports), `sqlite/forget.rs`, `sqlite/short_ids.rs`.
 
-mod chain;
-mod desk;
+mod audit;
 mod error;
-mod files;
-mod forget;
-mod key;
-mod lines;
-mod schema;
-mod short_ids;
 mod sqlite;
-mod trail;
-mod verify;
 
-pub use chain::{Anchor, CHECKPOINT_EVERY, Hash, Head, Link, START, from_hex, link_hash, to_hex};
+pub use audit::{
+    Anchor, CHECKPOINT_EVERY, ENTRY_BYTES_MAX, Hash, Head, LINE_BYTES_MAX, Link, PROBLEMS_MAX, Problem,
+    ProblemKind, Progress, START, Verified, from_hex, link_hash, to_hex, verify_lines,
+};
 pub use error::{OpenError, OpenErrorKind};
-pub use forget::FORGET_BATCH_MAX;
-pub use lines::{LINE_BYTES_MAX, verify_lines};
-pub use sqlite::{Durability, Options, Sqlite, WAIT_MAX};
-pub use trail::{ENTRY_BYTES_MAX, Links, Query};
-pub use verify::{PROBLEMS_MAX, Problem, ProblemKind, Progress, Verified};
+pub use sqlite::{Durability, FORGET_BATCH_MAX, Links, Options, Query, Sqlite, WAIT_MAX};

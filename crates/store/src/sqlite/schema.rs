@@ -13,10 +13,10 @@ use std::{
 use ed25519_dalek::SigningKey;
 use rusqlite::{Connection, ErrorCode, params};
 
+use super::{key, log};
 use crate::{
-    chain::Head,
+    audit::Head,
     error::{Fault, OpenError, OpenErrorKind},
-    key, trail,
 };
 
 /// `LKGT`, in the header of the file, where `file` and other tools look.
@@ -66,7 +66,7 @@ enum Form {
     Empty,
 }
 
-/// Brings a database up to date and finds the key that signs its trail.
+/// Brings a database up to date and finds the key that signs its audit log.
 pub(crate) fn ready(connection: &Connection, path: &Path, wait: Duration) -> Result<SigningKey, OpenError> {
     let sql = |error: rusqlite::Error| OpenError::sql(path, wait, &error);
     match form_of(connection, path, wait)? {
@@ -122,7 +122,7 @@ fn is_empty(connection: &Connection) -> rusqlite::Result<bool> {
     connection.query_row("SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema)", [], |row| row.get(0))
 }
 
-/// Makes the tables of a new database and the key that signs its trail.
+/// Makes the tables of a new database and the key that signs its audit log.
 fn found(connection: &Connection, path: &Path, wait: Duration) -> Result<SigningKey, OpenError> {
     let sql = |error: rusqlite::Error| OpenError::sql(path, wait, &error);
     // Before anything is written: a log beside an empty file would be taken for that of the copy brought back.
@@ -186,7 +186,7 @@ fn key_of(connection: &Connection, path: &Path, wait: Duration) -> Result<Signin
     if let Some(key) = key::read(path)? {
         return Ok(key);
     }
-    let head = trail::head(connection).map_err(|fault| match fault {
+    let head = log::head(connection).map_err(|fault| match fault {
         Fault::Sql(error) => OpenError::sql(path, wait, &error),
         Fault::Told(reason) => OpenError::new(path, OpenErrorKind::Damaged, reason),
         Fault::Conflict => OpenError::new(path, OpenErrorKind::Busy, "was changed meanwhile; try again"),

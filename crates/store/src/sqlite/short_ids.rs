@@ -8,10 +8,8 @@
 use lockgate_gate::StoreError;
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::{
-    error::Fault,
-    sqlite::{Sqlite, question},
-};
+use super::{backend::Sqlite, columns::question};
+use crate::error::Fault;
 
 impl Sqlite {
     /// The short ids of questions, each named by its session and its number there, in the same order. A question that

@@ -1,4 +1,4 @@
-//! The chain as lines of JSON, for whoever keeps or checks it elsewhere.
+//! The chain as lines of JSON, to be kept or checked elsewhere.
 //!
 //! [`Link::to_line`] writes a record with its entry to the byte, [`Head::to_line`](crate::Head::to_line) the signed
 //! end as the last line. [`verify_lines`] checks such a file without the database. An export of some records only
@@ -12,10 +12,10 @@ use std::{
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::{
+use super::{
     chain::{Anchor, Head, HeadLine, Link, START, from_hex, to_hex},
-    trail::ENTRY_BYTES_MAX,
-    verify::{ProblemKind, Verified, Walk},
+    entry::ENTRY_BYTES_MAX,
+    walk::{ProblemKind, Verified, Walk},
 };
 
 /// A line may be so long: an entry, and its number and hashes.

@@ -1,4 +1,4 @@
-//! The key that signs the audit trail, in a file beside the database.
+//! The key that signs the audit log, in a file beside the database.
 //!
 //! The file holds one line, `lockgate-key-1` and the 32 bytes of the seed in hex, and only its owner can read it.
 //! A new key is first kept under another name and gets its own once the database that needs it is stored
@@ -13,10 +13,10 @@ use std::{
 
 use ed25519_dalek::SigningKey;
 
+use super::files::{self, OPEN_TO_OTHERS, beside};
 use crate::{
-    chain::{from_hex, to_hex},
+    audit::{from_hex, to_hex},
     error::{OpenError, OpenErrorKind},
-    files::{self, OPEN_TO_OTHERS, beside},
 };
 
 const WORD: &str = "lockgate-key-1 ";

@@ -1,6 +1,6 @@
 //! Whose turn it is: one connection, lent to one decision at a time.
 //!
-//! A [`Desk`] hands out its connection for as long as a decision takes, and nobody waits longer than agreed. What
+//! A [`Turns`] hands out its connection for as long as a decision takes, and nobody waits longer than agreed. What
 //! was begun and not committed is rolled back when the connection comes back, and once more before it is lent
 //! again, should somebody have died with it in hand. There is no order among those who wait.
 
@@ -13,13 +13,13 @@ use std::{
 use rusqlite::Connection;
 
 /// A connection and the right to use it.
-pub(crate) struct Desk {
+pub(crate) struct Turns {
     connection: Mutex<Connection>,
     taken: Mutex<bool>,
     given_back: Condvar,
 }
 
-impl Desk {
+impl Turns {
     pub(crate) fn new(connection: Connection) -> Self {
         Self { connection: Mutex::new(connection), taken: Mutex::new(false), given_back: Condvar::new() }
     }
@@ -42,7 +42,7 @@ impl Desk {
 
     fn lent(&self, mut taken: MutexGuard<'_, bool>) -> Lent<'_> {
         *taken = true;
-        let turn = Turn { desk: self };
+        let turn = Turn { turns: self };
         drop(taken);
         let connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
         let lent = Lent { connection, _turn: turn };
@@ -82,12 +82,12 @@ impl Drop for Lent<'_> {
 }
 
 struct Turn<'a> {
-    desk: &'a Desk,
+    turns: &'a Turns,
 }
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        *self.desk.taken.lock().unwrap_or_else(PoisonError::into_inner) = false;
-        self.desk.given_back.notify_one();
+        *self.turns.taken.lock().unwrap_or_else(PoisonError::into_inner) = false;
+        self.turns.given_back.notify_one();
     }
 }

@@ -1,16 +1,19 @@
-//! What may go: sessions that nobody uses any more, and the old part of the audit trail.
+//! What may go: sessions that nobody uses any more, and the old part of the audit log.
 //!
 //! Both go in small steps, each a short transaction of its own, so that nobody who waits for a verdict waits long;
-//! and both leave an entry in the trail. Nothing goes by itself: whoever runs Lockgate says when.
+//! and both leave an entry in the audit log. Nothing goes by itself: whoever runs Lockgate says when.
 
 use lockgate_gate::{StoreError, Time};
 use rusqlite::{Connection, params};
 
+use super::{
+    backend::Sqlite,
+    columns::{bytes, fixed, number, whole},
+    log,
+};
 use crate::{
-    chain::{Checkpoint, Hash, link_hash},
+    audit::{Checkpoint, Hash, Head, entry_key, link_hash},
     error::Fault,
-    sqlite::Sqlite,
-    trail::{self, bytes, fixed, number, whole},
 };
 
 /// At most so many sessions are forgotten in one transaction.
@@ -26,11 +29,11 @@ const FORGETTABLE: &str = "clock < ?1 AND (questions = 0 OR NOT EXISTS \
 
 impl Sqlite {
     /// Forgets sessions that nobody has used since a moment, with the answers that were given to them: so many at
-    /// a time, at least 1 and at most [`FORGET_BATCH_MAX`]. `entry` is told their names and says what the trail
+    /// a time, at least 1 and at most [`FORGET_BATCH_MAX`]. `entry` is told their names and says what the audit log
     /// says about it. How many were forgotten.
     ///
     /// # Errors
-    /// When the database cannot be reached: then what was forgotten so far is, and is in the trail.
+    /// When the database cannot be reached: then what was forgotten so far is, and is in the audit log.
     pub fn forget(
         &self,
         before: Time,
@@ -47,7 +50,7 @@ impl Sqlite {
                 if gone.is_empty() {
                     return Ok(0);
                 }
-                let head = trail::append(self, &lent, [entry(&gone).as_str()])?;
+                let head = self.signer.append(&lent, [entry(&gone).as_str()])?;
                 self.commit(&lent, Some(head))?;
                 Ok(gone.len() as u64)
             };
@@ -74,9 +77,9 @@ impl Sqlite {
         }
     }
 
-    /// Prunes the oldest records of the audit trail: those before the first that is not older than a moment, and
+    /// Prunes the oldest records of the audit log: those before the first that is not older than a moment, and
     /// never the last. A signed checkpoint stays in their place, so that the rest still verifies; what is pruned
-    /// is verified first. `entry` says in the trail that it was done. How many were pruned.
+    /// is verified first. `entry` says in the audit log that it was done. How many were pruned.
     ///
     /// # Errors
     /// When the database cannot be reached, or a record that would go is not as it was written.
@@ -85,7 +88,7 @@ impl Sqlite {
         loop {
             let lent = self.begin()?;
             let prune = || -> Result<u64, Fault> {
-                let mut head = trail::trusted_head(self, &lent)?;
+                let mut head = self.signer.trusted_head(&lent)?;
                 // The last record stays where it is: the head names it.
                 let until = (head.pruned + PRUNE_BATCH).min(head.n.saturating_sub(1));
                 let old = old_records(&lent, &head, before, until)?;
@@ -93,13 +96,13 @@ impl Sqlite {
                 let gone = n - head.pruned;
                 lent.prepare_cached("DELETE FROM trail WHERE n <= ?1")?.execute([n as i64])?;
                 lent.prepare_cached("DELETE FROM checkpoint WHERE n < ?1")?.execute([n as i64])?;
-                let checkpoint = Checkpoint::signed(n, hash, at, &head.database, &self.key);
-                trail::keep_checkpoint(&lent, &checkpoint)?;
+                let checkpoint = Checkpoint::signed(n, hash, at, &head.database, self.signer.key());
+                log::keep_checkpoint(&lent, &checkpoint)?;
                 head.pruned = n;
-                let mut head = head.signed(&self.key);
-                trail::write_head(&lent, &head)?;
+                let mut head = head.signed(self.signer.key());
+                log::write_head(&lent, &head)?;
                 if pruned == 0 {
-                    head = trail::append(self, &lent, [entry])?;
+                    head = self.signer.append(&lent, [entry])?;
                 }
                 self.commit(&lent, Some(head))?;
                 Ok(gone)
@@ -140,7 +143,7 @@ fn forget_some(connection: &Connection, names: &[String], before: Time) -> Resul
 /// The last record of those that are old and stand at the beginning, if they are as they were written.
 fn old_records(
     connection: &Connection,
-    head: &crate::Head,
+    head: &Head,
     before: Time,
     until: u64,
 ) -> Result<Option<(u64, Hash, Time)>, Fault> {
@@ -149,7 +152,7 @@ fn old_records(
             "was not pruned: record {n} of its audit trail is not as it was written; see what `verify` says of it"
         ))
     };
-    let mut prev = trail::hash_before_first(connection, head)?.ok_or_else(|| damaged(head.pruned))?;
+    let mut prev = log::hash_before_first(connection, head)?.ok_or_else(|| damaged(head.pruned))?;
     let mut statement =
         connection.prepare_cached("SELECT n, prev, hash, entry FROM trail WHERE n <= ?1 ORDER BY n")?;
     let mut rows = statement.query([until as i64])?;
@@ -160,7 +163,7 @@ fn old_records(
         let n = number(row, 0)?;
         // The moment the entry names, which is vouched for, not the one it is filed under.
         let entry = std::str::from_utf8(bytes(row, 3)).map_err(|_| damaged(due))?;
-        let at = Time(trail::told(entry)?.at);
+        let at = Time(entry_key(entry)?.at);
         if at >= before {
             break;
         }

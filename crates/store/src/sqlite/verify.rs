@@ -1,0 +1,163 @@
+//! What was done to the audit log behind our back.
+//!
+//! [`Sqlite::verify_trail`] walks the whole chain as it stands at one moment and tells every problem with the number
+//! of its record. It finds what was changed, left out, put in, reordered or cut off by whoever does not have the
+//! key. Whoever has it can write a new chain; so can whoever brings back an old copy of all files: that is found
+//! only with an [`Anchor`] that was noted elsewhere. It never mends anything.
+
+use lockgate_gate::StoreError;
+use rusqlite::Connection;
+
+use super::{
+    backend::Sqlite,
+    columns::{bytes, fixed, number},
+    log, schema,
+};
+use crate::{
+    audit::{
+        Anchor, CHECKPOINT_EVERY, Checkpoint, Hash, Head, PROBLEMS_MAX, ProblemKind, Progress, Verified,
+        Walk, entry_key,
+    },
+    error::Fault,
+};
+
+impl Sqlite {
+    /// Walks the chain as it stands now, while others go on writing. With an anchor it also tells whether that
+    /// record is in it. Every thousand records it says how far it has come.
+    ///
+    /// # Errors
+    /// When the database cannot be read to the end: then nothing was verified.
+    pub fn verify_trail(
+        &self,
+        expected: Option<Anchor>,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Verified, StoreError> {
+        // A connection of its own, so that one moment can be held on to however long it takes.
+        let connection = self.connect()?;
+        let mut walk = || {
+            connection.execute_batch("BEGIN")?;
+            verify(&connection, &self.public_key(), expected, progress)
+        };
+        walk().map_err(|fault| self.told(fault))
+    }
+}
+
+fn verify(
+    connection: &Connection,
+    public_key: &[u8; 32],
+    expected: Option<Anchor>,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Verified, Fault> {
+    let mut verified = Verified::default();
+    check_schema(connection, &mut verified)?;
+    let head = log::head(connection)?;
+    if !head.is_signed_by(public_key) {
+        let sentence =
+            "the head of the chain was not signed by the key beside the database: one of them was exchanged";
+        verified.add(head.n, ProblemKind::ForgedHead, sentence);
+    }
+    let checkpoints = checkpoints(connection, public_key, &head, &mut verified)?;
+    let before = log::hash_before_first(connection, &head)?;
+    let mut walk = Walk::new(verified, head.pruned + 1, before, expected);
+    walk.see(head.pruned, before);
+    let mut checkpoints = checkpoints.into_iter().filter(|(n, _)| *n > head.pruned).peekable();
+    let mut statement =
+        connection.prepare("SELECT n, prev, hash, entry, at, session FROM trail ORDER BY n")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let n: i64 = row.get(0)?;
+        let Ok(n) = u64::try_from(n) else {
+            walk.verified.add(
+                None,
+                ProblemKind::OutOfOrder,
+                format!("there is a record {n} before the first"),
+            );
+            continue;
+        };
+        walk.step(n, bytes(row, 1), bytes(row, 2), bytes(row, 3));
+        check_label(
+            n,
+            bytes(row, 3),
+            row.get(4)?,
+            row.get_ref(5)?.as_bytes_or_null().unwrap_or(Some(b"")),
+            &mut walk.verified,
+        );
+        while let Some((at, hash)) = checkpoints.next_if(|(at, _)| *at <= n) {
+            if at == n && fixed::<32>(row, 2) != Some(hash) {
+                let sentence = format!("record {n} is not the one that was signed as a checkpoint");
+                walk.verified.add(n, ProblemKind::BadCheckpoint, sentence);
+            }
+        }
+        if walk.verified.records.is_multiple_of(CHECKPOINT_EVERY) {
+            progress(Progress { done: walk.verified.records, of: head.n - head.pruned });
+        }
+    }
+    Ok(walk.end(Some(head)))
+}
+
+/// What records are found by must be what their entries say, or a listing would leave some out.
+fn check_label(n: u64, entry: &[u8], at: i64, session: Option<&[u8]>, verified: &mut Verified) {
+    let key = std::str::from_utf8(entry).ok().and_then(|entry| entry_key(entry).ok());
+    let agrees = key.is_some_and(|key| {
+        key.at as i64 == at && key.session.as_ref().map(|session| session.as_bytes()) == session
+    });
+    if !agrees {
+        let sentence = format!("record {n} is filed under another moment or session than its entry names");
+        verified.add(n, ProblemKind::Mislabelled, sentence);
+    }
+}
+
+/// The checkpoints that are as they should be; the others are told.
+fn checkpoints(
+    connection: &Connection,
+    public_key: &[u8; 32],
+    head: &Head,
+    verified: &mut Verified,
+) -> Result<Vec<(u64, Hash)>, Fault> {
+    let mut statement = connection.prepare("SELECT n, hash, at, signature FROM checkpoint ORDER BY n")?;
+    let mut rows = statement.query([])?;
+    let mut good = Vec::new();
+    while let Some(row) = rows.next()? {
+        let n = number(row, 0)?;
+        let at = lockgate_gate::Time(number(row, 2)?);
+        let is_genuine = |hash: Hash| {
+            let signature = fixed(row, 3)?;
+            let checkpoint = Checkpoint { n, hash, at, signature };
+            checkpoint.is_signed_by(public_key, &head.database).then_some((n, hash))
+        };
+        match fixed(row, 1).and_then(is_genuine).filter(|_| n <= head.n) {
+            Some(checkpoint) => good.push(checkpoint),
+            None => {
+                let sentence =
+                    format!("the checkpoint at record {n} was not signed by the key beside the database");
+                verified.add(n, ProblemKind::BadCheckpoint, sentence);
+            }
+        }
+    }
+    let pruned = Some(head.pruned).filter(|pruned| *pruned > 0);
+    let first_due = (head.pruned / CHECKPOINT_EVERY + 1).saturating_mul(CHECKPOINT_EVERY);
+    let due = (first_due..=head.n).step_by(CHECKPOINT_EVERY as usize);
+    let mut found = good.iter().map(|(n, _)| *n).peekable();
+    // A forged head may name any number: what is due is no longer counted once enough is missing.
+    let mut missing = 0;
+    for n in pruned.into_iter().chain(due) {
+        while found.next_if(|found| *found < n).is_some() {}
+        if found.peek() != Some(&n) {
+            verified.add(n, ProblemKind::BadCheckpoint, format!("the checkpoint at record {n} is missing"));
+            missing += 1;
+        }
+        if missing > PROBLEMS_MAX {
+            break;
+        }
+    }
+    Ok(good)
+}
+
+/// A view in a table's place could show a log that is not there.
+fn check_schema(connection: &Connection, verified: &mut Verified) -> Result<(), Fault> {
+    if schema::objects(connection)? != schema::expected()? {
+        let sentence = "the tables of the database are not those that Lockgate made";
+        verified.add(None, ProblemKind::ForeignSchema, sentence);
+    }
+    Ok(())
+}
