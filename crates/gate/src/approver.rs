@@ -12,7 +12,7 @@ use std::{
 use lockgate_call::{Call, canonical_json, visible};
 use serde_json::{Map, Value};
 
-use crate::{session::ApprovalId, verdict::Obstacle};
+use crate::{state::ApprovalId, verdict::Obstacle};
 
 /// What a human is asked: one question for all rules that want an answer.
 #[derive(Debug)]

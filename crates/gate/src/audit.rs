@@ -13,10 +13,7 @@ use lockgate_policy::{
 };
 use serde_json::{Map, Value, json};
 
-use crate::{
-    event::{Closing, Event, Remembered},
-    session::Session,
-};
+use crate::state::{Closing, Event, Remembered, Session};
 
 /// One thing that happened.
 #[derive(Clone, Debug, PartialEq)]

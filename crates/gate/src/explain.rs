@@ -11,11 +11,10 @@ use lockgate_policy::{
 };
 
 use crate::{
-    commons::Stand,
     judge::choose,
     rulebook::Rulebook,
-    session::Session,
     stages::Staged,
+    state::{Session, Stand},
     verdict::{blocked_sentence, guessed_sentence, human_sentence, running_sentence, stage_sentence},
 };
 

@@ -19,14 +19,15 @@ use serde_json::{Map, Value};
 use smallvec::SmallVec;
 
 use crate::{
-    commons::{Answered, Shared, Stand, Subject},
-    event::{Closing, Event, Remembered, Steps},
+    duplicate::{identified, seen_before},
     next::next_steps,
     rulebook::{Attempt, PendingCall, Rulebook},
     scratch::Scratch,
-    session::{ApprovalId, Asked, Boundary, Flight, Session, Waiting},
-    sighting::{Sighted, identified, seen_before},
     stages::{self, Staged, Wanted},
+    state::{
+        Answered, ApprovalId, Asked, Boundary, Closing, Event, Flight, Remembered, Session, Shared, Sighted,
+        Stand, Steps, Subject, Waiting,
+    },
     verdict::{
         About, Obstacle, Verdict, blocked_sentence, doubtful_sentence, guessed_sentence, human_sentence,
         refused_before_sentence, rejected_sentence, restless_sentence, running_sentence, stage_sentence,

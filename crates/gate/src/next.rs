@@ -9,7 +9,7 @@ use std::{collections::VecDeque, sync::Arc};
 use lockgate_petri::{Limits, Reach, explore_from};
 use lockgate_policy::{Decision, NetRule, RuleId, Scope, Statement};
 
-use crate::{rulebook::Rulebook, session::Session, verdict::Obstacle};
+use crate::{rulebook::Rulebook, state::Session, verdict::Obstacle};
 
 /// How many states of one hand-written net are looked at for a way on.
 const NET_STATES_MAX: usize = 1_000;

@@ -6,10 +6,7 @@
 use lockgate_petri::{Marking, TransitionId};
 use lockgate_policy::{NetRule, Policy, RuleId};
 
-use crate::{
-    event::{Move, Moves},
-    session::{Notes, Session},
-};
+use crate::state::{Move, Moves, Notes, Session};
 
 pub(crate) struct Scratch<'a> {
     policy: &'a Policy,

@@ -11,15 +11,13 @@ use lockgate_policy::{Counted, Decision, Heard, window::Marks};
 use serde_json::Value;
 
 use crate::{
-    commons::{Shared, Stand},
-    event::{Event, Remembered, Steps},
+    duplicate::in_flight_like,
     judge::{Events, lapsed},
     output::{Checked, OutputDecision, OutputHit, check_output},
     rulebook::{Rulebook, Success},
     scratch::Scratch,
-    session::Flight,
-    sighting::in_flight_like,
     stages,
+    state::{Event, Flight, Remembered, Shared, Stand, Steps},
 };
 
 /// What a tool's run came to.

@@ -14,10 +14,8 @@ use lockgate_policy::{
 use serde_json::Value;
 
 use crate::{
-    commons::Stand,
-    event::Steps,
     rulebook::Rulebook,
-    session::{Asked, Boundary, Flight, Session, Shows},
+    state::{Asked, Boundary, Flight, Session, Shows, Stand, Steps},
     verdict::{Obstacle, Verdict},
 };
 

@@ -16,10 +16,9 @@ use lockgate_policy::{
 };
 
 use crate::{
-    commons::Stand,
     rulebook::Rulebook,
-    session::{ApprovalId, Counts, Session},
     stages::stand_in,
+    state::{ApprovalId, Counts, Session, Stand},
 };
 
 /// Where a session stands.

@@ -16,10 +16,10 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::{
-    event::{Closing, Event},
+    hex::hex,
     output::OutputHit,
-    session::{ApprovalId, Session},
     settle::{Outcome, Settlement},
+    state::{ApprovalId, Closing, Event, Session},
     verdict::{Obstacle, Verdict},
 };
 
@@ -380,8 +380,4 @@ fn masked(value: &Value) -> Value {
 
 fn masked_text(text: &str) -> String {
     Detectors::standard().mask_text(text, Mask::Stars).0.into_owned()
-}
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

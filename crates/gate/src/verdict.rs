@@ -11,7 +11,7 @@ use lockgate_policy::{
 };
 use serde_json::{Map, Value};
 
-use crate::session::ApprovalId;
+use crate::state::ApprovalId;
 
 /// The answer to a call.
 #[derive(Clone, Debug, PartialEq)]

@@ -10,11 +10,9 @@ use std::sync::Arc;
 use lockgate_call::Time;
 use lockgate_policy::Policy;
 
+use super::session_store::{Changes, OpenedSession, Reach, Store, StoreError};
 use crate::{
-    commons::Commons,
-    saved::SavedError,
-    session::Session,
-    store::{Changes, OpenedSession, Reach, Store, StoreError},
+    state::{Commons, SavedError, Session},
     trail::Entry,
 };
 

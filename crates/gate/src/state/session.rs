@@ -6,28 +6,24 @@
 
 use std::{
     borrow::Cow,
-    collections::{BTreeMap, BTreeSet, VecDeque},
-    fmt,
+    collections::{BTreeMap, BTreeSet},
     sync::Arc,
 };
 
-use lockgate_call::{Call, Time};
-use lockgate_petri::{Marking, TransitionId};
+use lockgate_call::Time;
+use lockgate_petri::Marking;
 use lockgate_policy::{
-    Decision, Policy, RuleId,
+    Policy, RuleId,
     window::{Window, WindowId},
-    workflow::{Progress, Step, progress::Shown},
+    workflow::{Progress, Step},
 };
 use serde_json::{Map, Value};
-use smallvec::SmallVec;
 
-use crate::{
-    commons::{Answered, keep_answer},
+use super::{
     event::{Closing, Event, Move, Remembered},
-    rulebook::Terms,
-    saved::SavedNet,
-    sighting::Sighted,
+    parts::{Answered, Asked, Counts, Flight, Leases, Notes, SavedNet, Table, keep_answer},
 };
+use crate::terms::Terms;
 
 /// What a session remembers.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -65,113 +61,6 @@ pub struct Session {
     pub(crate) strangers: BTreeMap<String, SavedNet>,
     /// The latest moment seen. Time never runs backwards in a session.
     pub(crate) clock: Time,
-}
-
-pub(crate) type Table<K, V> = hashbrown::HashMap<K, V, foldhash::fast::RandomState>;
-
-/// The ids of flights in the order in which their leases end; landed ones may still be listed.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Leases(pub(crate) VecDeque<(Time, Arc<str>)>);
-
-/// Sessions are equal if their flights are, however many landed ones are still to be forgotten.
-impl PartialEq for Leases {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-/// What validators and result hooks of one net remember: a JSON object of theirs.
-pub type Notes = Map<String, Value>;
-
-/// How often this session called.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Calls judged.
-    pub attempts: u64,
-    /// Calls let pass.
-    pub tool_calls: u64,
-}
-
-/// A call that was let pass and whose result has not come.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Flight {
-    /// The tool that runs.
-    pub tool: Arc<str>,
-    /// What was decided about it.
-    pub decision: Decision,
-    /// What fires when the result says success.
-    pub waiting: SmallVec<[Waiting; 1]>,
-    /// What it shows in workflows when the result says success.
-    pub shows: Vec<Shows>,
-    /// The call, kept only for result hooks.
-    pub call: Option<Arc<Call>>,
-    /// The call of the agent that started this one's agent.
-    pub parent: Option<Arc<str>>,
-    /// Which doors have seen it, where more than one may.
-    pub sighted: Option<Box<Sighted>>,
-    /// When the result is given up.
-    pub deadline: Time,
-}
-
-/// A transition that fires when a call turns out well.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Waiting {
-    /// The rule.
-    pub rule: RuleId,
-    /// Its transition.
-    pub transition: TransitionId,
-    /// The deed that chose it.
-    pub deed: Arc<str>,
-}
-
-/// What a call shows in a workflow when it turns out well.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Shows {
-    /// The workflow.
-    pub rule: RuleId,
-    /// How often an operator had moved the session by then: what was shown before a move does not count after it.
-    pub round: u64,
-    /// What it shows.
-    pub shown: Shown,
-}
-
-/// The end of a stage that a human is asked about.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Boundary {
-    /// The workflow.
-    pub rule: RuleId,
-    /// The stage.
-    pub stage: Arc<str>,
-    /// How often an operator had moved the session by then: the answer is not about what came after.
-    pub round: u64,
-}
-
-/// A call that waits for a human.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Asked {
-    /// The call as it was asked about; a grant is for exactly this.
-    pub call: Call,
-    /// The input as a human may see it, where rules want something masked.
-    pub shown: Option<Box<Map<String, Value>>>,
-    /// The rules that want the human.
-    pub rules: Vec<RuleId>,
-    /// The ends of stages among what is asked.
-    pub boundaries: Vec<Boundary>,
-    /// The transitions whose tokens are taken while the human decides.
-    pub taken: SmallVec<[(RuleId, TransitionId); 2]>,
-    /// When the question lapses.
-    pub deadline: Time,
-    /// Whether every rule that wants the human takes nobody's answer for a yes by then.
-    pub allows_late: bool,
-}
-
-/// The name of a question put to a human, unique over all sessions: `a3@session`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ApprovalId {
-    /// The session that asks.
-    pub session: String,
-    /// The how-manieth question of that session.
-    pub number: u64,
 }
 
 impl Session {
@@ -403,19 +292,5 @@ impl Asked {
     /// learn that.
     pub(crate) fn ends(&self, terms: &Terms) -> Time {
         if self.allows_late { self.deadline.after_ms(terms.approval_ms) } else { self.deadline }
-    }
-}
-
-impl ApprovalId {
-    /// Reads the name of a question.
-    pub fn parse(text: &str) -> Option<Self> {
-        let (number, session) = text.strip_prefix('a')?.split_once('@')?;
-        Some(Self { session: session.to_owned(), number: number.parse().ok()? })
-    }
-}
-
-impl fmt::Display for ApprovalId {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "a{}@{}", self.number, self.session)
     }
 }

@@ -1,13 +1,13 @@
 //! What all sessions share, at rest: by the keys of rules, like a session.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use lockgate_call::Time;
 use lockgate_policy::{Policy, RuleId, window::Window};
 use serde::{Deserialize, Serialize};
 
 use super::{SavedAnswer, SavedError, VERSION, of_this_version, saved_windows, windows_of};
-use crate::commons::Commons;
+use crate::state::{parts::SavedWindows, shared::Commons};
 
 #[derive(Serialize, Deserialize)]
 struct SavedCommons {
@@ -20,8 +20,6 @@ struct SavedCommons {
     #[serde(default)]
     answers: Vec<SavedAnswer>,
 }
-
-pub(crate) type SavedWindows = BTreeMap<String, BTreeMap<String, Vec<u64>>>;
 
 impl Commons {
     /// What all sessions share as bytes, to be kept.

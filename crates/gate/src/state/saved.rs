@@ -4,7 +4,7 @@
 //! policy never refunds: a changed limit keeps what was spent, a rule that is gone keeps its state for the day
 //! it comes back, and a hand-written net whose places no longer fit is refused instead of guessed at.
 
-mod commons;
+mod shared;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -16,19 +16,19 @@ use lockgate_petri::{Marking, TransitionId};
 use lockgate_policy::{
     Decision, NetRule, Policy, Rule, RuleId, Statement,
     window::{Window, WindowId},
-    workflow::{Progress, progress::Shown},
+    workflow::progress::Shown,
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 use smallvec::SmallVec;
 
-use crate::{
-    commons::{Answered, Subject},
-    session::{Asked, Boundary, Counts, Flight, Notes, Session, Shows, Table, Waiting},
-    sighting::Sighted,
+use super::{
+    parts::{
+        Answered, Asked, Boundary, Counts, Flight, SavedNet, Shows, Sighted, Subject, Table, Waiting,
+        is_false,
+    },
+    session::Session,
 };
-
-pub(crate) use commons::SavedWindows;
 
 /// The version of the saved form.
 const VERSION: u32 = 1;
@@ -57,27 +57,6 @@ pub enum SavedError {
         /// The place that is gone.
         place: String,
     },
-}
-
-/// One rule's state: tokens by place, and for a limit how many it started with.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct SavedNet {
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    marking: BTreeMap<String, u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    limit: Option<u64>,
-    #[serde(default, skip_serializing_if = "is_zero")]
-    overspent: u64,
-    #[serde(default, skip_serializing_if = "Map::is_empty")]
-    notes: Notes,
-    #[serde(default, skip_serializing_if = "is_false")]
-    inactive: bool,
-    /// When calls were made that a step of a chain counts, by the step's name.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    windows: BTreeMap<String, Vec<u64>>,
-    /// Where the session stands, if the rule is a workflow.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    progress: Option<Arc<Progress>>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -534,16 +513,6 @@ fn limit_of(rule: &NetRule) -> Option<u64> {
         Statement::Limit { count, .. } => Some(count.get()),
         _ => None,
     }
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands the field by reference")]
-fn is_zero(count: &u64) -> bool {
-    *count == 0
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands the field by reference")]
-fn is_false(flag: &bool) -> bool {
-    !flag
 }
 
 impl SavedCall {

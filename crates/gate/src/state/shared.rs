@@ -15,9 +15,9 @@ use lockgate_policy::{
 };
 use serde_json::Value;
 
-use crate::{
-    saved::SavedWindows,
-    session::{Session, Table},
+use super::{
+    parts::{Answered, SavedWindows, Subject, Table, keep_answer},
+    session::Session,
 };
 
 /// What all sessions share.
@@ -56,26 +56,6 @@ pub enum Shared {
     Resumed,
 }
 
-/// A human's answer that stands for a while.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answered {
-    /// What it is about.
-    pub about: Subject,
-    /// Yes or no.
-    pub granted: bool,
-    /// Until when.
-    pub until: Time,
-}
-
-/// What a standing answer is about.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Subject {
-    /// A rule.
-    Rule(RuleId),
-    /// A tool.
-    Tool(Arc<str>),
-}
-
 impl Commons {
     /// Takes in what happened. Nothing else changes it.
     pub fn apply(&mut self, event: &Shared) {
@@ -95,12 +75,6 @@ impl Commons {
     pub fn halted(&self) -> Option<&str> {
         self.halted.as_deref()
     }
-}
-
-/// The latest answer stands; what has run out is forgotten.
-pub(crate) fn keep_answer(answers: &mut Vec<Answered>, at: Time, answer: &Answered) {
-    answers.retain(|known| known.about != answer.about && known.until > at);
-    answers.push(answer.clone());
 }
 
 /// One session, and what it shares with all others.

@@ -11,10 +11,7 @@ use lockgate_policy::{RuleId, window::Marks, workflow::Step};
 use serde_json::{Map, Value};
 use smallvec::SmallVec;
 
-use crate::{
-    commons::Answered,
-    session::{Asked, Counts, Flight, Notes},
-};
+use super::parts::{Answered, Asked, Counts, Flight, Notes};
 
 /// The marking of one rule after something happened.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -11,16 +11,10 @@ use lockgate_call::{Call, Sighting, canonical_json};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
-use crate::{session::Session, trail::hex};
-
-/// Which doors have seen a call, and what they saw.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sighted {
-    /// The doors.
-    pub doors: Vec<Arc<str>>,
-    /// What tells the call apart from others.
-    pub content: Arc<str>,
-}
+use crate::{
+    hex::hex,
+    state::{Session, Sighted},
+};
 
 impl Sighted {
     /// A call that its first door has just seen; `given` is the input that the tool gets, where it is another.

@@ -1,0 +1,147 @@
+//! Questions to humans, and their answers.
+
+use std::panic::AssertUnwindSafe;
+use std::panic::catch_unwind;
+
+use lockgate_call::{Call, Time};
+use lockgate_policy::Decision;
+
+use super::{Commit, Gate, failed, panicked};
+use crate::{
+    approver::{Answer, Approver, Question},
+    duplicate::question_about,
+    judge::{Judgement, judge_answer},
+    state::{ApprovalId, Asked, Closing, Stand},
+    store::{Reach, StoreError},
+    trail::{self, What},
+    verdict::Verdict,
+};
+
+/// An answer came for a question that nobody asks (any more).
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AnswerError {
+    /// The question is not open: it was answered before, lapsed, or never asked.
+    #[error("no question `{0}` is open: it was answered before, has lapsed, or was never asked")]
+    NotOpen(String),
+    /// The store failed; the question may still be open.
+    #[error("the answer could not be stored: {0}")]
+    NotStored(String),
+}
+
+impl Gate {
+    /// Decides about a call and, where a human is wanted, asks and waits.
+    pub fn call_with(&self, call: &Call, approver: &mut dyn Approver) -> Verdict {
+        let mut verdict = self.call(call);
+        // A grant may bring up a rule that did not ask before; that is a question of its own.
+        while let (Decision::Ask, Some(approval)) = (verdict.decision, verdict.approval.clone()) {
+            let input = verdict.input.as_deref().unwrap_or(&call.input);
+            let question = Question { approval: &approval, call, input, wanted_by: &verdict.obstacles };
+            let answer = catch_unwind(AssertUnwindSafe(|| approver.ask(&question))).unwrap_or(Answer::Nobody);
+            let wanted_by = std::mem::take(&mut verdict.obstacles);
+            let answered = self.answer(&approval, answer == Answer::Granted, call.at);
+            verdict = answered.unwrap_or_else(|error| failed(&error.to_string()));
+            if answer == Answer::Nobody {
+                return unattended(verdict, wanted_by);
+            }
+        }
+        verdict
+    }
+
+    /// Takes in a human's answer. The first answer stands; a later one finds no open question.
+    ///
+    /// # Errors
+    /// When the question is not open, or the store fails: then nothing was decided.
+    pub fn answer(&self, approval: &ApprovalId, granted: bool, at: Time) -> Result<Verdict, AnswerError> {
+        self.answer_by(approval, granted, Some("caller"), at)
+    }
+
+    /// The same where it is known who answered; none where the trail tells that already.
+    ///
+    /// # Errors
+    /// As [`Gate::answer`].
+    pub fn answer_by(
+        &self,
+        approval: &ApprovalId,
+        granted: bool,
+        by: Option<&str>,
+        at: Time,
+    ) -> Result<Verdict, AnswerError> {
+        self.close(approval, Closing::from(granted), by, at)
+    }
+
+    fn close(
+        &self,
+        approval: &ApprovalId,
+        how: Closing,
+        by: Option<&str>,
+        at: Time,
+    ) -> Result<Verdict, AnswerError> {
+        let not_open = || AnswerError::NotOpen(approval.to_string());
+        let judge = |stand: Stand<'_>, how| judge_answer(&self.rulebook, stand, approval.number, how, at);
+        let judged = self.commit_running(&approval.session, |stand| {
+            // A refusal asks nobody's code, so it can be told after a panic as well.
+            let judgement = catch_unwind(AssertUnwindSafe(|| judge(stand, how))).unwrap_or_else(|_| {
+                judge(stand, Closing::Refused).map(|refusal| Judgement { verdict: panicked(), ..refusal })
+            })?;
+            let call = stand.session.asked().get(&approval.number).map(|asked| asked.call.clone());
+            let Judgement { verdict, events, shared, wants } = judgement;
+            let answered = by.map(|by| trail::answered(approval, how == Closing::Granted, by));
+            let mut told: Vec<What> = answered.into_iter().collect();
+            if let (true, Some(call)) = (self.store.keeps_trail(), &call) {
+                told.push(trail::decided(call, &verdict, &events).about(approval));
+            }
+            let commit = Commit { events, shared, told, at, ..Commit::answering((verdict, call)) };
+            Some((commit, wants))
+        });
+        let (verdict, call) =
+            judged.map_err(|error| AnswerError::NotStored(error.to_string()))?.ok_or_else(not_open)?;
+        if let Some(call) = call {
+            self.tell(&call, &verdict);
+        }
+        Ok(verdict)
+    }
+
+    /// Takes in that no human has answered by now. Where every rule that asked says so, that is a yes once the
+    /// time is over; otherwise the call is refused because of a timeout.
+    ///
+    /// # Errors
+    /// When the question is not open, or the store fails: then nothing was decided.
+    pub fn time_out(&self, approval: &ApprovalId, at: Time) -> Result<Verdict, AnswerError> {
+        let question = self.question(approval).map_err(|error| AnswerError::NotStored(error.to_string()))?;
+        let granted = question.is_some_and(|asked| asked.allows_late && asked.deadline <= at);
+        let how = if granted { Closing::Granted } else { Closing::TimedOut };
+        self.close(approval, how, Some(trail::TIMEOUT), at)
+    }
+
+    /// The question a human is asked, while it is open.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn question(&self, approval: &ApprovalId) -> Result<Option<Asked>, StoreError> {
+        let opened = self.store.open(&approval.session, Reach::Look)?;
+        Ok(opened.session().asked().get(&approval.number).cloned())
+    }
+
+    /// The open question about a call, if there is one.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn question_about(&self, call: &Call) -> Result<Option<(ApprovalId, Asked)>, StoreError> {
+        let opened = self.store.open(&call.session, Reach::Look)?;
+        let session = opened.session();
+        let found = question_about(session, call).and_then(|number| {
+            let approval = ApprovalId { session: call.session.clone(), number };
+            Some((approval, session.asked().get(&number)?.clone()))
+        });
+        Ok(found)
+    }
+}
+
+/// Nobody was there to answer: the reasons of the question stand, as a refusal.
+fn unattended(verdict: Verdict, wanted_by: Vec<crate::verdict::Obstacle>) -> Verdict {
+    let obstacles = wanted_by.into_iter().map(|mut obstacle| {
+        obstacle.decision = Decision::Block;
+        obstacle
+    });
+    Verdict::join(verdict.deeds, obstacles.collect())
+}

@@ -1,0 +1,15 @@
+//! What the gate remembers: sessions, what all sessions share, the events that change them, and their form at rest.
+
+mod event;
+mod parts;
+mod saved;
+mod session;
+mod shared;
+
+pub use event::{Closing, Event, Move, Moves, Remembered, Steps};
+pub use parts::{
+    Answered, ApprovalId, Asked, Boundary, Counts, Flight, Notes, Shows, Sighted, Subject, Waiting,
+};
+pub use saved::SavedError;
+pub use session::Session;
+pub use shared::{Commons, Shared, Stand};

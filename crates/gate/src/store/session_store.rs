@@ -1,0 +1,221 @@
+//! Where sessions rest between two calls.
+//!
+//! A [`Store`] opens a session for one decision: [`OpenedSession::session`] shows it, [`OpenedSession::commit`] stores what
+//! happened and succeeds only if nobody else committed in between. [`MemoryStore`] is the reference that
+//! other stores are measured by; it forgets everything when the process ends.
+
+use std::{
+    hash::{BuildHasher, RandomState},
+    sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
+};
+
+use hashbrown::HashTable;
+
+use crate::{
+    state::{Commons, Event, Session, Shared},
+    trail::Entry,
+};
+
+/// Where sessions rest.
+pub trait Store: Send + Sync {
+    /// Opens a session for one decision; a session nobody has used yet is empty.
+    ///
+    /// # Errors
+    /// When the store cannot be reached. The gate then blocks.
+    fn open<'a>(&'a self, session: &'a str, reach: Reach) -> Result<Box<dyn OpenedSession + 'a>, StoreError>;
+
+    /// Stores what happened to all sessions together, whatever else goes on; there are no events of one session in
+    /// it.
+    ///
+    /// # Errors
+    /// When the store cannot be reached.
+    fn commit_shared(&self, changes: &Changes<'_>) -> Result<(), StoreError>;
+
+    /// Whether entries of the audit trail are kept. Where they are not, none are made.
+    fn keeps_trail(&self) -> bool {
+        false
+    }
+}
+
+/// What one decision stores: all of it or nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Changes<'a> {
+    /// What happened to the session.
+    pub events: &'a [Event],
+    /// What happened to all of them.
+    pub shared: &'a [Shared],
+    /// What the audit trail says about it.
+    pub entries: &'a [Entry],
+}
+
+/// How far a decision reaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    /// It changes nothing.
+    Look,
+    /// It changes nothing but the session.
+    Session,
+    /// It may change what all sessions share, so no other such decision may come in between.
+    Commons,
+}
+
+/// A session opened for one decision.
+pub trait OpenedSession {
+    /// The session as it stands.
+    fn session(&self) -> &Session;
+
+    /// What all sessions share, as it stands.
+    fn commons(&self) -> &Commons;
+
+    /// Stores what happened, all of it or nothing.
+    ///
+    /// # Errors
+    /// [`StoreError::Conflict`] if somebody else was first: open the session again and judge again.
+    fn commit(self: Box<Self>, changes: &Changes<'_>) -> Result<(), StoreError>;
+}
+
+/// Why a store could not do its work.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// Another writer was first: open again and judge again.
+    #[error("another writer changed the session first")]
+    Conflict,
+    /// No answer: refuse the call, and keep refusing until the store is back.
+    #[error("the session store does not answer: {0}")]
+    Unavailable(String),
+}
+
+/// How many parts the memory store has, so that sessions rarely wait for each other.
+const SHARDS: usize = 64;
+
+/// Sessions in the memory of this process.
+#[derive(Debug)]
+pub struct MemoryStore {
+    /// Session ids come from outside and are not bounded, so they are hashed against crafted collisions.
+    hasher: RandomState,
+    shards: Vec<Mutex<Shard>>,
+    commons: RwLock<Commons>,
+}
+
+/// Some of the sessions, by name, and a table to find them.
+#[derive(Debug, Default)]
+struct Shard {
+    sessions: Vec<(String, Session)>,
+    indices: HashTable<usize>,
+}
+
+impl Default for MemoryStore {
+    fn default() -> Self {
+        let shards = (0..SHARDS).map(|_| Mutex::default()).collect();
+        Self { hasher: RandomState::new(), shards, commons: RwLock::default() }
+    }
+}
+
+impl MemoryStore {
+    /// An empty store.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A store that already holds one session.
+    pub fn with_session(id: &str, session: Session) -> Self {
+        let store = Self::new();
+        if let Ok(mut locked) = store.lock(id, Reach::Session) {
+            *locked.session_mut() = session;
+        }
+        store
+    }
+
+    /// What is shared is locked before the session, always: so nobody waits in a circle.
+    fn lock(&self, session: &str, reach: Reach) -> Result<Locked<'_>, StoreError> {
+        let commons = match reach {
+            Reach::Look | Reach::Session => {
+                Commonly::Reading(self.commons.read().unwrap_or_else(PoisonError::into_inner))
+            }
+            Reach::Commons => Commonly::Writing(self.commons.write().unwrap_or_else(PoisonError::into_inner)),
+        };
+        let hash = self.hasher.hash_one(session);
+        let number = usize::try_from(hash % (SHARDS as u64)).unwrap_or_default();
+        let no_shard = || StoreError::Unavailable("the memory store has no such shard".to_owned());
+        // A judgement that panicked has changed nothing, so what the lock guards is whole.
+        let mut shard =
+            self.shards.get(number).ok_or_else(no_shard)?.lock().unwrap_or_else(PoisonError::into_inner);
+        let index = shard.index_of(hash, session, &self.hasher);
+        Ok(Locked { shard, index, commons })
+    }
+}
+
+#[expect(clippy::indexing_slicing, reason = "an index was given out by this shard, which only grows")]
+impl Shard {
+    fn index_of(&mut self, hash: u64, session: &str, hasher: &RandomState) -> usize {
+        let Self { sessions, indices } = self;
+        if let Some(index) = indices.find(hash, |index| sessions[*index].0 == session) {
+            return *index;
+        }
+        let index = sessions.len();
+        sessions.push((session.to_owned(), Session::default()));
+        indices.insert_unique(hash, index, |index| hasher.hash_one(sessions[*index].0.as_str()));
+        index
+    }
+}
+
+impl Store for MemoryStore {
+    fn open<'a>(&'a self, session: &'a str, reach: Reach) -> Result<Box<dyn OpenedSession + 'a>, StoreError> {
+        Ok(Box::new(self.lock(session, reach)?))
+    }
+
+    fn commit_shared(&self, changes: &Changes<'_>) -> Result<(), StoreError> {
+        let mut commons = self.commons.write().unwrap_or_else(PoisonError::into_inner);
+        changes.shared.iter().for_each(|event| commons.apply(event));
+        Ok(())
+    }
+}
+
+/// A session under its shard's lock: judge and commit are one critical section, so nobody can be first.
+struct Locked<'a> {
+    shard: MutexGuard<'a, Shard>,
+    index: usize,
+    commons: Commonly<'a>,
+}
+
+/// What is shared, for as long as a decision takes.
+enum Commonly<'a> {
+    Reading(RwLockReadGuard<'a, Commons>),
+    Writing(RwLockWriteGuard<'a, Commons>),
+}
+
+#[expect(clippy::indexing_slicing, reason = "an index was given out by this shard, which only grows")]
+impl Locked<'_> {
+    fn session_mut(&mut self) -> &mut Session {
+        &mut self.shard.sessions[self.index].1
+    }
+}
+
+#[expect(clippy::indexing_slicing, reason = "an index was given out by this shard, which only grows")]
+impl OpenedSession for Locked<'_> {
+    fn session(&self) -> &Session {
+        &self.shard.sessions[self.index].1
+    }
+
+    fn commons(&self) -> &Commons {
+        match &self.commons {
+            Commonly::Reading(commons) => commons,
+            Commonly::Writing(commons) => commons,
+        }
+    }
+
+    fn commit(mut self: Box<Self>, changes: &Changes<'_>) -> Result<(), StoreError> {
+        let Changes { events, shared, .. } = changes;
+        match &mut self.commons {
+            Commonly::Writing(commons) => shared.iter().for_each(|event| commons.apply(event)),
+            Commonly::Reading(_) if shared.is_empty() => {}
+            Commonly::Reading(_) => {
+                let why = "a decision that was to change one session would change them all";
+                return Err(StoreError::Unavailable(why.to_owned()));
+            }
+        }
+        let session = self.session_mut();
+        events.iter().for_each(|event| session.apply(event));
+        Ok(())
+    }
+}
