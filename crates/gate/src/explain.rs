@@ -11,7 +11,7 @@ use lockgate_policy::{
 };
 
 use crate::{
-    judge::choose,
+    hearing::choose,
     rulebook::Rulebook,
     stages::Staged,
     state::{Session, Stand},

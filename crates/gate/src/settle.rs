@@ -12,8 +12,9 @@ use serde_json::Value;
 
 use crate::{
     duplicate::in_flight_like,
-    judge::{Events, lapsed},
+    judge::lapsed,
     output::{Checked, OutputDecision, OutputHit, check_output},
+    record::Events,
     rulebook::{Rulebook, Success},
     scratch::Scratch,
     stages,

@@ -13,14 +13,15 @@ use serde_json::Value;
 
 use super::{Commit, Gate};
 use crate::{
-    judge::{Events, Human, Judgement, judge},
+    judge::judge,
+    record::{Events, Human, Judgement},
     rulebook::Rulebook,
     settle::{Outcome, settle},
     stages::stand_in,
     state::{Counts, Event, Shared, Stand},
     store::{Changes, StoreError},
     terms::Terms,
-    trail::{self},
+    trail,
     verdict::Verdict,
 };
 

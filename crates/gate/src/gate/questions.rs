@@ -10,7 +10,8 @@ use super::{Commit, Gate, failed, panicked};
 use crate::{
     approver::{Answer, Approver, Question},
     duplicate::question_about,
-    judge::{Judgement, judge_answer},
+    judge::judge_answer,
+    record::Judgement,
     state::{ApprovalId, Asked, Closing, Stand},
     store::{Reach, StoreError},
     trail::{self, What},

@@ -1,0 +1,147 @@
+//! What a decision stores, and what it answers.
+
+use lockgate_call::{Call, Time, sensitive::Mask};
+use lockgate_policy::{Counted, Decision, Heard, RuleId, clause::Standing};
+use smallvec::SmallVec;
+
+use crate::{
+    rulebook::Rulebook,
+    stages::Wanted,
+    state::{Answered, Asked, Event, Remembered, Shared, Stand, Steps, Subject},
+    verdict::Verdict,
+};
+
+/// A verdict, and what happens to the session if it is told.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judgement {
+    /// The answer for the agent.
+    pub verdict: Verdict,
+    /// What the session has to take in before the verdict may be told.
+    pub events: Events,
+    /// What all sessions have to take in with it.
+    pub shared: Vec<Shared>,
+    /// A program that has to be run before anything is decided: then there is nothing to take in yet.
+    pub wants: Option<Wanted>,
+}
+
+/// The events of one decision, in order.
+pub type Events = Vec<Event>;
+
+/// Whether somebody can be asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Human {
+    /// Somebody can be asked.
+    Reachable,
+    /// Nobody can be asked: what needs a human is blocked.
+    Absent,
+}
+
+/// What is going to be stored with a verdict.
+pub(crate) struct Record {
+    pub(crate) events: Events,
+    pub(crate) shared: Vec<Shared>,
+    /// What workflows take in with the next event.
+    pub(crate) steps: Steps,
+    pub(crate) wants: Option<Wanted>,
+}
+
+impl From<Events> for Record {
+    fn from(events: Events) -> Self {
+        Self { events, shared: Vec::new(), steps: Steps::new(), wants: None }
+    }
+}
+
+impl Record {
+    /// Where a program has to be run first, nothing is stored: all of it is judged again.
+    pub(crate) fn judgement(self, verdict: Verdict) -> Judgement {
+        let Self { events, shared, wants, .. } = self;
+        match wants {
+            None => Judgement { verdict, events, shared, wants },
+            Some(_) => Judgement { verdict, events: Events::new(), shared: Vec::new(), wants },
+        }
+    }
+
+    pub(crate) fn block(&mut self, rulebook: &Rulebook, stand: Stand<'_>, verdict: &Verdict, call: &Call) {
+        if verdict.decision == Decision::Block {
+            let remembered = self.remembered(rulebook, stand, verdict, call);
+            let (id, tool) = (call.id.clone(), call.tool.clone());
+            self.events.push(Event::Blocked { id, tool, at: call.at, remembered });
+        }
+    }
+
+    /// What a decided call leaves beside markings.
+    pub(crate) fn remembered(
+        &mut self,
+        rulebook: &Rulebook,
+        stand: Stand<'_>,
+        verdict: &Verdict,
+        call: &Call,
+    ) -> Option<Box<Remembered>> {
+        let policy = &rulebook.policy;
+        let steps = std::mem::take(&mut self.steps);
+        if policy.clauses().is_empty() {
+            return (!steps.is_empty()).then(|| Box::new(Remembered { steps, ..Remembered::default() }));
+        }
+        let at = call.at.max(stand.session.clock);
+        let refused_by = |rule: RuleId| verdict.obstacles.iter().any(|obstacle| obstacle.rule == Some(rule));
+        let (tool, decision) = (call.tool.as_str(), verdict.decision);
+        let heard = Heard { tool, decision, succeeded: false, refused_by: &refused_by, at };
+        let Counted { marks, shared } = policy.marks(&heard, &stand);
+        if !shared.is_empty() {
+            self.shared.push(Shared::Marked { at, marks: shared });
+        }
+        let counted = if verdict.lets_pass() { policy.counters(tool) } else { SmallVec::new() };
+        // What was refused or masked for what it held has been seen all the same.
+        let is_seen = matches!(decision, Decision::Block | Decision::Redact) && policy.watches_taints();
+        let kinds = || policy.masking().detectors.mask_object(&call.input, Mask::Stars).1.distinct();
+        let taints = if is_seen { kinds() } else { Vec::new() };
+        let remembered = Remembered { marks, counted, taints, is_tainted: false, steps };
+        (remembered != Remembered::default()).then(|| Box::new(remembered))
+    }
+
+    /// The answers that stand from now on; those for all sessions are put aside.
+    pub(crate) fn standing_answers(
+        &mut self,
+        rulebook: &Rulebook,
+        asked: &Asked,
+        granted: bool,
+        at: Time,
+    ) -> Vec<Answered> {
+        let until = at.after_ms(rulebook.terms.standing_ms);
+        let mut answers = Vec::new();
+        for clause in asked.rules.iter().filter_map(|rule| rulebook.policy.clause(*rule)) {
+            let about = match clause.standing {
+                Standing::Once => continue,
+                Standing::PerSession | Standing::PerRule => Subject::Rule(clause.id),
+                Standing::PerTool => Subject::Tool(rulebook.policy.name(&asked.call.tool)),
+            };
+            let answer = Answered { about, granted, until };
+            if clause.standing == Standing::PerRule {
+                self.shared.push(Shared::Answered { at, answer });
+            } else {
+                answers.push(answer);
+            }
+        }
+        answers
+    }
+}
+
+/// What a human has said about a call so far.
+#[derive(Clone, Copy)]
+pub(crate) enum Consent<'a> {
+    /// Nothing yet, and somebody can be asked.
+    Open,
+    /// Nothing, and nobody can be asked.
+    Absent,
+    /// Yes, to what these rules wanted.
+    Given(&'a [RuleId]),
+}
+
+impl From<Human> for Consent<'_> {
+    fn from(human: Human) -> Self {
+        match human {
+            Human::Reachable => Self::Open,
+            Human::Absent => Self::Absent,
+        }
+    }
+}
