@@ -1,7 +1,7 @@
-//! A rule that looks instead of remembering by itself: when its facts hold, it wants something.
+//! A rule that looks instead of remembering by itself: when its conditions hold, it wants something.
 //!
 //! A [`Clause`] reads the call, the moment, and through [`Memory`] what the session knows; it changes nothing.
-//! Every fact answers yes, no or doubt. What a doubt means depends on what the clause would do: it never opens
+//! Every condition answers yes, no or doubt. What a doubt means depends on what the clause would do: it never opens
 //! a gate. Which clauses a call concerns is found by an index, not here.
 
 use std::ops::Deref;
@@ -19,7 +19,7 @@ use crate::{
     window::WindowId,
 };
 
-/// A rule that wants something when its facts hold.
+/// A rule that wants something when its conditions hold.
 #[derive(Debug)]
 pub struct Clause {
     /// What every rule has.
@@ -201,14 +201,14 @@ impl Clause {
         self.conditions.iter().any(|condition| matches!(condition, Condition::Unreadable { .. }))
     }
 
-    /// The first of its facts that keeps it from applying: one that does not hold, or one that cannot be told.
+    /// The first of its conditions that keeps it from applying: one that does not hold, or one that cannot be told.
     pub fn unmet(&self, view: &View<'_>) -> Option<(&Condition, Truth)> {
         let truths = || self.conditions.iter().map(|condition| (condition, condition.truth(view)));
         let is = |wanted: Truth| move |(_, truth): &(&Condition, Truth)| *truth == wanted;
         truths().find(is(Truth::No)).or_else(|| truths().find(is(Truth::Doubt)))
     }
 
-    /// One of its facts in words, for whoever asks why it did not apply.
+    /// One of its conditions in words, for people who ask why it did not apply.
     pub fn words(&self, condition: &Condition) -> String {
         let window = |id: &WindowId| self.windows.get(usize::from(id.step)).map_or("", String::as_str);
         match condition {
@@ -226,7 +226,7 @@ impl Clause {
         }
     }
 
-    /// Whether its facts hold of this call, all of them, once its tools are known to fit.
+    /// Whether its conditions hold of this call, all of them, once its tools are known to fit.
     pub fn truth(&self, view: &View<'_>) -> Truth {
         let all = self.conditions.iter().try_fold(Truth::Yes, |so_far, condition| {
             match so_far.and(condition.truth(view)) {
@@ -237,7 +237,7 @@ impl Clause {
         all.unwrap_or(Truth::No)
     }
 
-    /// Whether the clause wants what it wants where its facts hold so far: what cannot be told restricts, and
+    /// Whether the clause wants what it wants where its conditions hold so far: what cannot be told restricts, and
     /// allows nothing.
     pub fn applies(&self, truth: Truth) -> bool {
         match truth {

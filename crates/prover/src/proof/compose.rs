@@ -482,8 +482,8 @@ impl<'a, 'p> Composer<'a, 'p> {
                     _ => self.leave_out(clause.id, Why::Looks, labels),
                 }
             }
-            facts => {
-                self.leave_out(clause.id, why(facts), labels);
+            conditions => {
+                self.leave_out(clause.id, why(conditions), labels);
                 self.looked.extend(ways);
             }
         }

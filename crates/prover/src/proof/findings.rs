@@ -609,7 +609,7 @@ impl<'b, 'p> Proving<'_, 'b, 'p> {
     }
 }
 
-/// Whether a fact is about the call, and not about the session or the hour.
+/// Whether a condition is about the call, and not about the session or the hour.
 fn is_of_call(condition: &Condition) -> bool {
     match condition {
         Condition::All(_) | Condition::Any(_) | Condition::Not(_) => true,

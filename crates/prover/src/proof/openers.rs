@@ -96,11 +96,11 @@ fn inputs_of(policies: &[&Policy], tool: &str) -> Vec<Map<String, Value>> {
 pub(super) fn is_open(policy: &Policy, way: &Way, clauses: &dyn Fn(RuleId) -> bool) -> bool {
     openers(&[way], &[policy], "").iter().any(|call| {
         let passes =
-            |clause: &Clause| clause.conditions.iter().any(|fact| by_call(fact, call) == Some(Truth::No));
+            |clause: &Clause| clause.conditions.iter().any(|condition| by_call(condition, call) == Some(Truth::No));
         let refuses = |clause: &&Clause| clauses(clause.id) && Human::Agrees.is_refused_by(clause);
         let about = || policy.clauses_about(&call.tool);
         let speaks = |clause: &Clause| {
-            let is_certain = || clause.conditions.iter().all(|fact| by_call(fact, call) == Some(Truth::Yes));
+            let is_certain = || clause.conditions.iter().all(|condition| by_call(condition, call) == Some(Truth::Yes));
             clause.speaks_for_default
                 && clause.mode == Mode::Enforce
                 && !Human::Agrees.is_refused_by(clause)
@@ -111,7 +111,7 @@ pub(super) fn is_open(policy: &Policy, way: &Way, clauses: &dyn Fn(RuleId) -> bo
     })
 }
 
-/// What a fact comes to where the call alone decides; none where something else may.
+/// What a condition comes to where the call alone decides; none where something else may.
 fn by_call(condition: &Condition, call: &Call) -> Option<Truth> {
     let is_told_by_call = |subject: &Subject| {
         !matches!(subject, Subject::Variable(_) | Subject::Custom { .. } | Subject::Session(_))
