@@ -7,52 +7,43 @@ pub mod ruleset;
 pub mod when_then;
 pub mod workflow;
 
-use lockgate_policy::{
-    Claim, Decision, DraftRule, Example, Map, Module, ScriptField, Source, UnreadableLine,
-};
+use std::ops::{Deref, DerefMut};
+
+use lockgate_policy::{Decision, Module, Source};
 
 use self::{ruleset::Ruleset, when_then::WhenThen, workflow::DraftWorkflow};
 
-/// Everything one file says.
+/// Everything one file says: statements that every language may have, and what only its own language says.
 #[derive(Clone, Debug)]
 pub struct Draft {
-    /// The file.
-    pub source: Source,
-    /// Its rules, in file order.
-    pub rules: Vec<DraftRule>,
-    /// Its maps, in file order. They rename calls for the rules of this file only.
-    pub maps: Vec<Map>,
-    /// The fields it says are scripts, for its maps only.
-    pub scripts: Vec<ScriptField>,
-    /// What it says about scripts that cannot be read.
-    pub unreadable: Option<UnreadableLine>,
+    /// Its statements.
+    pub module: Module,
     /// What it says in when and then.
     pub when_then: WhenThen,
     /// What it says as a ruleset.
     pub ruleset: Option<Ruleset>,
     /// What it says as a workflow.
     pub workflow: Option<DraftWorkflow>,
-    /// What it states about all sessions.
-    pub claims: Vec<Claim>,
-    /// Sessions it gives as examples.
-    pub examples: Vec<Example>,
+}
+
+impl Deref for Draft {
+    type Target = Module;
+
+    fn deref(&self) -> &Module {
+        &self.module
+    }
+}
+
+impl DerefMut for Draft {
+    fn deref_mut(&mut self) -> &mut Module {
+        &mut self.module
+    }
 }
 
 impl Draft {
     /// What a file says before any of it is read: nothing.
     pub fn of(source: &Source) -> Self {
-        Self {
-            source: source.clone(),
-            rules: Vec::new(),
-            maps: Vec::new(),
-            scripts: Vec::new(),
-            unreadable: None,
-            when_then: WhenThen::default(),
-            ruleset: None,
-            workflow: None,
-            claims: Vec::new(),
-            examples: Vec::new(),
-        }
+        Module::new(source).into()
     }
 
     /// Whether the file has a rule, or another statement that decides about calls. What is only there for other
@@ -86,17 +77,10 @@ impl Draft {
         let stops_unreadable = self.unreadable.as_ref().is_some_and(|line| line.wants != Decision::Allow);
         !self.rules.is_empty() || stops_unreadable || is_when_then || is_ruleset || self.workflow.is_some()
     }
-
-    /// What it says in statements, for the policy.
-    pub(crate) fn into_module(self) -> Module {
-        let Self { source, rules, maps, scripts, unreadable, claims, examples, .. } = self;
-        Module { source, rules, maps, scripts, unreadable, claims, examples }
-    }
 }
 
 impl From<Module> for Draft {
     fn from(module: Module) -> Self {
-        let Module { source, rules, maps, scripts, unreadable, claims, examples } = module;
-        Self { rules, maps, scripts, unreadable, claims, examples, ..Self::of(&source) }
+        Self { module, when_then: WhenThen::default(), ruleset: None, workflow: None }
     }
 }

@@ -105,7 +105,7 @@ fn lower(drafts: Vec<Draft>, waiting: Vec<Waiting>, mistakes: &mut Vec<Diagnosti
         if let Some(workflow) = draft.workflow.take() {
             workflow::lower(workflow, &draft.source, &mut policy);
         }
-        policy.module(draft.into_module(), mistakes);
+        policy.module(draft.module, mistakes);
     }
     policy.finish()
 }

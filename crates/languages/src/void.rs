@@ -4,7 +4,7 @@
 //! or everything stands behind one `#`. It is an error, so that no door takes it for a policy that allows. A policy whose
 //! rules were all switched off by their author allows everything on purpose, perhaps; that is a warning.
 
-use lockgate_policy::{Decision, Diagnostic, Map, Policy, Severity, Source, Span};
+use lockgate_policy::{Decision, Diagnostic, Map, Module, Policy, Severity, Source, Span};
 
 use crate::{draft::Draft, one_line::comment_start};
 
@@ -38,7 +38,7 @@ fn finding(code: &'static str, source: &Source, message: String) -> Diagnostic {
 }
 
 fn remedy(draft: &Draft) -> String {
-    let Draft { source, maps, claims, examples, when_then, .. } = draft;
+    let Draft { module: Module { source, maps, claims, examples, .. }, when_then, .. } = draft;
     if when_then.is_written || draft.ruleset.is_some() {
         return "add a rule under `rules`, or take the file out of the policy".to_owned();
     }

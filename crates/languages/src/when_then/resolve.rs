@@ -246,7 +246,7 @@ fn join_defaults(drafts: &mut [Draft], mistakes: &mut Vec<Diagnostic>) -> Decisi
                 strict_source.slice(span)
             );
             mistakes.push(
-                Diagnostic::warning("other-default", &draft.source, *own, message)
+                Diagnostic::warning("other-default", &draft.module.source, *own, message)
                     .label("the strictest of a policy counts")
                     .remedy("write the same in both files, or leave this one out"),
             );
