@@ -7,17 +7,16 @@
 
 mod glance;
 mod parser;
+mod tree;
 
 pub(crate) use glance::Glance;
+pub(crate) use tree::WORD;
+use tree::{Anchor, Manner, Node, WORD_ASCII};
 
 use crate::{characters::push_character, error::PatternError};
 
 /// The longest expression of a tool that PolicyShield takes, in characters.
 pub const PYTHON_CHARS_MAX: usize = 500;
-
-/// What Python takes for a letter, digit or underscore, as members of a class.
-pub(crate) const WORD: &str = r"\p{L}\p{N}_";
-const WORD_ASCII: &str = "0-9A-Za-z_";
 
 /// Says so if an expression is longer than [`PYTHON_CHARS_MAX`] characters.
 pub fn python_length(text: &str) -> Result<(), PatternError> {
@@ -43,70 +42,6 @@ pub(crate) enum Reach {
 pub(crate) struct Expression {
     root: Node,
     reach: Reach,
-}
-
-#[derive(Clone)]
-enum Node {
-    /// This one character.
-    Character(char),
-    /// One character of a set.
-    One(Set),
-    At(Anchor),
-    Plain(Box<Node>),
-    Capturing(Box<Node>),
-    Atomic(Box<Node>),
-    Sequence(Vec<Node>),
-    Choice(Vec<Node>),
-    Repeat {
-        of: Box<Node>,
-        least: u32,
-        most: Option<u32>,
-        manner: Manner,
-    },
-    Look {
-        sign: &'static str,
-        of: Box<Node>,
-    },
-    Reference {
-        group: usize,
-        ignore_case: bool,
-    },
-    Condition {
-        group: usize,
-        yes: Box<Node>,
-        no: Box<Node>,
-    },
-}
-
-#[derive(Clone)]
-struct Set {
-    /// As the engines write it.
-    text: String,
-    /// How many states an automaton needs for it at most; none where it is not certain that it has a character.
-    states_max: Option<usize>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Anchor {
-    TextStart,
-    TextEnd,
-    /// The end of the text or before its last newline.
-    End,
-    LineStart,
-    LineEnd,
-    Edge {
-        is_ascii: bool,
-    },
-    NoEdge {
-        is_ascii: bool,
-    },
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Manner {
-    Greedy,
-    Lazy,
-    Possessive,
 }
 
 impl Expression {

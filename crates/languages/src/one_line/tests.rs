@@ -849,7 +849,10 @@ fn what_happens_to_unreadable_scripts_is_said_in_two_spellings() {
         let (draft, diagnostics) = parse(&Source::new("x.rules", text));
         let mut told: Vec<String> = diagnostics.iter().map(|diagnostic| diagnostic.code.to_owned()).collect();
         told.extend(
-            draft.module.unreadable.map(|line| format!("{} {:?}", line.wants.word(), line.mode).to_lowercase()),
+            draft
+                .module
+                .unreadable
+                .map(|line| format!("{} {:?}", line.wants.word(), line.mode).to_lowercase()),
         );
         let told = if told.is_empty() { "none".to_owned() } else { told.join(" ") };
         assert_eq!(told, expected, "{text}");

@@ -98,7 +98,8 @@ fn join(drafts: &[Draft], told: &mut Told) -> Option<(Ruleset, Vec<Source>)> {
 /// Takes what a file of candidates states out: it speaks of rules that only observe, so it would be broken.
 fn leave_out_claims(draft: &mut Draft, told: &mut Told) {
     let claims = draft.module.claims.drain(..).map(|claim| claim.span);
-    let first = claims.chain(draft.module.examples.drain(..).map(|example| example.span)).min_by_key(|it| it.start);
+    let first =
+        claims.chain(draft.module.examples.drain(..).map(|example| example.span)).min_by_key(|it| it.start);
     if let Some(span) = first {
         told.tell(Severity::Note, || {
             let message = "what this file claims is not proved, because it only observes alongside";

@@ -859,7 +859,7 @@ proptest::proptest! {
         // Joined words are quoted, so nothing in them is live; only the first may be an assignment.
         match read {
             Ok(read) => proptest::prop_assert_eq!(read, words),
-            Err((message, _)) => proptest::prop_assert!(message.contains("is no program"), "{} {:?}", message, words),
+            Err((message, _)) => proptest::prop_assert!(message.contains("is not a program"), "{} {:?}", message, words),
         }
     }
 }

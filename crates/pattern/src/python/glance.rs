@@ -4,7 +4,10 @@
 //! possible is. Loading a policy rests on this, because an engine that is built later can no longer be refused.
 //! Missing on purpose: every doubtful case, which is left to those who look closely.
 
-use super::{Anchor, Expression, Manner, Node};
+use super::{
+    Expression,
+    tree::{Anchor, Manner, Node},
+};
 use crate::limits::CHARACTER_STATES_MAX;
 
 /// How deep an expression may be nested: half of what the engine reads, which counts what we write around it too.

@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, str::Chars, sync::LazyLock};
 
 use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 
-use super::{Anchor, Manner, Node, Set, WORD, WORD_ASCII};
+use super::tree::{Anchor, Manner, Node, Set, WORD, WORD_ASCII};
 use crate::{
     characters::{all, has, one_of, set_text, without},
     error::PatternError,

@@ -95,12 +95,14 @@ fn inputs_of(policies: &[&Policy], tool: &str) -> Vec<Map<String, Value>> {
 /// Whether some call of a way certainly passes these clauses, whatever the session.
 pub(super) fn is_open(policy: &Policy, way: &Way, clauses: &dyn Fn(RuleId) -> bool) -> bool {
     openers(&[way], &[policy], "").iter().any(|call| {
-        let passes =
-            |clause: &Clause| clause.conditions.iter().any(|condition| by_call(condition, call) == Some(Truth::No));
+        let passes = |clause: &Clause| {
+            clause.conditions.iter().any(|condition| by_call(condition, call) == Some(Truth::No))
+        };
         let refuses = |clause: &&Clause| clauses(clause.id) && Human::Agrees.is_refused_by(clause);
         let about = || policy.clauses_about(&call.tool);
         let speaks = |clause: &Clause| {
-            let is_certain = || clause.conditions.iter().all(|condition| by_call(condition, call) == Some(Truth::Yes));
+            let is_certain =
+                || clause.conditions.iter().all(|condition| by_call(condition, call) == Some(Truth::Yes));
             clause.speaks_for_default
                 && clause.mode == Mode::Enforce
                 && !Human::Agrees.is_refused_by(clause)
