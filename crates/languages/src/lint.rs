@@ -4,31 +4,24 @@
 //! [local](Diagnostic::is_local) findings count: what a broken line would have said is not there to be counted. It reads names
 //! and statements alone; what only shows when rules act together is the prover's to find.
 
+mod file;
+mod human;
 mod tools;
 
 use std::cmp::Ordering;
 
+use file::{File, NAME_COMPARED_BYTES_MAX, Name, names_of};
 use foldhash::fast::RandomState;
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashMap;
+use human::{human_word, parts};
 use lockgate_call::{AGENTS, is_script_field};
 use lockgate_policy::{
     Decision, Diagnostic, DraftRule, Map, Mode, Scope, ScriptField, Span, Statement, Takes, closest,
 };
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 pub use tools::{KnownTools, check_names};
 
-use crate::{
-    draft::Draft,
-    one_line::{is_human, period_seconds},
-    ruleset, workflow,
-};
-
-/// How many different names of a file are compared with each other; a file with more goes without
-/// proposals for its names, because the work grows with the square.
-const NAMES_COMPARED_MAX: usize = 2_000;
-
-/// The longest name, in bytes, that is compared with others.
-const NAME_COMPARED_BYTES_MAX: usize = 64;
+use crate::{draft::Draft, one_line::period_seconds, ruleset, workflow};
 
 /// How many earlier maps of the same field or program a map is compared with.
 const MAPS_COMPARED_MAX: usize = 256;
@@ -85,141 +78,7 @@ pub fn lint(draft: &Draft) -> Vec<Diagnostic> {
     findings
 }
 
-/// A file's names, looked up rather than searched for.
-struct File<'d> {
-    draft: &'d Draft,
-    /// Each name once, in the order of first use: rules first, then maps.
-    names: Vec<Name<'d>>,
-    /// Where in `names` a name stands.
-    by_name: Table<'d, usize>,
-    /// The first map of each tool that gives it another name.
-    renamed: Table<'d, &'d Map>,
-    /// The names that rules restrict or that maps give: their author knows them as names.
-    restricted: HashSet<&'d str, RandomState>,
-    /// The tools and fields that maps look at; without a field, all scripts of the tool.
-    looked_at: HashSet<(&'d str, Option<&'d str>), RandomState>,
-    /// The byte at which each line but the first starts.
-    line_starts: Vec<usize>,
-}
-
-type Table<'d, V> = HashMap<&'d str, V, RandomState>;
-
-struct Name<'d> {
-    text: &'d str,
-    uses: usize,
-    is_in_rule: bool,
-    /// The statement that uses it first.
-    statement: Span,
-    /// One bit for each letter it has: two names that differ in more bits are too far apart to measure.
-    letters: u64,
-}
-
-impl Name<'_> {
-    /// Whether measuring how far apart two names are is worth its time: two slips change at most four letters.
-    fn is_near(&self, other: &Self) -> bool {
-        (self.letters ^ other.letters).count_ones() <= 4
-            && self.text.len().max(other.text.len()) <= NAME_COMPARED_BYTES_MAX
-            && self.text != other.text
-    }
-}
-
 impl<'d> File<'d> {
-    fn read(draft: &'d Draft) -> Self {
-        let newlines = draft.source.text().bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
-        let mut file = Self {
-            draft,
-            names: Vec::new(),
-            by_name: Table::default(),
-            renamed: Table::default(),
-            restricted: HashSet::default(),
-            looked_at: HashSet::default(),
-            line_starts: newlines.map(|(at, _)| at + 1).collect(),
-        };
-        for rule in &draft.rules {
-            for name in names_of(&rule.statement) {
-                file.count(name, rule.span, true);
-            }
-            file.restricted.extend(restricted_by(&rule.statement));
-        }
-        file.restricted.extend(draft.maps.iter().map(|map| map.name.as_str()));
-        // What is stated about a name is a use of it like any other: a slip there proves something else.
-        for claim in &draft.claims {
-            claim.says.names().into_iter().for_each(|name| file.count(name, claim.span, true));
-        }
-        for example in &draft.examples {
-            example.steps.iter().for_each(|step| file.count(&step.call, example.span, true));
-        }
-        let mut line = None;
-        for map in &draft.maps {
-            // The author did not write the names that `any shell` stands for, and wrote the new name once a line.
-            if !map.is_any_shell {
-                file.count(&map.tool, map.span, false);
-            }
-            if line != Some(map.span) {
-                file.count(&map.name, map.span, false);
-            }
-            line = Some(map.span).filter(|span| span.start < span.end);
-            file.looked_at.insert(match &map.takes {
-                Takes::Field { field, .. } => (&map.tool, Some(field)),
-                Takes::Running { .. } => (&map.tool, None),
-            });
-            if map.name != map.tool {
-                file.renamed.entry(&map.tool).or_insert(map);
-            }
-        }
-        file
-    }
-
-    fn count(&mut self, text: &'d str, statement: Span, is_in_rule: bool) {
-        let at = *self.by_name.entry(text).or_insert(self.names.len());
-        match self.names.get_mut(at) {
-            Some(name) => name.uses += 1,
-            None => self.names.push(Name { text, uses: 1, is_in_rule, statement, letters: letters(text) }),
-        }
-    }
-
-    fn name(&self, text: &str) -> Option<&Name<'d>> {
-        self.names.get(*self.by_name.get(text)?)
-    }
-
-    fn is_in_rule(&self, text: &str) -> bool {
-        self.name(text).is_some_and(|name| name.is_in_rule)
-    }
-
-    fn line(&self, span: Span) -> usize {
-        self.line_starts.partition_point(|start| *start <= span.start) + 1
-    }
-
-    /// The names that others are compared with.
-    fn compared(&self) -> &[Name<'d>] {
-        if self.names.len() <= NAMES_COMPARED_MAX { &self.names } else { &[] }
-    }
-
-    /// Where a statement writes a name, or the whole statement: other languages write it in other ways.
-    fn span_in(&self, statement: Span, name: &str) -> Span {
-        let text = self.draft.source.slice(statement);
-        let mut start = statement.start;
-        // The first word is a keyword, even where it is also the name.
-        for (position, chunk) in text.split_inclusive(char::is_whitespace).enumerate() {
-            let word = chunk.trim_end();
-            if position > 0
-                && word.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-            {
-                return Span::new(start, start + name.len());
-            }
-            start += chunk.len();
-        }
-        statement
-    }
-
-    fn warning(&self, code: &'static str, span: Span, message: String) -> Diagnostic {
-        Diagnostic::warning(code, &self.draft.source, span, message)
-    }
-
-    fn note(&self, code: &'static str, span: Span, message: String) -> Diagnostic {
-        Diagnostic::note(code, &self.draft.source, span, message)
-    }
-
     /// A rule that lifts its own restriction.
     fn idle_rule(&self, rule: &DraftRule) -> Option<Diagnostic> {
         match &rule.statement {
@@ -528,68 +387,6 @@ fn covers(takes: &Takes, other: &Takes) -> bool {
     }
 }
 
-/// The names of tools that a statement is about.
-fn names_of(statement: &Statement) -> SmallVec<[&str; 2]> {
-    match statement {
-        Statement::Sequence { prerequisite, dependent } => {
-            smallvec![prerequisite.as_str(), dependent.as_str()]
-        }
-        Statement::Approval { tool }
-        | Statement::Block { tool }
-        | Statement::Limit { tool, scope: Scope::Session, .. } => smallvec![tool.as_str()],
-        Statement::Limit { tool, scope: Scope::Action(action), .. } => {
-            smallvec![tool.as_str(), action.as_str()]
-        }
-        Statement::Net(net) => {
-            let tools = net.transitions.iter().flat_map(|transition| &transition.tools);
-            tools.chain(&net.free_tools).map(String::as_str).collect()
-        }
-    }
-}
-
-/// The name that a rule may refuse.
-fn restricted_by(statement: &Statement) -> Option<&str> {
-    match statement {
-        Statement::Sequence { dependent: tool, .. }
-        | Statement::Approval { tool }
-        | Statement::Block { tool }
-        | Statement::Limit { tool, .. } => Some(tool),
-        Statement::Net(_) => None,
-    }
-}
-
-/// How surely a name means a human who agrees, if it does.
-fn human_word(name: &str) -> Option<Sure> {
-    let parts = parts(name);
-    let is_about_humans = |part: &String| {
-        let word = part.as_str();
-        is_human(word)
-            || ["manual", "user", "review", "confirmation", "consent", "by", "of", "a", "the", "from"]
-                .contains(&word)
-    };
-    if parts.iter().any(|part| is_human(part)) && parts.iter().all(is_about_humans) {
-        return Some(Sure::Certainly);
-    }
-    let weak = [
-        "approve",
-        "approved",
-        "confirm",
-        "confirmation",
-        "consent",
-        "humanapproval",
-        "permission",
-        "signoff",
-    ];
-    weak.contains(&parts.concat().as_str()).then_some(Sure::Probably)
-}
-
-/// How sure a guess is.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Sure {
-    Certainly,
-    Probably,
-}
-
 /// What makes two rules the same. Nets are not compared: their names are, where files are joined.
 fn key_of(rule: &DraftRule) -> Option<(&'static str, SmallVec<[&str; 2]>, u64, Mode)> {
     let (kind, count) = match &rule.statement {
@@ -600,10 +397,6 @@ fn key_of(rule: &DraftRule) -> Option<(&'static str, SmallVec<[&str; 2]>, u64, M
         Statement::Net(_) => return None,
     };
     Some((kind, names_of(&rule.statement), count, rule.mode))
-}
-
-fn letters(text: &str) -> u64 {
-    text.chars().flat_map(char::to_lowercase).fold(0, |letters, c| letters | 1 << (u32::from(c) % 64))
 }
 
 /// Whether one name is likely the other with a slip. Names are compared part by part, and only long parts
@@ -672,21 +465,6 @@ fn are_mistaken(one: char, other: char) -> bool {
     };
     is_vowel(one) && is_vowel(other)
         || ["qwertyuiop", "asdfghjkl", "zxcvbnm"].iter().any(|row| are_beside(row))
-}
-
-/// The words a name is made of, in lower case: `read_file`, `read.file` and `readFile` have the same.
-fn parts(name: &str) -> Vec<String> {
-    let mut parts = vec![String::new()];
-    for c in name.chars() {
-        if !c.is_alphanumeric() || c.is_uppercase() {
-            parts.push(String::new());
-        }
-        if let Some(part) = parts.last_mut() {
-            part.extend(c.to_lowercase().filter(|c| c.is_alphanumeric()));
-        }
-    }
-    parts.retain(|part| !part.is_empty());
-    parts
 }
 
 /// Enough of a text to tell whether it is `session`.

@@ -2,7 +2,7 @@
 
 use lockgate_policy::Source;
 
-use super::*;
+use super::{file::NAMES_COMPARED_MAX, *};
 use crate::{one_line::parse, render};
 
 fn findings(text: &str) -> Vec<Diagnostic> {

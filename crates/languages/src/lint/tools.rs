@@ -16,7 +16,10 @@ use lockgate_policy::{
     workflow::{Condition, Stage},
 };
 
-use super::{File, NAME_COMPARED_BYTES_MAX, NAMES_COMPARED_MAX, Sure, human_word, names_of};
+use super::{
+    file::{File, NAME_COMPARED_BYTES_MAX, NAMES_COMPARED_MAX, names_of},
+    human::{Sure, human_word},
+};
 use crate::{
     detect::parse,
     draft::{Draft, ruleset::RuleKind, when_then::DraftClause},
