@@ -1,6 +1,6 @@
 //! The rule languages of Lockgate: from text to the one form of a policy, with diagnostics.
 //!
-//! A front end turns a [`Source`](lockgate_policy::Source) into a [`Draft`](draft::Draft) and never fails: it collects
+//! A front end turns a [`Source`](lockgate_policy::Source) into a [`Draft`] and never fails: it collects
 //! diagnostics instead. [`load`] reads files of any language, joins them and lowers them into a policy. A language is one
 //! folder: [`one_line`], [`when_then`], [`ruleset`], [`workflow`], and [`nets`] for hand-written nets.
 

@@ -1,6 +1,6 @@
 //! Hand-written nets: YAML or JSON files that say `kind: Net`.
 //!
-//! [`parse`] reads the shape of a file and the names in it, and reports every mistake at once. Whether the net
+//! `parse` reads the shape of a file and the names in it, and reports every mistake at once. Whether the net
 //! makes sense (can come to rest, can be left, can be reached) is asked later and elsewhere.
 
 use std::collections::{BTreeMap, BTreeSet};

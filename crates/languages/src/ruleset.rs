@@ -2,7 +2,7 @@
 //!
 //! [`parse_with`] reads one file and reports every mistake at once, [`compose`] joins all of them, [`lint`](crate::lint()) says
 //! what their authors probably do not mean, and [`schema`] describes the format. An expression says what it
-//! thinks of a call with [`draft::Expr::truth`]. Where the programs the format was made for differ, the meaning is the one
+//! thinks of a call with [`Condition::truth`](lockgate_policy::Condition::truth). Where the programs the format was made for differ, the meaning is the one
 //! its conformance cases ask for; what those programs ignore in silence (an unknown selector, a key given twice)
 //! is a mistake here. Missing on purpose: custom operators, and reading files, which is a door's to do.
 

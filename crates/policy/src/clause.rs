@@ -1,6 +1,6 @@
 //! A rule that looks instead of remembering by itself: when its conditions hold, it wants something.
 //!
-//! A [`Clause`] reads the call, the moment, and through [`Memory`] what the session knows; it changes nothing.
+//! A [`Clause`] reads the call, the moment, and through [`Memory`](crate::Memory) what the session knows; it changes nothing.
 //! Every condition answers yes, no or doubt. What a doubt means depends on what the clause would do: it never opens
 //! a gate. Which clauses a call concerns is found by an index, not here.
 

@@ -1,8 +1,8 @@
-//! Workflows: YAML files that say `kind: Workflow`.
+//! Workflows: stages, what opens them, and how a session moves through them.
 //!
 //! A workflow is a line of stages. A session stands in one of them; a tool is open only in its stage, and the next
 //! stage opens only with evidence: files that were read, commands that succeeded, results, answers of humans.
-//! [`parse`] reads a file, [`progress`] is what a session remembers, `machine` moves it, [`Sight`] is what a
+//! [`progress`] is what a session remembers, `machine` moves it, [`Sight`] is what a
 //! workflow sees of a call. Nothing is run in here and no clock is asked: what a command of a condition came to is
 //! handed in as [`Ran`].
 

@@ -27,7 +27,7 @@ pub struct Ruleset {
     pub mode: Mode,
     /// What is known about tools, by their exact names, each once.
     pub tools: Vec<DeclaredTool>,
-    /// Its rules in file order. After [`compose`](super::compose), those of all files stand in the first ruleset.
+    /// Its rules in file order. After [`compose`](crate::ruleset::compose), those of all files stand in the first ruleset.
     pub rules: Vec<DraftRulesetRule>,
     /// The ruleset whose rules come before these, and where that is said.
     pub extends: Option<(String, Span)>,
