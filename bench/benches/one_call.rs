@@ -2,8 +2,8 @@
 
 use std::cell::RefCell;
 
-use lockgate::{
-    Call, Gate, Outcome, Policy, Session,
+use lockgate::engine::{
+    Call, Gate, Outcome, Policy, SeenCall, Session,
     gate::{Human, Rulebook, judge, settle},
 };
 use lockgate_bench::{call, source};
@@ -15,7 +15,7 @@ fn main() {
 const SIZES: [usize; 5] = [1, 10, 100, 1_000, 10_000];
 
 fn policy(n_rules: usize) -> Policy {
-    let (policy, _) = lockgate::languages::read(&[source(n_rules)]);
+    let (policy, _) = lockgate::engine::languages::read(&[source(n_rules)]);
     policy.unwrap_or_else(|| unreachable!("the bench policy has no mistakes"))
 }
 
@@ -25,7 +25,7 @@ fn policy(n_rules: usize) -> Policy {
 fn one_call_waits_behind_n_rules(bencher: divan::Bencher<'_, '_>, n_rules: usize) {
     let rulebook = Rulebook::new(policy(n_rules));
     let session = RefCell::new(Session::default());
-    let call = call();
+    let call = SeenCall::from(call());
     let outcome = Outcome { id: call.id.clone(), ok: true, ..Outcome::default() };
     let settled = || {
         let mut session = session.borrow_mut();
@@ -44,7 +44,7 @@ fn one_call_waits_behind_n_rules(bencher: divan::Bencher<'_, '_>, n_rules: usize
 #[divan::bench(args = SIZES)]
 fn a_call_and_its_result_pass_n_rules(bencher: divan::Bencher<'_, '_>, n_rules: usize) {
     let gate = Gate::new(policy(n_rules));
-    let call = call();
+    let call = SeenCall::from(call());
     let outcome =
         Outcome { session: call.session.clone(), id: call.id.clone(), ok: true, ..Outcome::default() };
     bencher.bench_local(|| (gate.call(&call), gate.result(&outcome)));
@@ -54,7 +54,7 @@ fn a_call_and_its_result_pass_n_rules(bencher: divan::Bencher<'_, '_>, n_rules: 
 #[divan::bench(args = SIZES)]
 fn an_unknown_tool_waits_behind_n_rules(bencher: divan::Bencher<'_, '_>, n_rules: usize) {
     let rulebook = Rulebook::new(policy(n_rules));
-    let call = Call::new("call-1", "read_file").with("path", "README.md");
+    let call = SeenCall::from(Call::new("call-1", "read_file").with("path", "README.md"));
     let session = Session::default();
     bencher.bench_local(|| judge(&rulebook, &session, &call, Human::Absent));
 }

@@ -10,7 +10,7 @@
 //! words `systems`, `policies` and `files` leave the other tables out.
 #![allow(clippy::print_stdout, reason = "the tables are what it is for")]
 
-use lockgate::{
+use lockgate::engine::{
     Policy, Source,
     gate::Rulebook,
     petri::prove::{Answer, Bounds, LabelSet, Prover, Rule, System},
@@ -93,12 +93,12 @@ fn limits_per_tool(n_rules: usize) -> Source {
 
 /// One row of the third table.
 fn verified(source: &Source) -> String {
-    let ((policy, _), reading) = timed(|| lockgate::languages::read(std::slice::from_ref(source)));
+    let ((policy, _), reading) = timed(|| lockgate::engine::languages::read(std::slice::from_ref(source)));
     let Some(policy) = policy else { return " is not accepted".into() };
     let (reports, verifying) = timed(|| verify(&policy));
     std::hint::black_box(reports);
     let rulebook = Rulebook::new(policy);
-    let (proved, proving) = timed(|| lockgate::prover::prove(&rulebook));
+    let (proved, proving) = timed(|| lockgate::engine::prover::prove(&rulebook));
     format!("{reading:>10.2}{verifying:>10.2}{proving:>10.2}{:>10}", proved.findings.len())
 }
 
@@ -265,7 +265,7 @@ fn policies_from_text(shape: Shape) -> String {
         let statements = shape.statements(&mut dice);
         let mut changed = statements.clone();
         change(&mut changed, shape, &mut dice);
-        let read = |text: String| lockgate::languages::read(&[Source::new("bench.rules", text)]).0;
+        let read = |text: String| lockgate::engine::languages::read(&[Source::new("bench.rules", text)]).0;
         let (Some(old), Some(new)) = (read(text(&statements)), read(text(&changed))) else {
             return " is not accepted".into();
         };

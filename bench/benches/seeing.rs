@@ -1,6 +1,6 @@
 //! How long does it take to see what a call will do?
 
-use lockgate::{
+use lockgate::engine::{
     Call,
     call::{hosts, paths, read_script},
 };
@@ -18,12 +18,12 @@ fn long() -> String {
 }
 
 #[divan::bench]
-fn a_typical_command_is_seen() -> lockgate::call::Script {
+fn a_typical_command_is_seen() -> lockgate::engine::call::Script {
     read_script(divan::black_box(TYPICAL))
 }
 
 #[divan::bench]
-fn a_wrapped_command_is_seen() -> lockgate::call::Script {
+fn a_wrapped_command_is_seen() -> lockgate::engine::call::Script {
     read_script(divan::black_box("sudo timeout 5 bash -c 'cd /srv && rm -rf data'"))
 }
 

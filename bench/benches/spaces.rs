@@ -8,7 +8,7 @@
 use std::time::Instant;
 
 use divan::counter::ItemsCount;
-use lockgate::petri::{Exploration, Limits, Net, StateSpace, explore};
+use lockgate::engine::petri::{Exploration, Limits, Net, StateSpace, explore};
 use lockgate_testkit::yardsticks::{YARDSTICKS, Yardstick};
 
 const ALL: Limits = Limits { states_max: usize::MAX, depth_max: usize::MAX };

@@ -4,8 +4,8 @@
 //! the number of calls.
 
 use divan::AllocProfiler;
-use lockgate::{
-    Call, Session, Source, Time,
+use lockgate::engine::{
+    Call, SeenCall, Session, Source, Time,
     gate::{Human, Rulebook, judge},
 };
 use lockgate_bench::{
@@ -22,14 +22,15 @@ fn main() {
 const SIZES: [usize; 3] = [10, 100, 1_000];
 
 fn rulebook(source: &Source) -> Rulebook {
-    let (policy, findings) = lockgate::languages::read(std::slice::from_ref(source));
+    let (policy, findings) = lockgate::engine::languages::read(std::slice::from_ref(source));
     Rulebook::new(policy.unwrap_or_else(|| unreachable!("the bench policy has no mistakes: {findings:?}")))
 }
 
 fn wait(bencher: divan::Bencher<'_, '_>, rule: fn(usize) -> String, n_rules: usize, call: &Call) {
     let rulebook = rulebook(&when_then(rule, n_rules));
     let session = Session::default();
-    bencher.bench_local(|| judge(&rulebook, &session, call, Human::Absent));
+    let call = call.clone().into();
+    bencher.bench_local(|| judge(&rulebook, &session, &call, Human::Absent));
 }
 
 const COMMAND: &str =
@@ -76,7 +77,8 @@ fn patterns_of_tools_match_none(bencher: divan::Bencher<'_, '_>, n_rules: usize)
 fn wait_ruleset(bencher: divan::Bencher<'_, '_>, rule: fn(usize) -> String, n_rules: usize, call: &Call) {
     let rulebook = rulebook(&ruleset(rule, n_rules));
     let session = Session::default();
-    bencher.bench_local(|| judge(&rulebook, &session, call, Human::Absent));
+    let call = call.clone().into();
+    bencher.bench_local(|| judge(&rulebook, &session, &call, Human::Absent));
 }
 
 #[divan::bench(args = SIZES)]
@@ -107,11 +109,12 @@ fn a_session_after_n_calls(bencher: divan::Bencher<'_, '_>, n_calls: usize) {
     bencher.bench_local(|| {
         let mut session = Session::default();
         for (number, tool) in (0..n_calls).zip(tools.into_iter().cycle()) {
-            let call = Call::new(number.to_string(), tool).at(Time(number as u64 * 1000));
+            let call = SeenCall::from(Call::new(number.to_string(), tool).at(Time(number as u64 * 1000)));
             let judgement = judge(&rulebook, &session, &call, Human::Absent);
             judgement.events.iter().for_each(|event| session.apply(event));
-            let outcome = lockgate::Outcome { at: call.at, ..lockgate::Outcome::success(&call) };
-            let settlement = lockgate::gate::settle(&rulebook, &session, &outcome);
+            let outcome =
+                lockgate::engine::Outcome { at: call.at, ..lockgate::engine::Outcome::success(&call) };
+            let settlement = lockgate::engine::gate::settle(&rulebook, &session, &outcome);
             settlement.events.iter().for_each(|event| session.apply(event));
         }
         session

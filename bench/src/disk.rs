@@ -8,9 +8,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use lockgate::{
+use lockgate::engine::{
     Time,
-    gate::{Put, Reach, Resting, Shelf},
+    gate::{Backend, Reach, RowWrite, SessionRow},
     store::{Durability, Options, Sqlite},
 };
 
@@ -25,14 +25,15 @@ pub fn turn(file: &Path, is_synced: bool) -> Result<[Duration; 4], String> {
     let options = Options { durability, ..Options::default() };
     let store = Sqlite::open(file, options).map_err(|error| error.to_string())?;
     let open = lap();
-    let taken = store.take("s", Reach::Session).map_err(|error| error.to_string())?;
+    let row = store.lock("s", Reach::Session).map_err(|error| error.to_string())?;
     let take = lap();
-    let session = Some(Resting { bytes: &[b'x'; 2_000], clock: Time(1), questions: 0 });
+    let session = Some(SessionRow { bytes: &[b'x'; 2_000], clock: Time(1), questions: 0 });
     let entry = r#"{"at":1,"session":"s","what":"operator","act":"bench"}"#.to_owned();
-    taken.put(&Put { session, commons: None, entries: &[entry] }).map_err(|error| error.to_string())?;
-    let put = lap();
+    row.write(&RowWrite { session, shared_state: None, entries: &[entry] })
+        .map_err(|error| error.to_string())?;
+    let write = lap();
     drop(store);
-    Ok([open, take, put, lap()])
+    Ok([open, take, write, lap()])
 }
 
 /// How long a page takes to be on the disk.

@@ -9,7 +9,7 @@ use std::{
     process::Command,
 };
 
-use lockgate::{Call, Source};
+use lockgate::engine::{Call, Source};
 
 pub mod disk;
 pub mod figure;
@@ -214,8 +214,8 @@ mod tests {
             assert_eq!(text.lines().count(), 200);
             let distinct: BTreeSet<&str> = text.lines().collect();
             assert_eq!(distinct.len(), 200, "{links:?}");
-            let rulebook = lockgate::gate::Rulebook::new(lockgate::rules(&text).unwrap());
-            let proved = lockgate::prover::prove(&rulebook);
+            let rulebook = lockgate::engine::gate::Rulebook::new(lockgate::Policy::rules(&text).unwrap());
+            let proved = lockgate::engine::prover::prove(&rulebook);
             let is_error = |code: &str| proved.findings.iter().any(|it| it.diagnostic.code == code);
             assert!(!is_error("circular") && !is_error("dead-tool"), "{links:?}");
             // Asking a human hangs together with nothing.

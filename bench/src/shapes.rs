@@ -4,7 +4,7 @@
 //! clearers, kills and blocks. A [`Statement`] is told as a line of policy text or as a rule of the engine, so
 //! that both are measured on the same. What policy text cannot say in one line is drawn for systems alone.
 
-use lockgate::petri::prove::{Label, LabelSet, Rule, Table};
+use lockgate::engine::petri::prove::{Label, LabelSet, Rule, Table};
 
 /// Tools of one group, where tools come in groups.
 const GROUP: u64 = 12;

@@ -260,7 +260,7 @@ fn cedar_schema(work: Work, n_rules: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use lockgate::{Call, Gate, Outcome, Severity, Source};
+    use lockgate::engine::{Call, Gate, Outcome, Severity, Source};
 
     use super::*;
 
@@ -268,7 +268,8 @@ mod tests {
 
     fn gate(work: Work, language: Language, n_rules: usize) -> Option<Gate> {
         let text = work.policy(language, n_rules)?;
-        let (policy, findings) = lockgate::languages::read(&[Source::new(language.file_name(), text)]);
+        let (policy, findings) =
+            lockgate::engine::languages::read(&[Source::new(language.file_name(), text)]);
         let errors = Vec::from_iter(findings.iter().filter(|finding| finding.severity == Severity::Error));
         assert!(errors.is_empty(), "{work:?} in {language:?}: {errors:?}");
         Some(Gate::new(policy.unwrap()))

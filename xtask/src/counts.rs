@@ -206,7 +206,9 @@ fn workspace() -> Result<PathBuf, String> {
 /// Together with this program: cargo would otherwise choose other features for the libraries, and build all of them
 /// twice.
 fn build() -> Result<PathBuf, String> {
-    let mut cargo = Command::new(env!("CARGO"));
+    // The cargo of whoever runs this: the one that compiled us may be a bare toolchain, whose compilers then follow the
+    // `rust-toolchain.toml` of a library.
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.args([
         "build",
         "--profile",

@@ -13,8 +13,8 @@ use std::{
     rc::Rc,
 };
 
-use lockgate::{
-    Call, Outcome, Session, Source,
+use lockgate::engine::{
+    Call, Outcome, SeenCall, Session, Source,
     call::{hosts, paths, read_script},
     gate::{Human, Rulebook, judge, settle},
 };
@@ -107,13 +107,13 @@ fn places() -> Call {
 }
 
 fn rulebook(source: &Source) -> Rulebook {
-    let (policy, findings) = lockgate::languages::read(std::slice::from_ref(source));
+    let (policy, findings) = lockgate::engine::languages::read(std::slice::from_ref(source));
     Rulebook::new(policy.unwrap_or_else(|| unreachable!("the policy has no mistakes: {findings:?}")))
 }
 
 /// The question alone; nothing is remembered.
 fn judged(source: &Source, call: Call) -> impl FnMut() + 'static {
-    let (rulebook, session) = (rulebook(source), Session::default());
+    let (rulebook, session, call) = (rulebook(source), Session::default(), SeenCall::from(call));
     move || drop(black_box(judge(&rulebook, &session, black_box(&call), Human::Absent)))
 }
 
@@ -134,7 +134,7 @@ fn settled(n_rules: usize) -> Act {
 fn turns(n_rules: usize) -> [Box<dyn FnMut()>; 2] {
     let rulebook = Rc::new(rulebook(&source(n_rules)));
     let session = Rc::new(RefCell::new(Session::default()));
-    let call = call();
+    let call = SeenCall::from(call());
     let outcome = Outcome::success(&call);
     let ask = {
         let (rulebook, session) = (rulebook.clone(), session.clone());

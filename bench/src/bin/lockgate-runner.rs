@@ -9,8 +9,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use lockgate::{
-    Call, Decision, Gate, Outcome, Policy, Session,
+use lockgate::engine::{
+    Call, Decision, Gate, Outcome, Policy, SeenCall, Session,
     call::read_script,
     gate::{Human, Rulebook, judge, settle},
     petri::{Limits, explore, from_pnml},
@@ -48,15 +48,17 @@ fn run(job: &Job) -> Result<Answer> {
         Task::Commit => committed(job, budget, &Gate::new(policy(job)?))?,
         Task::Store => stored(job, budget)?,
         Task::Load => {
-            let sources = lockgate::read_sources(&job.files)?;
-            Done::of(pace(budget, || lockgate::open_unlinted(&sources).is_ok()))
+            let sources = lockgate::engine::read_sources(&job.files)?;
+            Done::of(pace(budget, || {
+                lockgate::Policy::builder().sources(&sources).without_findings().load().is_ok()
+            }))
         }
         Task::Prove => {
-            let sources = lockgate::read_sources(&job.files)?;
+            let sources = lockgate::engine::read_sources(&job.files)?;
             let prove = || {
-                let policy = lockgate::open_sources(&sources).ok()?.policy;
-                let alone = lockgate::prover::verify(&policy);
-                Some((alone, lockgate::prover::prove(&Rulebook::new(policy))))
+                let policy = lockgate::Policy::builder().sources(&sources).load().ok()?;
+                let alone = lockgate::engine::prover::verify(&policy.compiled());
+                Some((alone, lockgate::engine::prover::prove(&Rulebook::new(policy))))
             };
             Done::of(pace(budget, prove))
         }
@@ -67,8 +69,8 @@ fn run(job: &Job) -> Result<Answer> {
     Ok(Answer::Done(Done { version: env!("CARGO_PKG_VERSION").to_owned(), ..done }))
 }
 
-fn policy(job: &Job) -> Result<Policy> {
-    Ok(lockgate::open_unlinted(&lockgate::read_sources(&job.files)?)?)
+fn policy(job: &Job) -> Result<Arc<Policy>> {
+    Ok(lockgate::Policy::builder().files(&job.files).without_findings().load()?.compiled())
 }
 
 fn asked(job: &Job) -> Result<Call> {
@@ -92,7 +94,7 @@ fn judged(job: &Job, budget: Duration) -> Result<Done> {
     let rulebook = Rulebook::new(policy(job)?);
     let mut session = Session::default();
     for earlier in &job.earlier {
-        let call = call(&earlier.call, "earlier");
+        let call = SeenCall::from(call(&earlier.call, "earlier"));
         for _ in 0..earlier.times {
             let judgement = judge(&rulebook, &session, &call, Human::Absent);
             judgement.events.iter().for_each(|event| session.apply(event));
@@ -100,7 +102,7 @@ fn judged(job: &Job, budget: Duration) -> Result<Done> {
             settlement.events.iter().for_each(|event| session.apply(event));
         }
     }
-    let asked = asked(job)?;
+    let asked = SeenCall::from(asked(job)?);
     let act = || judge(&rulebook, &session, &asked, Human::Absent);
     let verdict = told(act().verdict.decision);
     Ok(Done { verdict, ..Done::of(pace(budget, act)) })
@@ -111,11 +113,11 @@ fn judged(job: &Job, budget: Duration) -> Result<Done> {
 fn committed(job: &Job, budget: Duration, gate: &Gate) -> Result<Done> {
     let earlier = job.earlier.iter().flat_map(|it| std::iter::repeat_n(call(&it.call, "earlier"), it.times));
     let calls: Vec<Call> = earlier.chain([asked(job)?]).collect();
-    let calls: Vec<(Call, Outcome)> =
-        calls.into_iter().map(|call| (call.clone(), Outcome::success(&call))).collect();
+    let seen = |call: Call| (Outcome::success(&call), SeenCall::from(call));
+    let calls: Vec<(Outcome, SeenCall)> = calls.into_iter().map(seen).collect();
     let mut verdict = None;
     let act = || {
-        for (call, outcome) in &calls {
+        for (outcome, call) in &calls {
             verdict = told(gate.call(call).decision);
             let _ = gate.result(outcome);
         }
@@ -129,8 +131,8 @@ fn committed(job: &Job, budget: Duration, gate: &Gate) -> Result<Done> {
 /// The same, with both on disk before they are told.
 fn stored(job: &Job, budget: Duration) -> Result<Done> {
     let folder = tempfile::tempdir()?;
-    let shelf = Sqlite::open(folder.path().join("state.db"), Options::default())?;
-    committed(job, budget, &Gate::builder(policy(job)?).shelf(Arc::new(shelf)).build()?)
+    let backend = Sqlite::open(folder.path().join("state.db"), Options::default())?;
+    committed(job, budget, &Gate::builder(policy(job)?).backend(Arc::new(backend)).build()?)
 }
 
 /// Many sessions in one process, each of which did the same; then one more call in each of them, in turn.
@@ -140,7 +142,7 @@ fn sessions(job: &Job) -> Result<Done> {
     let before = memory()?;
     for number in 0..job.sessions {
         for earlier in &job.earlier {
-            let call = Call { session: number.to_string(), ..call(&earlier.call, "earlier") };
+            let call = SeenCall::from(Call { session: number.to_string(), ..call(&earlier.call, "earlier") });
             let outcome = Outcome::success(&call);
             for _ in 0..earlier.times {
                 gate.call(&call);
@@ -153,7 +155,7 @@ fn sessions(job: &Job) -> Result<Done> {
     let samples = (0..job.sessions.min(100_000)).map(|number| {
         // A walk with a stride, so that no cache has the session already.
         let session = (number * 7919 % job.sessions).to_string();
-        let call = Call { session, ..asked.clone() };
+        let call = SeenCall::from(Call { session, ..asked.clone() });
         let started = Instant::now();
         verdict = told(gate.call(&call).decision);
         started.elapsed().as_secs_f64() * 1e9

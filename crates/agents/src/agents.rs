@@ -1,7 +1,7 @@
 //! The coding agents that Lockgate knows: one file each.
 //!
 //! [`Agent`] is one of them, for everything that serves all agents. A new agent is a file here, a row in [`Agent::ALL`]
-//! and a row with its tools in `lockgate::call::AGENTS`.
+//! and its tools, which are rows of the table in `call/src/tools/`.
 
 pub(crate) mod claude_code;
 pub(crate) mod codex;
@@ -18,7 +18,7 @@ mod tests;
 
 use std::{cmp::Ordering, fmt, path::Path, time::Duration};
 
-use lockgate::call::{AgentTools, agent_tools};
+use lockgate::engine::call::{AgentTools, agent_tools};
 
 use crate::{
     coding_agent::{CodingAgent, Facts, Reaction},

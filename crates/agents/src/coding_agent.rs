@@ -2,7 +2,7 @@
 //!
 //! [`CodingAgent`] is implemented once for each agent, in a file of its own in `agents/`: how it writes events and obeys
 //! answers, where its settings are, and by what its processes are known ([`Facts`]). An agent decides nothing, reads no
-//! file and knows no clock. The names of its tools are in the table `lockgate::call::AGENTS`.
+//! file and knows no clock. Its tools are rows of the table in `call/src/tools/`.
 
 use std::{
     path::{Path, PathBuf},
@@ -33,8 +33,11 @@ pub(crate) trait CodingAgent: Sync {
         self.facts().name
     }
 
-    /// How a question reaches a human under this agent, unless settings are stricter.
-    fn asking(&self, message: &Message) -> Ask;
+    /// How a question reaches a human under this agent, unless settings are stricter. Under one that cannot ask, the
+    /// hook waits for `lockgate approve`.
+    fn asking(&self, _message: &Message) -> Ask {
+        Ask::Wait
+    }
 
     /// Whether the agent can put a call off until a human has answered.
     fn can_defer(&self, _message: &Message) -> bool {
@@ -150,8 +153,6 @@ pub(crate) struct Facts {
     pub(crate) marks: &'static [&'static [&'static str]],
     /// Words of command lines and settings that start the agent without its hooks.
     pub(crate) switch_words: &'static [&'static str],
-    /// Its tools that only read what they are given.
-    pub(crate) readers: &'static [&'static str],
     /// What no hook can help, and what only a human can look at.
     pub(crate) limits: &'static [&'static str],
 }
@@ -167,7 +168,6 @@ impl Facts {
             switches: &[],
             marks: &[],
             switch_words: &[],
-            readers: &[],
             limits: &[],
         }
     }

@@ -12,7 +12,7 @@ mod servers;
 
 pub(crate) use self::{
     command::{HookCommand, installed_command, program_text},
-    json::{Entry, Layout, SETTINGS_BYTES_MAX, add, remove, whole},
+    json::{Entry, Layout, SETTINGS_BYTES_MAX, add, line_end, remove, whole},
     mistake::Mistake,
     places::Places,
     script::{script, script_command, script_of_ours},

@@ -11,7 +11,9 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use lockgate::Time;
+use lockgate::engine::Time;
+
+use crate::platform;
 
 /// The machine as one process sees it.
 #[derive(Clone, Debug, Default)]
@@ -29,16 +31,12 @@ pub struct Environment {
 impl Environment {
     /// The environment of this process.
     pub fn of_process() -> Self {
-        #[cfg(unix)]
-        let user = Some(rustix::process::geteuid().as_raw());
-        #[cfg(not(unix))]
-        let user = None;
         let path = env::var_os("PATH").unwrap_or_default();
         Self {
             home: env::home_dir().filter(|home| home.is_absolute()),
             path: env::split_paths(&path).filter(|folder| folder.is_absolute()).collect(),
             variables: env::vars_os().collect(),
-            user,
+            user: platform::user(),
         }
     }
 
@@ -49,18 +47,12 @@ impl Environment {
 
     /// The folder of the user's settings. Tried on Linux only; the others are what their makers document.
     pub fn config_folder(&self) -> Option<PathBuf> {
-        let own = if cfg!(windows) { "AppData/Roaming" } else { ".config" };
-        self.folder("XDG_CONFIG_HOME", own)
+        self.folder("XDG_CONFIG_HOME", platform::CONFIG_FOLDER)
     }
 
     /// The folder of the user's data. Tried on Linux only; the others are what their makers document.
     pub fn data_folder(&self) -> Option<PathBuf> {
-        let own = match env::consts::OS {
-            "windows" => "AppData/Local",
-            "macos" => "Library/Application Support",
-            _ => ".local/share",
-        };
-        self.folder("XDG_DATA_HOME", own)
+        self.folder("XDG_DATA_HOME", platform::DATA_FOLDER)
     }
 
     fn folder(&self, variable: &str, own: &str) -> Option<PathBuf> {

@@ -8,10 +8,9 @@ mod fields;
 mod message;
 mod shape;
 
-pub use self::{
-    answer::HookReply,
-    message::{Ask, Message},
-};
+pub use lockgate::engine::gate::Ask;
+
+pub use self::{answer::HookReply, message::Message};
 pub(crate) use self::{
     answer::{
         Answer, cannot_hide, complaint, json_reply, reason_of, refuse, sentence, silence, specific_reply,

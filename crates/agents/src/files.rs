@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::environment::Environment;
+use crate::{environment::Environment, platform};
 
 /// Makes a folder and those above it, as far as they are missing.
 ///
@@ -13,8 +13,7 @@ use crate::environment::Environment;
 /// When it cannot be made.
 pub fn make_folder(folder: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    platform::keep_folder_private(&mut builder);
     builder.recursive(true).create(folder)
 }
 
@@ -22,8 +21,7 @@ pub fn make_folder(folder: &Path) -> io::Result<()> {
 pub(crate) fn new_private() -> fs::OpenOptions {
     let mut options = fs::OpenOptions::new();
     options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    platform::keep_private(&mut options);
     options
 }
 
@@ -62,29 +60,24 @@ pub(crate) fn is_there(path: &Path, environment: &Environment) -> Result<bool, U
     Ok(true)
 }
 
-#[cfg(unix)]
 fn owned(path: &Path, data: &fs::Metadata, environment: &Environment) -> Result<(), UnusableFile> {
-    use std::os::unix::fs::MetadataExt;
-
     const ROOT: u32 = 0;
-    let is_own = environment.user.is_none_or(|user| user == data.uid());
-    if !is_own && data.uid() != ROOT {
-        let reason = format!("it belongs to another user (number {})", data.uid());
+    let Some((owner, mode)) = platform::owner_and_mode(data) else {
+        return Ok(());
+    };
+    let is_own = environment.user.is_none_or(|user| user == owner);
+    if !is_own && owner != ROOT {
+        let reason = format!("it belongs to another user (number {owner})");
         return Err(UnusableFile::new(
             path,
             reason,
             "give it to the user who runs the agent, or take it away",
         ));
     }
-    let (by_group, by_all) = (data.mode() & 0o020 != 0, data.mode() & 0o002 != 0);
+    let (by_group, by_all) = (mode & 0o020 != 0, mode & 0o002 != 0);
     // In one's own files the group may write: many systems give every user a group of their own.
     if by_all || (by_group && !is_own) {
         return Err(UnusableFile::new(path, "other users may change it", "run `chmod go-w` on it"));
     }
-    Ok(())
-}
-
-#[cfg(not(unix))]
-fn owned(_: &Path, _: &fs::Metadata, _: &Environment) -> Result<(), UnusableFile> {
     Ok(())
 }

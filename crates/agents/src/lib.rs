@@ -13,6 +13,9 @@ mod event;
 mod files;
 pub mod hook;
 pub mod install;
+#[cfg_attr(not(unix), path = "platform/other.rs")]
+mod platform;
+mod process;
 pub mod processes;
 pub mod settings;
 mod text;

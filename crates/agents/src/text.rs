@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lockgate::call::{StrictJson, line_mistake};
+use lockgate::engine::call::{StrictJson, line_mistake};
 use serde_json::{Map, Value};
 
 /// The longest line that is read, in bytes.

@@ -13,7 +13,7 @@ use std::{
     sync::Arc,
 };
 
-use lockgate::Source;
+use lockgate::engine::Source;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 

@@ -1,14 +1,8 @@
 //! One tool invocation an agent asks for.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
-
-use crate::shell::cache::ScriptCache;
-
-/// The most paths of one call that are looked up. What comes after them cannot be told.
-pub(crate) const LINKS_MAX: usize = 1_000;
 
 /// A moment, in milliseconds since 1970. Time is a value handed in: nothing below a door looks at a clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -56,47 +50,19 @@ pub struct About {
     pub cwd: Option<String>,
     /// The call of the agent that started this agent.
     pub parent: Option<String>,
-    /// Where the call's paths really lead, if a door on the same machine looked.
-    pub links: Option<Links>,
     /// Where on its way it was seen, if it may be seen more than once.
-    pub sighting: Option<Sighting>,
+    pub duplicate_key: Option<DuplicateKey>,
     /// What the door it comes by has against it, whatever the rules say: it is blocked then.
     pub objection: Option<String>,
-    /// The scripts of the call that were read already.
-    pub scripts: ScriptCache,
 }
 
 /// Where on its way to the tool a call was seen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Sighting {
+pub struct DuplicateKey {
     /// The door, such as `PreToolUse` or `mcp`; it sees each call once.
     pub door: Arc<str>,
     /// The fields of the input that tell calls apart where nobody names ids; empty for all of them.
-    pub told_apart_by: Vec<String>,
-}
-
-/// Where paths really lead: the paths of one call, each with the place behind all links, or none where that
-/// could not be told. A path that is not in here leads where its text says.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Links(pub(crate) BTreeMap<String, Option<String>>);
-
-impl Links {
-    /// Whether there were more paths than are looked up, so that some were not.
-    #[must_use]
-    pub fn is_overfull(&self) -> bool {
-        self.0.len() > LINKS_MAX
-    }
-
-    /// Each path that was looked at, and where it leads.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, Option<&str>)> {
-        self.0.iter().map(|(path, real)| (path.as_str(), real.as_deref()))
-    }
-}
-
-impl FromIterator<(String, Option<String>)> for Links {
-    fn from_iter<T: IntoIterator<Item = (String, Option<String>)>>(links: T) -> Self {
-        Self(links.into_iter().collect())
-    }
+    pub identifying_fields: Vec<String>,
 }
 
 impl Call {

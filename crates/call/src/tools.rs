@@ -1,147 +1,98 @@
-//! Tools whose names and fields say what they do: the tables.
+//! What the tools of coding agents and common servers do: one table.
 //!
-//! [`runs_nothing`] and [`reads_one_file`] know the file tools of common hosts and servers, by their exact names
-//! behind any `mcp__server__`. A tool that is missing may do anything. Looking at what a tool says about itself is
-//! left out on purpose: whoever wrote the tool wrote that as well.
+//! A tool is a row of `table.rs`: its name as rules see it, the agents that come with it, the field that counts, and what it
+//! does. Everything that wants to know an agent's tools asks here: `map any shell`, the starter policy, self-protection,
+//! workflows and the findings about names that no tool has. An agent may have tools that are missing, from a newer
+//! version, a plugin or an MCP server: a name without a row is never proof of a mistake, and such a tool may do anything.
+//! What a tool says about itself is left out on purpose: its author wrote that as well.
 
-use serde_json::{Map, Value};
+pub(crate) mod input;
+mod table;
+mod tool;
 
-use crate::programs::names::is_shell;
-use crate::programs::names::is_trusted;
+use table::TOOLS;
+use tool::{Does, Tool};
 
-/// Tools that show one file they are given the path of.
-const READERS: &[&str] = &[
-    "Read",
-    "ReadFile",
-    "NotebookRead",
-    "cat_file",
-    "open_file",
-    "read",
-    "read_file",
-    "read_text_file",
-    "view",
-    "view_file",
+/// A coding agent that Lockgate has hooks for.
+#[derive(Debug)]
+pub struct AgentTools {
+    /// The agent's name on the command line.
+    pub agent: &'static str,
+    /// How it names the tools of MCP servers.
+    mcp: McpNames,
+}
+
+/// How an agent names the tools of MCP servers.
+#[derive(Clone, Copy, Debug)]
+enum McpNames {
+    /// They start with this.
+    After(&'static str),
+    /// They have this in the middle.
+    Around(&'static str),
+}
+
+/// All agents that Lockgate has hooks for. The names of their tools are those that their hooks tell: Codex tells every
+/// shell as `Bash`, and Copilot the tools that Claude Code has too under the names of Claude Code.
+pub const AGENTS: &[AgentTools] = &[
+    AgentTools { agent: "claude-code", mcp: McpNames::After("mcp__") },
+    AgentTools { agent: "codex", mcp: McpNames::After("mcp__") },
+    AgentTools { agent: "gemini-cli", mcp: McpNames::After("mcp_") },
+    AgentTools { agent: "copilot", mcp: McpNames::Around("-") },
+    AgentTools { agent: "cursor", mcp: McpNames::After("MCP:") },
+    AgentTools { agent: "opencode", mcp: McpNames::Around("_") },
+    AgentTools { agent: "openclaw", mcp: McpNames::Around("__") },
 ];
 
-/// Tools that work on files or look something up, and start no program of the agent's choice.
-const OTHERS: &[&str] = &[
-    "Edit",
-    "Glob",
-    "Grep",
-    "LS",
-    "MultiEdit",
-    "NotebookEdit",
-    "TodoRead",
-    "TodoWrite",
-    "WebFetch",
-    "WebSearch",
-    "Write",
-    "apply_patch",
-    "create_directory",
-    "create_file",
-    "delete_file",
-    "directory_tree",
-    "edit",
-    "edit_file",
-    "file_search",
-    "get_file_info",
-    "glob",
-    "google_web_search",
-    "grep",
-    "grep_search",
-    "list_allowed_directories",
-    "list_dir",
-    "list_directory",
-    "list_directory_with_sizes",
-    "list_files",
-    "move_file",
-    "read_many_files",
-    "read_media_file",
-    "read_multiple_files",
-    "search_file_content",
-    "search_files",
-    "search_replace",
-    "todoread",
-    "todowrite",
-    "update_plan",
-    "web_fetch",
-    "web_search",
-    "webfetch",
-    "write",
-    "write_file",
-];
+/// The agent of this name.
+#[must_use]
+pub fn agent_tools(agent: &str) -> Option<&'static AgentTools> {
+    AGENTS.iter().find(|row| row.agent == agent)
+}
 
-/// Fields with which a tool answers before its work is done, or without doing it, unless they say no.
-const EARLY_FIELDS: &[&str] = &[
-    "async",
-    "background",
-    "detach",
-    "detached",
-    "dryRun",
-    "dry_run",
-    "in_background",
-    "isBackground",
-    "is_background",
-    "runInBackground",
-    "run_in_background",
-];
+/// Whether some agent has a tool of this name.
+#[must_use]
+pub fn is_agent_tool(name: &str) -> bool {
+    agent_tool_names().any(|tool| tool == name)
+}
 
-/// Fields with which it does so if they say no.
-const WAITING_FIELDS: &[&str] = &["blocking", "wait", "wait_for_completion"];
+/// The names of the tools of all agents, some more than once.
+pub fn agent_tool_names() -> impl Iterator<Item = &'static str> {
+    TOOLS.iter().filter(|tool| !tool.agents.is_empty()).map(|tool| tool.name)
+}
 
-/// Fields that give a program other variables, with which its name may mean another one.
-const VARIABLE_FIELDS: &[&str] =
-    &["env", "envVars", "env_vars", "environment", "environmentVariables", "environment_variables", "envs"];
-
-/// Fields that name the shell a script is handed to.
-const SHELL_FIELDS: &[&str] = &["shell", "shellPath", "shell_path"];
+/// The shell tools of all agents, each name once: what `any shell` stands for in a policy.
+#[must_use]
+pub fn shell_tools() -> Vec<&'static str> {
+    let shells = TOOLS.iter().filter(|tool| tool.does == Does::RunsScript);
+    let mut names: Vec<&str> = shells.map(|tool| tool.name).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
+}
 
 /// Whether a tool of this name is known to start no program, so that no command can stand in its input.
 #[must_use]
 pub fn runs_nothing(tool: &str) -> bool {
-    let name = without_server(tool);
-    READERS.contains(&name) || OTHERS.contains(&name)
+    rows(tool).any(|tool| tool.does.runs_nothing() && !tool.is_common)
 }
 
 /// Whether a tool of this name is known to do nothing but show one file.
 #[must_use]
 pub fn reads_one_file(tool: &str) -> bool {
-    READERS.contains(&without_server(tool))
+    rows(tool).any(|tool| tool.does == Does::ReadsFile)
 }
 
-/// Whether a call with this input may be answered before its work is done, or without doing it: then a success
-/// proves nothing.
+/// The tools of agents and of the filesystem server of MCP that only read what their fields name.
 #[must_use]
-pub fn may_answer_early(input: &Map<String, Value>) -> bool {
-    // Inputs have few fields, so going through them is cheaper than looking each of ours up.
-    input.iter().any(|(field, value)| {
-        let field = field.as_str();
-        (EARLY_FIELDS.contains(&field) && !is_no(value)) || (WAITING_FIELDS.contains(&field) && is_no(value))
-    })
+pub fn reading_tools() -> Vec<&'static str> {
+    let reads = |tool: &&Tool| matches!(tool.does, Does::ReadsFile | Does::Looks) && tool.has_owner();
+    TOOLS.iter().filter(reads).map(|tool| tool.name).collect()
 }
 
-/// Whether a call with this input may run another program than its commands say: it sets variables, or names a shell
-/// that is none of the system's.
-#[must_use]
-pub fn may_run_another(input: &Map<String, Value>) -> bool {
-    let is_nothing = |value: &Value| match value {
-        Value::Array(items) => items.is_empty(),
-        Value::Object(fields) => fields.is_empty(),
-        other => is_no(other),
-    };
-    let is_plain_shell = |value: &Value| match value {
-        Value::String(path) => {
-            let name = path.rsplit('/').next().unwrap_or_default();
-            path.is_empty() || (is_shell(name) && is_trusted(path))
-        }
-        Value::Null | Value::Bool(_) => true,
-        Value::Number(_) | Value::Array(_) | Value::Object(_) => false,
-    };
-    input.iter().any(|(field, value)| {
-        let field = field.as_str();
-        (VARIABLE_FIELDS.contains(&field) && !is_nothing(value))
-            || (SHELL_FIELDS.contains(&field) && !is_plain_shell(value))
-    })
+/// The rows of a tool, by its exact name behind any `mcp__server__`.
+fn rows(tool: &str) -> impl Iterator<Item = &'static Tool> {
+    let name = without_server(tool);
+    TOOLS.iter().filter(move |tool| tool.name == name)
 }
 
 /// The name without `mcp__server__`. Where a server's name ends is told by the first `__`, so that no tool can put
@@ -151,20 +102,111 @@ pub fn without_server(tool: &str) -> &str {
     named.filter(|(server, _)| !server.is_empty()).map_or(tool, |(_, name)| name)
 }
 
-fn is_no(value: &Value) -> bool {
-    match value {
-        Value::Null | Value::Bool(false) => true,
-        Value::Number(number) => number.as_f64() == Some(0.0),
-        Value::String(text) => ["", "0", "false", "no"].iter().any(|no| text.eq_ignore_ascii_case(no)),
-        Value::Bool(true) | Value::Array(_) | Value::Object(_) => false,
+impl AgentTools {
+    /// Its tools that run a script, each with the field that holds it; the one it always has comes first.
+    pub fn shells(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        self.rows().filter(|tool| tool.does == Does::RunsScript).map(|tool| (tool.name, tool.field))
+    }
+
+    /// The tool that reads a file, with the field that names the file.
+    #[must_use]
+    pub fn reader(&self) -> Option<(&'static str, &'static str)> {
+        let reader = self.rows().find(|tool| tool.does == Does::ReadsFile && !tool.field.is_empty());
+        reader.map(|tool| (tool.name, tool.field))
+    }
+
+    /// The names of all its tools.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.rows().map(|tool| tool.name)
+    }
+
+    /// Whether it has a tool of this name.
+    #[must_use]
+    pub fn has(&self, name: &str) -> bool {
+        TOOLS.iter().any(|tool| tool.name == name && tool.is_of(self.agent))
+    }
+
+    /// Whether a tool of an MCP server could have this name here.
+    #[must_use]
+    pub fn may_be_of_server(&self, name: &str) -> bool {
+        match self.mcp {
+            McpNames::After(start) => name.starts_with(start),
+            McpNames::Around(between) => {
+                let parts = name.split_once(between);
+                parts.is_some_and(|(server, tool)| !server.is_empty() && !tool.is_empty())
+            }
+        }
+    }
+
+    fn rows(&self) -> impl Iterator<Item = &'static Tool> {
+        let agent = self.agent;
+        TOOLS.iter().filter(move |tool| tool.is_of(agent))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use std::collections::BTreeSet;
 
     use super::*;
+
+    #[test]
+    fn every_agent_has_each_tool_once() {
+        for agent in AGENTS {
+            let names: Vec<&str> = agent.names().collect();
+            let unique: BTreeSet<&str> = names.iter().copied().collect();
+            assert_eq!(names.len(), unique.len(), "{}", agent.agent);
+            assert!(agent.shells().next().is_some(), "{}", agent.agent);
+        }
+    }
+
+    #[test]
+    fn every_tool_belongs_to_agents_that_are_known() {
+        for tool in TOOLS {
+            let owners = tool.agents.split_ascii_whitespace().chain(tool.inner.split_ascii_whitespace());
+            for owner in owners {
+                assert!(agent_tools(owner).is_some(), "{}: {owner}", tool.name);
+            }
+            let needs_field = tool.does == Does::RunsScript;
+            assert!(!needs_field || !tool.field.is_empty(), "{}", tool.name);
+        }
+    }
+
+    #[test]
+    fn the_shell_of_each_agent_is_a_shell() {
+        let shells = shell_tools();
+        for (agent, shell) in [
+            ("claude-code", "Bash"),
+            ("codex", "shell"),
+            ("gemini-cli", "run_shell_command"),
+            ("copilot", "Bash"),
+            ("cursor", "Shell"),
+            ("opencode", "bash"),
+            ("openclaw", "exec"),
+        ] {
+            assert!(agent_tools(agent).unwrap().has(shell), "{agent}");
+            assert!(shells.contains(&shell), "{shell}");
+        }
+        assert!(shells.is_sorted());
+        assert!(agent_tools("nobody").is_none());
+    }
+
+    #[test]
+    fn tools_of_servers_are_known_by_their_names() {
+        for (agent, name, expected) in [
+            ("claude-code", "mcp__fs__read", true),
+            ("claude-code", "fs_read", false),
+            ("gemini-cli", "mcp_fs_read", true),
+            ("copilot", "fs-read", true),
+            ("cursor", "MCP:read", true),
+            ("opencode", "fs_read", true),
+            ("opencode", "deploy", false),
+            ("openclaw", "fs__read", true),
+            ("openclaw", "__read", false),
+        ] {
+            assert_eq!(agent_tools(agent).unwrap().may_be_of_server(name), expected, "{agent} {name}");
+        }
+    }
 
     #[test]
     fn a_tool_is_known_by_its_exact_name() {
@@ -193,43 +235,25 @@ mod tests {
     }
 
     #[test]
-    fn a_call_with_variables_or_a_shell_of_its_own_may_run_another_program() {
-        let rows = [
-            (json!({ "command": "x" }), false),
-            (json!({ "env": { "PATH": "/tmp" } }), true),
-            (json!({ "env": ["PATH=/tmp"] }), true),
-            (json!({ "environment": "PATH=/tmp" }), true),
-            (json!({ "env": {}, "envs": null, "environment": "" }), false),
-            (json!({ "shell": "/bin/bash" }), false),
-            (json!({ "shell": "zsh" }), false),
-            (json!({ "shell": true }), false),
-            (json!({ "shell": "/tmp/bash" }), true),
-            (json!({ "shell": "true" }), true),
-            (json!({ "shell": ["bash"] }), true),
-        ];
-        for (input, may) in rows {
-            assert_eq!(may_run_another(input.as_object().unwrap()), may, "{input}");
+    fn readers_belong_to_agents_or_to_the_filesystem_server() {
+        for (tool, expected) in [
+            ("Read", true),
+            ("read_text_file", true),
+            ("ls", true),
+            ("view", true),
+            ("cat_file", false),
+            ("view_file", false),
+            ("Write", false),
+            ("Bash", false),
+        ] {
+            assert_eq!(reading_tools().contains(&tool), expected, "{tool}");
         }
     }
 
     #[test]
-    fn a_call_in_the_background_is_answered_early() {
-        let rows = [
-            (json!({ "command": "x" }), false),
-            (json!({ "run_in_background": true }), true),
-            (json!({ "run_in_background": false }), false),
-            (json!({ "run_in_background": null }), false),
-            (json!({ "is_background": "true" }), true),
-            (json!({ "is_background": "False" }), false),
-            (json!({ "background": 1 }), true),
-            (json!({ "background": 0 }), false),
-            (json!({ "background": [] }), true),
-            (json!({ "dry_run": true }), true),
-            (json!({ "wait": false }), true),
-            (json!({ "wait": true }), false),
-        ];
-        for (input, is_early) in rows {
-            assert_eq!(may_answer_early(input.as_object().unwrap()), is_early, "{input}");
+    fn a_name_that_other_tools_have_too_may_run_anything() {
+        for tool in ["list", "ls", "replace", "patch", "Fetch"] {
+            assert!(!runs_nothing(tool), "{tool}");
         }
     }
 }

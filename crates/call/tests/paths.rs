@@ -1,7 +1,7 @@
 //! Which paths the gate sees in a call, as tables.
 
 use lockgate_call::path::PathDoubt;
-use lockgate_call::{Access, Call, Files, Paths, SeenCall, TouchedPath, Unseen, paths};
+use lockgate_call::{Access, Call, Files, Paths, ScriptFields, SeenCall, TouchedPath, Unseen, paths};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -360,11 +360,12 @@ fn a_shell_pattern_may_be_under_a_folder_only_if_it_fits_its_name() {
 fn a_text_in_any_field_may_be_the_name_of_a_file() {
     let call =
         call(&json!({ "x": ".git/config", "y": ["a b"], "path": "p", "url": "https://a.com", "z": "a\nb" }));
-    let names: Vec<String> = SeenCall::of(&call)
+    let names: Vec<String> = SeenCall::from(call)
+        .reading(&ScriptFields::Customary)
         .names()
         .unwrap()
-        .into_iter()
-        .map(|path| path.spots.unwrap()[0].path.clone())
+        .iter()
+        .map(|path| path.spots.as_ref().unwrap()[0].path.clone())
         .collect();
     assert_eq!(names, ["/desk/app/.git/config", "/desk/app/a b"]);
 }

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{
-    Args, ValueEnum,
+    Args,
     builder::{PossibleValuesParser, TypedValueParser},
 };
-use lockgate::{Mode, Time};
+use lockgate::engine::{Mode, Time};
 use lockgate_agents::{Agent, settings::Registry};
 
 use crate::when;
@@ -90,6 +90,20 @@ pub(crate) fn agent() -> impl TypedValueParser<Value = Agent> {
     names.try_map(|name| Agent::named(&name).ok_or("it is not a known agent"))
 }
 
+/// Reads a mode.
+pub(crate) fn mode() -> impl TypedValueParser<Value = Mode> {
+    words([Mode::Enforce, Mode::Observe], Mode::word)
+}
+
+/// Reads one of a few values by its word.
+pub(crate) fn words<T: Copy + Send + Sync + 'static, const N: usize>(
+    values: [T; N],
+    word: fn(T) -> &'static str,
+) -> impl TypedValueParser<Value = T> {
+    PossibleValuesParser::new(values.map(word))
+        .try_map(move |said| values.into_iter().find(|it| word(*it) == said).ok_or("it is not known"))
+}
+
 fn named(text: &str) -> Result<(String, Vec<String>), String> {
     let (name, members) = text.split_once('=').ok_or("write NAME=MEMBER, such as safety=safety.rules")?;
     let members: Vec<String> = members.split(',').map(str::trim).map(str::to_owned).collect();
@@ -97,19 +111,4 @@ fn named(text: &str) -> Result<(String, Vec<String>), String> {
         return Err("a name and its members must not be empty".to_owned());
     }
     Ok((name.to_owned(), members))
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum ModeArgument {
-    Enforce,
-    Observe,
-}
-
-impl From<ModeArgument> for Mode {
-    fn from(argument: ModeArgument) -> Self {
-        match argument {
-            ModeArgument::Enforce => Self::Enforce,
-            ModeArgument::Observe => Self::Observe,
-        }
-    }
 }

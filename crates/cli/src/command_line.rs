@@ -10,8 +10,8 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::{
     commands::{
         audit, check, completions, demo, diff, doctor, explain, gate, graph, halt, hook, init, man, mcp,
-        migrate, pending, prompt, questions, replay, see, states, status, trust, try_command, uninstall,
-        verify, watch,
+        migrate, net_file, pending, prompt, questions, replay, see, states, status, trust, try_command,
+        uninstall, verify, watch,
     },
     console::{CommandError, Console, Ending, wrapped, wrong},
 };
@@ -223,6 +223,9 @@ pub(crate) fn run(arguments: &Arguments, console: &mut Console<'_>) -> u8 {
     let json = arguments.json;
     let ended = match &arguments.command {
         Command::Demo => demo::run(json, console),
+        Command::Verify(arguments) if net_file::is_wanted(&arguments.policy.files) => {
+            net_file::run(arguments, json, console)
+        }
         Command::Verify(arguments) if arguments.watch => watch::run(arguments, json, console),
         Command::Verify(arguments) => verify::run(arguments, json, console),
         Command::Init(arguments) => init::run(arguments, json, console),
@@ -311,8 +314,8 @@ mod tests {
         assert!(help.lines().all(|line| line.chars().count() <= 80), "{help}");
     }
 
-    /// Every row of a table with the column `shown by` names a command that exists, or a page; and every command on
-    /// these pages exists.
+    /// Every row of a table with the column `shown by` names a command that exists, a page or a test; and every command
+    /// on these pages exists.
     #[test]
     fn what_the_pages_for_newcomers_say_is_there_is_there() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/from");
@@ -341,7 +344,8 @@ mod tests {
                 if last.trim_end_matches(" |") == "shown by" {
                     is_shown = true;
                 } else if is_shown && !line.starts_with("|--") {
-                    assert!(last.contains("](") || last.contains("`lockgate "), "{}: {line}", page.display());
+                    let is_named = ["](", "`lockgate ", "::"].iter().any(|mark| last.contains(mark));
+                    assert!(is_named, "{}: {line}", page.display());
                     rows += 1;
                 }
             }

@@ -17,6 +17,7 @@ pub(crate) mod init;
 pub(crate) mod man;
 pub(crate) mod mcp;
 pub(crate) mod migrate;
+pub(crate) mod net_file;
 pub(crate) mod opening;
 pub(crate) mod pending;
 pub(crate) mod prompt;

@@ -1,13 +1,13 @@
 //! How the commands speak: data on `out`, talk on `err`, in colours that are stripped where the output is not a terminal.
 //!
 //! [`Console`] is handed to every command, so that tests can listen. Text that an agent or a policy chose goes
-//! through [`lockgate::call::visible`] before it reaches a terminal. There is no cursor movement: what is
+//! through [`lockgate::engine::call::visible`] before it reaches a terminal. There is no cursor movement: what is
 //! written reads the same in a file. What takes long says so elsewhere ([`crate::progress`]).
 
 use std::{fmt, io};
 
 use anstyle::{AnsiColor, Style};
-use lockgate::{Decision, OpenError, languages::render};
+use lockgate::engine::{Decision, PolicyError, languages::render};
 
 /// How wide the text may be that we lay out ourselves.
 pub(crate) const WIDTH: usize = 80;
@@ -45,10 +45,10 @@ pub(crate) enum CommandError {
     Io(#[from] io::Error),
 }
 
-impl From<OpenError> for CommandError {
-    fn from(error: OpenError) -> Self {
+impl From<PolicyError> for CommandError {
+    fn from(error: PolicyError) -> Self {
         match error {
-            OpenError::Mistaken(mistakes) => Self::Drawn(render(&mistakes, true)),
+            PolicyError::Mistaken(mistakes) => Self::Drawn(render(&mistakes, true)),
             error => Self::said(error),
         }
     }

@@ -12,11 +12,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use lockgate::{
+use lockgate::engine::{
     call::visible,
     gate::{
-        Put, Reach, Shelf,
-        trail::{Entry, What},
+        Backend, Reach, RowWrite,
+        audit_log::{LogEntry, LogEvent},
     },
     store::{Options, Sqlite},
 };
@@ -26,7 +26,7 @@ use lockgate_agents::{
 };
 use serde_json::{Map, Value};
 
-use crate::console::CommandError;
+use crate::{console::CommandError, platform};
 
 /// How many bytes of an answer are read.
 const ANSWER_BYTES_MAX: u64 = 1024;
@@ -84,8 +84,7 @@ impl Terminal {
     fn ask(mut self, opening: &Opening<'_>) -> io::Result<bool> {
         let word = random_word()?;
         // What was typed before the question is not an answer to it.
-        #[cfg(unix)]
-        rustix::termios::tcflush(&self.0, rustix::termios::QueueSelector::IFlush)?;
+        platform::forget_typed(&self.0)?;
         for line in opening.shown.lines() {
             writeln!(self.0, "{}", visible(line))?;
         }
@@ -114,18 +113,18 @@ fn random_word() -> io::Result<String> {
     Ok(letters.collect())
 }
 
-/// Logs a refusal: in the audit trail, or in a file of its own where no database is there.
+/// Logs a refusal: in the audit log, or in a file of its own where no database is there.
 fn log(opening: &Opening<'_>, refusal: &Refusal, environment: &Environment) -> io::Result<()> {
     let mut about = Map::new();
     about.insert("command".to_owned(), Value::from(opening.command));
     about.insert("reason".to_owned(), Value::from(refusal.to_string()));
-    let what = What::Operator { act: "refused-command".to_owned(), about };
-    let entry = Entry { at: now().0, session: None, policy: None, what }.to_json();
+    let what = LogEvent::Operator { act: "refused-command".to_owned(), about };
+    let entry = LogEntry { at: now().0, session: None, policy: None, what }.to_json();
     if opening.state.metadata().is_ok_and(|file| file.len() > 0) {
-        let shelf = Sqlite::open(opening.state, Options::default()).map_err(io::Error::other)?;
-        let taken = shelf.take("", Reach::Commons).map_err(io::Error::other)?;
-        let put = Put { entries: &[entry], ..Put::default() };
-        return taken.put(&put).map_err(io::Error::other);
+        let backend = Sqlite::open(opening.state, Options::default()).map_err(io::Error::other)?;
+        let row = backend.lock("", Reach::SharedState).map_err(io::Error::other)?;
+        let put = RowWrite { entries: &[entry], ..RowWrite::default() };
+        return row.write(&put).map_err(io::Error::other);
     }
     let file = log_file(environment).ok_or_else(|| io::Error::other("the home folder is not known"))?;
     if let Some(folder) = file.parent() {
@@ -133,8 +132,7 @@ fn log(opening: &Opening<'_>, refusal: &Refusal, environment: &Environment) -> i
     }
     let mut options = OpenOptions::new();
     options.append(true).create(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    platform::keep_private(&mut options);
     let mut file = options.open(file)?;
     if file.metadata()?.len() < LOG_BYTES_MAX {
         writeln!(file, "{entry}")?;

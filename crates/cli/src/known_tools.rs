@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use lockgate::{
+use lockgate::engine::{
     Diagnostic, Policy, Severity, Source,
     call::visible,
     languages::{KnownTools, accept, check_names},

@@ -11,6 +11,8 @@ mod console;
 mod human;
 mod known_tools;
 mod pages;
+#[cfg_attr(not(unix), path = "platform/other.rs")]
+mod platform;
 mod progress;
 pub mod protocol;
 mod report;

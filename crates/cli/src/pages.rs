@@ -89,7 +89,7 @@ fn page_of_rows(code: &str) -> Option<String> {
 mod tests {
     use std::{collections::BTreeSet, fs, path::Path};
 
-    use lockgate::policy::FINDINGS;
+    use lockgate::engine::policy::FINDINGS;
 
     use super::{PAGES, page_on};
 

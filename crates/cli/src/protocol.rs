@@ -9,10 +9,10 @@ pub(crate) use self::requests::{call_here, read_object};
 pub use self::{
     answers::{
         ErrorAnswer, HaltAnswer, PromptAnswer, SessionAnswer, SettledAnswer, StageAnswer, StatusAnswer,
-        SwitchAnswer, UntaintAnswer, VerdictAnswer, WorkflowAnswer, encode, mode_word,
+        SwitchAnswer, UntaintAnswer, VerdictAnswer, WorkflowAnswer, encode,
     },
     requests::{
-        AnswerMessage, Ask, BareCall, CallMessage, Counters, DEPTH_MAX, HaltMessage, LINE_BYTES_MAX, Message,
+        AnswerMessage, BareCall, CallMessage, Counters, DEPTH_MAX, HaltMessage, LINE_BYTES_MAX, Message,
         NetMessage, PromptForm, PromptMessage, ProtocolError, Request, ResultMessage, SessionMessage,
         SessionOnly, StageMessage, decode, decode_call,
     },

@@ -5,7 +5,7 @@
 
 use std::io::{self, Write};
 
-use lockgate::{Call, Mode, Obstacle, Verdict, call::visible};
+use lockgate::engine::{Call, Mode, Obstacle, Verdict, call::visible};
 use lockgate_agents::one_line;
 
 use crate::console::{WIDTH, bold, cut, decided, dim, wrapped};

@@ -4,11 +4,11 @@
 //! [`annotation`] writes one line that a workflow shows beside the code. Sessions that show a finding are left out on
 //! purpose: neither form has a place for them that people look at.
 
-use lockgate::{Diagnostic, Severity, languages::Accepted};
+use lockgate::engine::{Diagnostic, Severity, languages::AcceptedFinding};
 use serde_json::{Value, json};
 
 /// All findings as one SARIF log.
-pub(crate) fn sarif(findings: &[Diagnostic], accepted: &[Accepted]) -> Value {
+pub(crate) fn sarif(findings: &[Diagnostic], accepted: &[AcceptedFinding]) -> Value {
     let mut codes: Vec<&str> =
         findings.iter().chain(accepted.iter().map(|it| &it.finding)).map(|it| it.code).collect();
     codes.sort_unstable();
@@ -21,7 +21,7 @@ pub(crate) fn sarif(findings: &[Diagnostic], accepted: &[Accepted]) -> Value {
         })
     };
     let results = findings.iter().map(|finding| result(finding, &codes));
-    let suppressed = accepted.iter().map(|Accepted { finding, reason }| {
+    let suppressed = accepted.iter().map(|AcceptedFinding { finding, reason }| {
         let mut result = result(finding, &codes);
         if let Value::Object(fields) = &mut result {
             let suppression = json!([{ "kind": "inSource", "justification": reason }]);
@@ -120,13 +120,13 @@ fn uri(path: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use lockgate::{Source, languages::accept};
+    use lockgate::engine::{Source, languages::accept};
 
     use super::*;
 
-    fn found(text: &str) -> (Vec<Diagnostic>, Vec<Accepted>) {
+    fn found(text: &str) -> (Vec<Diagnostic>, Vec<AcceptedFinding>) {
         let sources = [Source::new("a b/ci.rules", text)];
-        accept(lockgate::languages::read(&sources).1, &sources)
+        accept(lockgate::engine::languages::read(&sources).1, &sources)
     }
 
     #[test]

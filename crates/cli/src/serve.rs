@@ -6,11 +6,15 @@
 
 use std::io::{self, BufRead, ErrorKind, Read, Write};
 
-use lockgate::{Call, Gate, Time, Verdict, gate::ApprovalId, policy::workflow::Moved};
+use lockgate::engine::{
+    Gate, SeenCall, Time, Verdict,
+    gate::{ApprovalId, Human},
+    policy::workflow::OperatorMove,
+};
 use lockgate_agents::now;
 
 use crate::protocol::{
-    AnswerMessage, Ask, CallMessage, Counters, ErrorAnswer, HaltAnswer, HaltMessage, LINE_BYTES_MAX, Message,
+    AnswerMessage, CallMessage, Counters, ErrorAnswer, HaltAnswer, HaltMessage, LINE_BYTES_MAX, Message,
     NetMessage, PromptAnswer, PromptMessage, ProtocolError, Request, ResultMessage, SessionAnswer,
     SessionMessage, SessionOnly, SettledAnswer, StageAnswer, StageMessage, StatusAnswer, SwitchAnswer,
     UntaintAnswer, VerdictAnswer, call_here, decode, encode,
@@ -33,6 +37,16 @@ pub enum Clock {
     Real,
     /// The `at` of each line; a line without one happens at the same moment as the line before, the first at 0.
     Lines,
+}
+
+impl Clock {
+    /// As the command line says it.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Real => "real",
+            Self::Lines => "lines",
+        }
+    }
 }
 
 impl Default for ServeOptions {
@@ -137,7 +151,9 @@ impl<'a> Server<'a> {
         let at = self.moment(request.at);
         match request.message {
             Message::Call(message) => {
-                let (call, verdict) = self.decide(*message, at);
+                let ask = message.ask;
+                let call = self.call_of(*message, at);
+                let verdict = self.decide(&call, ask);
                 Ok(encode(&VerdictAnswer::new(&call.id, &call.session, &verdict)))
             }
             Message::Result(result) => self.result(result, at),
@@ -164,20 +180,17 @@ impl<'a> Server<'a> {
         }
     }
 
-    /// Judges a call and gives it back with its verdict.
-    pub(crate) fn decide(&self, message: CallMessage, at: Time) -> (Call, Verdict) {
-        let ask = message.ask;
-        let call = self.call_of(message, at);
-        let verdict = match ask {
-            Ask::Wait => self.gate.call(&call),
-            Ask::None => self.gate.call_unattended(&call),
-        };
-        (call, verdict)
+    /// Judges a call.
+    pub(crate) fn decide(&self, call: &SeenCall, ask: Human) -> Verdict {
+        match ask {
+            Human::Reachable => self.gate.call(call),
+            Human::Absent => self.gate.call_unattended(call),
+        }
     }
 
     /// The call a message means.
-    pub(crate) fn call_of(&self, message: CallMessage, at: Time) -> Call {
-        call_here(self.gate, message, &self.options.session, at)
+    pub(crate) fn call_of(&self, message: CallMessage, at: Time) -> SeenCall {
+        call_here(message, &self.options.session, at)
     }
 
     fn result(&self, message: ResultMessage, at: Time) -> Result<String, String> {
@@ -193,7 +206,7 @@ impl<'a> Server<'a> {
         })?;
         // The call's id has to be looked up first: once answered, the question is gone.
         let question = self.gate.question(&approval).map_err(|error| error.to_string())?;
-        let id = question.map(|asked| asked.call.id);
+        let id = question.map(|asked| asked.call.into_call().id);
         let answered = match message.granted {
             Some(granted) => self.gate.answer(&approval, granted, at),
             None => self.gate.time_out(&approval, at),
@@ -236,8 +249,8 @@ impl<'a> Server<'a> {
     fn stage(&self, message: &StageMessage, at: Time) -> Result<String, String> {
         let session = self.session(message.session.as_ref());
         let (how, stage) = match (&message.reset, &message.set) {
-            (Some(stage), _) => (Moved::Reset, stage),
-            (None, Some(stage)) => (Moved::Set, stage),
+            (Some(stage), _) => (OperatorMove::Reset, stage),
+            (None, Some(stage)) => (OperatorMove::Set, stage),
             (None, None) => return Err("say either `reset` or `set`".to_owned()),
         };
         self.gate
@@ -298,7 +311,7 @@ mod tests {
 
     /// Plays lines and compares the fields that the expected answers name; `…` ends a text that goes on.
     fn check(lines: &[(&str, &str)]) {
-        let gate = Gate::new(lockgate::rules(POLICY).unwrap());
+        let gate = Gate::new(lockgate::Policy::rules(POLICY).unwrap());
         let mut server = Server::new(&gate, ServeOptions { clock: Clock::Lines, ..ServeOptions::default() });
         for (line, expected) in lines {
             let answer = server.answer(line);
@@ -316,7 +329,7 @@ mod tests {
 
     #[test]
     fn a_verdict_is_written_as_the_page_says() {
-        let gate = Gate::new(lockgate::rules("require backup before delete\nblock delete").unwrap());
+        let gate = Gate::new(lockgate::Policy::rules("require backup before delete\nblock delete").unwrap());
         let mut server = Server::new(&gate, ServeOptions::default());
         insta::assert_snapshot!(server.answer(r#"{"call":{"id":"1","tool":"delete"}}"#), @r#"{"id":"1","session":"default","verdict":"block","reason":"delete requires a successful call to backup first.","obstacles":[{"rule":"require-backup-before-delete","file":"policy.rules","line":1,"verdict":"block","reason":"delete requires a successful call to backup first.","mode":"enforce"},{"rule":"block-delete","file":"policy.rules","line":2,"verdict":"block","reason":"delete is blocked and cannot be called.","mode":"enforce"}],"deeds":[{"name":"delete","certain":true}]}"#);
         insta::assert_snapshot!(server.answer(r#"{"call":{"id":"2","tool":"backup"}}"#), @r#"{"id":"2","session":"default","verdict":"allow","reason":"","obstacles":[],"deeds":[{"name":"backup","certain":true}]}"#);
@@ -328,8 +341,8 @@ mod tests {
 
     #[test]
     fn what_only_observes_is_told_and_lets_pass() {
-        let policy = lockgate::rules("block delete").unwrap();
-        let gate = Gate::builder(policy).mode(lockgate::Mode::Observe).build().unwrap();
+        let policy = lockgate::Policy::rules("block delete").unwrap();
+        let gate = Gate::builder(policy).mode(lockgate::engine::Mode::Observe).build().unwrap();
         let mut server = Server::new(&gate, ServeOptions::default());
         insta::assert_snapshot!(server.answer(r#"{"call":{"id":"1","tool":"delete"}}"#), @r#"{"id":"1","session":"default","verdict":"allow","reason":"","obstacles":[],"deeds":[{"name":"delete","certain":true}],"observed":[{"rule":"block-delete","file":"policy.rules","line":1,"verdict":"block","reason":"delete is blocked and cannot be called.","mode":"observe"}]}"#);
     }
@@ -407,11 +420,11 @@ mod tests {
     #[test]
     fn nets_and_files_are_switched_by_names_of_ones_own_and_some_are_off_at_first() {
         let sources = [
-            lockgate::Source::new("rules/safety.rules", "block rm\nlimit push to 1 per session"),
-            lockgate::Source::new("rules/deploy.rules", "require human-approval before deploy"),
-            lockgate::Source::new("always.rules", "block format"),
+            lockgate::engine::Source::new("rules/safety.rules", "block rm\nlimit push to 1 per session"),
+            lockgate::engine::Source::new("rules/deploy.rules", "require human-approval before deploy"),
+            lockgate::engine::Source::new("always.rules", "block format"),
         ];
-        let policy = || lockgate::languages::read(&sources).0.unwrap();
+        let policy = || lockgate::engine::languages::read(&sources).0.unwrap();
         let builder =
             Gate::builder(policy()).name("safety", ["safety.rules"]).name("ops", ["approve-before-deploy"]);
         let gate = builder.active(["safety"]).build().unwrap();
@@ -455,8 +468,9 @@ mod tests {
     fn the_model_is_told_where_the_session_stands_and_what_needs_a_human_is_never_open() {
         let net = "kind: Net\nname: tool-approval\nplaces: {ready: 1, working: 0}\nfree_tools: [read]\ntransitions:\n  - {name: ok, type: manual, tools: [bash, write], inputs: [ready], outputs: [ready]}\n  - {name: look, tools: [list], inputs: [ready], outputs: [ready]}\n";
         let rules = "limit deploy to 3 per session\nrequire human-approval before deploy\nlimit send to 2 per session";
-        let sources = [lockgate::Source::new("a.rules", rules), lockgate::Source::new("n.yaml", net)];
-        let (policy, mistakes) = lockgate::languages::read(&sources);
+        let sources =
+            [lockgate::engine::Source::new("a.rules", rules), lockgate::engine::Source::new("n.yaml", net)];
+        let (policy, mistakes) = lockgate::engine::languages::read(&sources);
         let gate = Gate::new(policy.unwrap_or_else(|| panic!("{mistakes:?}")));
         let mut server = Server::new(&gate, ServeOptions::default());
         let mut prompt = |line: &str| {
@@ -549,7 +563,7 @@ State: ready:1";
 
     #[test]
     fn a_clock_of_its_own_hears_no_other() {
-        let gate = Gate::new(lockgate::rules(POLICY).unwrap());
+        let gate = Gate::new(lockgate::Policy::rules(POLICY).unwrap());
         let mut server = Server::new(&gate, ServeOptions::default());
         let asked = server.answer(r#"{"call":{"id":"1","tool":"deploy"},"at":1}"#);
         assert!(asked.contains(r#""verdict":"ask""#), "{asked}");
@@ -561,7 +575,7 @@ State: ready:1";
 
     #[test]
     fn every_line_gets_one_answer_and_none_ends_the_service() {
-        let gate = Gate::new(lockgate::rules(POLICY).unwrap());
+        let gate = Gate::new(lockgate::Policy::rules(POLICY).unwrap());
         let mut input = Vec::new();
         input.extend(br#"{"call":{"id":"1","tool":"read"}}"#);
         input.extend(b"\n\n\xff\xfe\r\n");
@@ -596,7 +610,7 @@ State: ready:1";
                 Ok(())
             }
         }
-        let gate = Gate::new(lockgate::rules(POLICY).unwrap());
+        let gate = Gate::new(lockgate::Policy::rules(POLICY).unwrap());
         let served = serve(&gate, &ServeOptions::default(), "{\"status\":{}}\n".as_bytes(), Gone).unwrap();
         assert_eq!(served.lines, 1);
     }

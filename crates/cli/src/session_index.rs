@@ -13,7 +13,7 @@ use std::{
     sync::Arc,
 };
 
-use lockgate::{Gate, Session, store::Sqlite};
+use lockgate::engine::{Gate, Session, store::Sqlite};
 use lockgate_agents::{
     Environment, hook, now,
     settings::{self, Settings},
@@ -28,7 +28,7 @@ use crate::{
 pub(crate) struct SessionIndex {
     here: PathBuf,
     environment: Environment,
-    shelf: Arc<Sqlite>,
+    backend: Arc<Sqlite>,
     gates: RefCell<BTreeMap<PathBuf, Rc<FolderGate>>>,
 }
 
@@ -57,17 +57,17 @@ impl SessionIndex {
         Self::new(make_state(state)?)
     }
 
-    fn new(shelf: Sqlite) -> Result<Self, CommandError> {
+    fn new(backend: Sqlite) -> Result<Self, CommandError> {
         Ok(Self {
-            shelf: Arc::new(shelf),
+            backend: Arc::new(backend),
             here: env::current_dir()?,
             environment: Environment::of_process(),
             gates: RefCell::default(),
         })
     }
 
-    pub(crate) fn shelf(&self) -> &Sqlite {
-        &self.shelf
+    pub(crate) fn backend(&self) -> &Sqlite {
+        &self.backend
     }
 
     /// The gate of this folder.
@@ -119,9 +119,9 @@ impl SessionIndex {
             Ok(settings) => settings,
             Err(error) => return self.without_rules(None, error.to_string()),
         };
-        match settings.sources().and_then(|sources| lockgate::open_sources(&sources)) {
+        match settings.sources().and_then(|sources| lockgate::Policy::builder().sources(&sources).load()) {
             Ok(opened) => {
-                let gate = Gate::builder(opened.policy).mode(settings.mode).shelf(Arc::clone(&self.shelf));
+                let gate = Gate::builder(opened).mode(settings.mode).backend(Arc::clone(&self.backend));
                 let gate = gate.build().map_err(CommandError::said)?;
                 Ok(FolderGate { gate, settings: Some(settings), fault: None })
             }
@@ -131,8 +131,8 @@ impl SessionIndex {
 
     fn without_rules(&self, settings: Option<Settings>, fault: String) -> Result<FolderGate, CommandError> {
         // Only shows what is remembered: no call is judged by it.
-        let (policy, _) = lockgate::languages::compile(Vec::new());
-        let gate = Gate::builder(policy).shelf(Arc::clone(&self.shelf)).build();
+        let (policy, _) = lockgate::engine::languages::compile(Vec::new());
+        let gate = Gate::builder(policy).backend(Arc::clone(&self.backend)).build();
         Ok(FolderGate { gate: gate.map_err(CommandError::said)?, settings, fault: Some(fault) })
     }
 }

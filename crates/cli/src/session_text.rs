@@ -6,9 +6,9 @@
 
 use std::{collections::VecDeque, io};
 
-use lockgate::{
+use lockgate::engine::{
     call::visible,
-    prover::{Ended, PLAYED_FROM, Part, Step},
+    prover::{CallEnd, PLAYED_FROM, Part, Step},
 };
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -54,7 +54,7 @@ fn add_row<'a>(pieces: &mut Vec<Piece<'a>>, step: &'a Step, times: u64) {
 
 /// Whether a row can say that a step happens several times: it is one call, and no later row speaks of it.
 fn is_repeatable(step: &Step) -> bool {
-    step.waited_ms == 0 && !matches!(step.ended, Ended::Open | Ended::LateSuccess)
+    step.waited_ms == 0 && !matches!(step.ended, CallEnd::Open | CallEnd::LateSuccess)
 }
 
 /// One call of a session.
@@ -107,14 +107,14 @@ impl<'a> StepAnswer<'a> {
             input: step.call.input.clone(),
             waited_ms: (step.waited_ms > 0).then_some(step.waited_ms),
             result: match step.ended {
-                Ended::Success => Some("ok"),
-                Ended::Failure => Some("failed"),
-                Ended::LateSuccess => Some("late"),
-                Ended::Refused | Ended::Open => None,
+                CallEnd::Success => Some("ok"),
+                CallEnd::Failure => Some("failed"),
+                CallEnd::LateSuccess => Some("late"),
+                CallEnd::Refused | CallEnd::Open => None,
             },
             human: step.granted.map(|granted| if granted { "grants" } else { "refuses" }),
             verdict: match step.ended {
-                Ended::LateSuccess => "settled",
+                CallEnd::LateSuccess => "settled",
                 _ => step.decision.word(),
             },
             times: None,
@@ -134,7 +134,7 @@ impl Ids {
     fn next(&mut self, step: &Step) -> String {
         self.given += 1;
         let id = self.given.to_string();
-        if step.ended == Ended::Open {
+        if step.ended == CallEnd::Open {
             self.open.push_back((id.clone(), step.call.tool.clone(), step.call.input.clone()));
         }
         id
@@ -174,7 +174,7 @@ pub(crate) fn write_session(out: &mut dyn io::Write, session: &[Part]) -> io::Re
 
 /// Whether the rules know a call by another name than its tool's.
 fn is_renamed(step: &Step) -> bool {
-    *step.deed != *step.call.tool && step.ended != Ended::LateSuccess
+    *step.deed != *step.call.tool && step.ended != CallEnd::LateSuccess
 }
 
 struct SpecTable<'a> {
@@ -191,7 +191,7 @@ impl SpecTable<'_> {
         if step.waited_ms > 0 {
             self.row(&format!("wait {}", duration(step.waited_ms)), "", "")?;
         }
-        if step.ended == Ended::LateSuccess {
+        if step.ended == CallEnd::LateSuccess {
             let id = self.ids.late(step);
             return self.row(&format!("result #{id} ok"), "settled", "");
         }
@@ -201,7 +201,7 @@ impl SpecTable<'_> {
             text.push_str(&format!(" {times} times"));
         }
         let mut words = Vec::new();
-        if step.ended == Ended::Open {
+        if step.ended == CallEnd::Open {
             words.push(format!("as #{id}"));
         }
         words.extend(said_about(step));
@@ -209,9 +209,9 @@ impl SpecTable<'_> {
             step.granted.map(|granted| if granted { "human grants" } else { "human refuses" }.into()),
         );
         match step.ended {
-            Ended::Open => words.push("runs".to_owned()),
-            Ended::Failure => words.push("fails".to_owned()),
-            Ended::Success | Ended::Refused | Ended::LateSuccess => {}
+            CallEnd::Open => words.push("runs".to_owned()),
+            CallEnd::Failure => words.push("fails".to_owned()),
+            CallEnd::Success | CallEnd::Refused | CallEnd::LateSuccess => {}
         }
         if !words.is_empty() {
             text.push_str(if times > 1 { ", " } else { " " });
@@ -340,7 +340,7 @@ pub(crate) fn lines(session: &[Part]) -> Vec<Value> {
     for step in rounds {
         at = at.saturating_add(step.waited_ms);
         let mut say = |kind: &str, body: Value| lines.push(json!({kind: body, "at": at}));
-        if step.ended == Ended::LateSuccess {
+        if step.ended == CallEnd::LateSuccess {
             say("result", json!({"id": ids.late(step), "ok": true}));
             continue;
         }
@@ -351,16 +351,16 @@ pub(crate) fn lines(session: &[Part]) -> Vec<Value> {
         }
         call.as_object_mut().into_iter().for_each(|call| call.extend(told_of(step)));
         say("call", call);
-        if step.decision == lockgate::Decision::Ask {
+        if step.decision == lockgate::engine::Decision::Ask {
             questions += 1;
         }
         if let Some(granted) = step.granted {
             say("answer", json!({"approval": format!("a{questions}@{SESSION}"), "granted": granted}));
         }
         match step.ended {
-            Ended::Success => say("result", json!({"id": id, "ok": true})),
-            Ended::Failure => say("result", json!({"id": id, "ok": false})),
-            Ended::Open | Ended::Refused | Ended::LateSuccess => {}
+            CallEnd::Success => say("result", json!({"id": id, "ok": true})),
+            CallEnd::Failure => say("result", json!({"id": id, "ok": false})),
+            CallEnd::Open | CallEnd::Refused | CallEnd::LateSuccess => {}
         }
     }
     lines
@@ -370,11 +370,11 @@ pub(crate) fn lines(session: &[Part]) -> Vec<Value> {
 mod tests {
     use std::sync::Arc;
 
-    use lockgate::{Call, Decision, policy::Deeds};
+    use lockgate::engine::{Call, Decision, policy::Deeds};
 
     use super::*;
 
-    fn step(tool: &str, ended: Ended) -> Step {
+    fn step(tool: &str, ended: CallEnd) -> Step {
         Step {
             call: Call::new("played", tool),
             deed: Arc::from(tool),
@@ -395,7 +395,7 @@ mod tests {
 
     #[test]
     fn what_is_said_about_a_call_is_told_with_it() {
-        let mut pay = step("pay", Ended::Failure);
+        let mut pay = step("pay", CallEnd::Failure);
         pay.call.input.insert("amount".to_owned(), json!(5));
         pay.call.about.sender = Some(json!("ada"));
         pay.call.about.context = Some(json!({"risk": "low"}));
@@ -417,10 +417,10 @@ mod tests {
     fn each_late_result_is_that_of_a_call_of_its_own() {
         let part = |tool: &str, ended, times| Part { steps: vec![step(tool, ended)], times };
         let session = [
-            part("test", Ended::Open, 2),
-            part("build", Ended::Open, 1),
-            part("build", Ended::LateSuccess, 1),
-            part("test", Ended::LateSuccess, 2),
+            part("test", CallEnd::Open, 2),
+            part("build", CallEnd::Open, 1),
+            part("build", CallEnd::LateSuccess, 1),
+            part("test", CallEnd::LateSuccess, 2),
         ];
         insta::assert_snapshot!(table(&session), @"
         | step | verdict |
@@ -455,7 +455,7 @@ mod tests {
             (json!({"command": "a\u{202e}b"}), r#"| `sh {"command":"a\u202eb"}` | allow |"#),
             (json!({"command": ["x|y"]}), r#"| `sh {"command":["x\|y"]}` | allow |"#),
         ] {
-            let mut step = step("sh", Ended::Success);
+            let mut step = step("sh", CallEnd::Success);
             step.call.input = input.as_object().unwrap().clone();
             let table = table(&[Part { steps: vec![step], times: 1 }]);
             assert!(table.contains(text), "{input}\n{table}");

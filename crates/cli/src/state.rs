@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use lockgate::store::{Options, Sqlite};
+use lockgate::engine::store::{Options, Sqlite};
 use lockgate_agents::{Environment, settings};
 
 use crate::console::CommandError;

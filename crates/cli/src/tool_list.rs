@@ -6,7 +6,7 @@
 
 use std::{collections::BTreeSet, fs::File, io::Read, path::Path};
 
-use lockgate::call::{json_mistake, visible};
+use lockgate::engine::call::{json_mistake, visible};
 use serde_json::Value;
 
 use crate::console::CommandError;

@@ -4,7 +4,7 @@
 //! moment without a zone is not taken: it would mean something else on another machine.
 
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
-use lockgate::Time;
+use lockgate::engine::Time;
 use lockgate_agents::{duration, now};
 
 /// Reads a moment.

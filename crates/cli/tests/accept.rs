@@ -6,13 +6,11 @@
     reason = "the helpers of tests may panic like the tests"
 )]
 
-mod world;
-
 use std::path::PathBuf;
 
+use crate::world::World;
 use lockgate_mcp::pins::{Pins, ShownTool};
 use serde_json::{Map, Value, json};
-use world::World;
 
 fn folder(world: &World) -> PathBuf {
     world.path("home/.local/share/lockgate/mcp-pins")

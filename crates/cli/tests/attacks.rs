@@ -10,8 +10,6 @@
     reason = "the helpers of tests may panic like the tests"
 )]
 
-mod world;
-
 use std::{
     collections::BTreeMap,
     fs,
@@ -19,8 +17,8 @@ use std::{
     process::{Command, Stdio},
 };
 
+use crate::world::World;
 use serde_json::{Value, json};
-use world::World;
 
 const POLICY: &str = "block Forbidden\nlimit Spend to 1 per session\nrequire human-approval before deploy\n";
 
@@ -214,7 +212,7 @@ fn the_line_protocol_follows_links_where_it_protects() {
         })
         .collect();
     let child = world.spawn(&["gate", ".lockgate/policy.rules", "--protect"], &lines);
-    let said = world::Said::of(child);
+    let said = crate::world::Said::of(child);
     let decisions: Vec<Value> = said
         .out()
         .lines()

@@ -4,13 +4,14 @@
 use std::{
     fs,
     io::{BufRead, BufReader, Write},
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::{Child, Command, Output, Stdio},
     sync::mpsc::{Receiver, channel},
     thread,
     time::Duration,
 };
 
+use crate::world::folder;
 use serde_json::{Value, json};
 
 /// After so long without a line the command is taken to hang: it keeps a broken build from waiting for ever.
@@ -25,8 +26,7 @@ struct Project {
 
 impl Project {
     fn new(name: &str) -> Self {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-        let _ = fs::remove_dir_all(&folder);
+        let folder = folder(name);
         fs::create_dir_all(folder.join(".lockgate")).unwrap();
         fs::create_dir_all(folder.join("home")).unwrap();
         fs::write(folder.join(".lockgate/policy.rules"), POLICY).unwrap();
@@ -220,7 +220,7 @@ fn nothing_that_an_agent_wrote_reaches_the_terminal_as_it_is() {
     assert_eq!(json[0]["entry"]["call"]["tool"], "a\u{202e}b");
 }
 
-/// A command that follows the trail, and the lines it prints.
+/// A command that follows the audit log, and the lines it prints.
 struct Follow {
     child: Child,
     lines: Receiver<String>,
@@ -286,7 +286,7 @@ fn a_whole_trail_verifies_and_its_head_can_be_noted() {
     let text = project.prints(&["audit", "verify", "--expect", &format!("99:{other}")], 1);
     assert!(text.contains("an older copy was brought back"), "{text}");
     let text = project.prints(&["audit", "verify", "--key", &other], 1);
-    assert!(text.contains("another key signs this trail"), "{text}");
+    assert!(text.contains("another key signs this audit log"), "{text}");
     for wrong in ["5", "5:", "5:abc", "x:0000"] {
         assert!(
             project.refuses(&["audit", "verify", "--expect", wrong]).contains("64 hex digits"),

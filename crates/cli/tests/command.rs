@@ -8,17 +8,11 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
+use crate::world::folder;
+
 /// Where the examples stand.
 fn example(name: &str) -> String {
     format!("{}/../../examples/{name}", env!("CARGO_MANIFEST_DIR"))
-}
-
-/// A folder of this test's own.
-fn folder(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).unwrap();
-    folder
 }
 
 fn lockgate(words: &[&str], input: &str) -> Output {
@@ -210,6 +204,8 @@ fn pictures_go_where_they_are_wanted() {
         (vec!["--out", &path("each/")], "each/block-format_disk.svg", "<svg "),
         (vec!["--out", &path("each/"), "--format", "dot"], "each/limit-deploy-3.dot", "digraph"),
         (vec!["--out", &path("one.mmd"), "--net", "limit-deploy-3"], "one.mmd", "---\ntitle"),
+        (vec!["--out", &path("one.pnml"), "--net", "limit-deploy-3"], "one.pnml", "<?xml"),
+        (vec!["--out", &path("each/"), "--format", "pnml"], "each/limit-deploy-3.pnml", "<?xml"),
     ] {
         let all: Vec<&str> = ["graph", &ops].into_iter().chain(words.iter().copied()).collect();
         let output = lockgate(&all, "");
@@ -968,6 +964,93 @@ fn only_nets_are_drawn() {
     }
 }
 
+/// A line that makes and takes, with a machine that never mends; `MORE` is put in.
+const LINE: &str = r#"<pnml xmlns="http://www.pnml.org/version-2009/grammar/pnml">
+<net id="n" type="http://www.pnml.org/version-2009/grammar/ptnet">
+<place id="raw"><initialMarking><text>2</text></initialMarking></place><place id="buffer"/><place id="scrap"/>
+<transition id="make"/><arc id="1" source="raw" target="make"/><arc id="2" source="make" target="buffer"/>
+<transition id="take"/><arc id="3" source="buffer" target="take"/>
+<transition id="mend"/><arc id="4" source="scrap" target="mend"/><arc id="5" source="mend" target="buffer"/>
+MORE</net></pnml>"#;
+
+#[test]
+fn a_net_of_another_tool_is_explored() {
+    let folder = folder("pnml");
+    let written = |name: &str, text: &str| {
+        fs::write(folder.join(name), text).unwrap();
+        folder.join(name).to_str().unwrap().to_owned()
+    };
+    let line = written("line.pnml", &LINE.replace("MORE", ""));
+    let report = lockgate(&["verify", &line], "");
+    assert_eq!(report.status.code(), Some(0), "{}", err(&report));
+    insta::assert_snapshot!(without(&folder, &out(&report)), @"
+    line.pnml: 3 places, 3 transitions
+      states            6
+      deadlocks         1, the nearest after `make`, `make`, `take`, `take`
+      dead transitions  `mend`
+      bounded           yes, at most 2 on one place
+      1-safe            no
+    ");
+    let page = fs::read_to_string("../../docs/commands.md").unwrap();
+    assert!(page.contains(&without(&folder, &out(&report))), "docs/commands.md shows something else");
+    assert_eq!(lockgate(&["verify", &line, "--strict"], "").status.code(), Some(1), "a deadlock");
+    insta::assert_snapshot!(without(&folder, &out(&lockgate(&["verify", "--json", &line], ""))), @r#"{"net":"line.pnml","places":3,"transitions":3,"states":6,"complete":true,"deadlocks":1,"trace":["make","make","take","take"],"dead":["mend"],"bounded":true,"bound":2,"safe":false}"#);
+
+    // Raw material without end: not every state can be explored, and the reason is known.
+    let endless = "<arc id='6' source='make' target='raw'/>";
+    let endless = written("endless.pnml", &LINE.replace("MORE", endless));
+    let report = lockgate(&["verify", &endless], "");
+    assert_eq!(report.status.code(), Some(2), "{}", err(&report));
+    insta::assert_snapshot!(without(&folder, &out(&report)), @"
+    endless.pnml: 3 places, 3 transitions
+      states            at least 100000
+      deadlocks         undecided
+      dead transitions  undecided
+      bounded           no, `make` can be repeated for ever and fills `buffer`
+      1-safe            no
+    ");
+
+    // A net of a policy is a net that can be read.
+    let own = folder.join("own.pnml").to_str().unwrap().to_owned();
+    let drawn = lockgate(&["graph", &example("ops.rules"), "--net", "limit-deploy-3", "--out", &own], "");
+    assert_eq!(drawn.status.code(), Some(0), "{}", err(&drawn));
+    let report = lockgate(&["verify", &own], "");
+    assert!(out(&report).contains("states            5\n"), "{}{}", out(&report), err(&report));
+}
+
+#[test]
+fn what_is_not_a_net_or_not_for_nets_is_said() {
+    let folder = folder("pnml-mistakes");
+    let written = |name: &str, text: &str| {
+        fs::write(folder.join(name), text).unwrap();
+        folder.join(name).to_str().unwrap().to_owned()
+    };
+    let line = written("line.pnml", &LINE.replace("MORE", ""));
+    let inhibitor = "<arc id='6' source='raw' target='take'><type value='inhibitor'/></arc>";
+    let (ops, release) = (example("ops.rules"), written("release.yaml", RELEASE));
+    for (words, told) in [
+        (vec!["verify", &written("a.pnml", "<pnml>")], "line 1"),
+        (vec!["verify", &written("b.pnml", &LINE.replace("MORE", inhibitor))], "line 7"),
+        (
+            vec!["verify", &written("c.pnml", "<!DOCTYPE x [<!ENTITY a \"a\">]><pnml>&a;</pnml>")],
+            "a document type is not read",
+        ),
+        (vec!["verify", &written("d.PNML", "\u{0}")], "cannot read"),
+        (vec!["verify", "missing.pnml"], "cannot read `missing.pnml`"),
+        (vec!["verify", &line, &ops], "is not a PNML file; verify nets and policies separately"),
+        (vec!["verify", &line, "--watch"], "are for policies, not for nets"),
+        (vec!["verify", &line, "--format", "sarif"], "are for policies, not for nets"),
+        (vec!["graph", &ops, "--format", "pnml"], "a PNML file holds one net"),
+        (vec!["graph", &ops, "--states", "--format", "pnml"], "PNML is for nets, not for states"),
+        (vec!["graph", &release, "--format", "pnml"], "a workflow cannot be written as PNML"),
+    ] {
+        let output = lockgate(&words, "");
+        assert_eq!(output.status.code(), Some(2), "{words:?}");
+        assert!(err(&output).contains(told), "{words:?} {}", err(&output));
+        assert!(out(&output).is_empty(), "{words:?} {}", out(&output));
+    }
+}
+
 /// A workflow and a rule that closes one of its tools.
 const RELEASE: &str = r#"apiVersion: edictum/v1
 kind: Workflow
@@ -1060,7 +1143,7 @@ fn what_a_rule_does_to_a_workflow_is_told_with_both_places() {
       --> release.yaml:12:24
        |
     12 |     exit: [{condition: 'command_matches("^npm test")'}]
-       |                        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ nobody can show this
+       |                        ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ no call can show this
        |
        = try: open the tool, or ask for something that can be shown without it
 

@@ -9,14 +9,12 @@
     reason = "the helpers of tests may panic like the tests"
 )]
 
-mod world;
-
-use lockgate::{
-    gate::{Reach, Shelf},
+use crate::world::{Said, World};
+use lockgate::engine::{
+    gate::{Backend, Reach},
     store::{Options, Sqlite},
 };
 use serde_json::{Map, Value, json};
-use world::{Said, World};
 
 const POLICY: &str = "require test before deploy\n";
 
@@ -210,7 +208,7 @@ fn a_database_that_stays_in_use_blocks_when_the_time_is_over() {
             std::fs::create_dir_all(world.database().parent().unwrap()).unwrap();
             Sqlite::open(world.database(), Options::default()).unwrap()
         };
-        let held = store.take("somebody else", Reach::Session).unwrap();
+        let held = store.lock("somebody else", Reach::Session).unwrap();
         let said = world.hook(host, &event.to_string());
         let all = said.out() + &said.err();
         assert!(blocks(host, &said), "{host}: {:?} {all}", said.code());

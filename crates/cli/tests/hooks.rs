@@ -8,6 +8,7 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
+use crate::world::folder;
 use lockgate_testkit::human::{Desk, Typed, agent};
 use serde_json::Value;
 
@@ -77,7 +78,6 @@ fn cells(line: &str) -> Vec<String> {
 }
 
 fn play(story: &Story, root: &Path) -> Vec<String> {
-    let _ = fs::remove_dir_all(root);
     fs::create_dir_all(root.join("home")).unwrap();
     let root = fs::canonicalize(root).unwrap();
     for (path, text) in &story.files {
@@ -198,8 +198,8 @@ fn said(host: &str, output: &Output) -> (&'static str, String) {
 
 #[test]
 fn hooks_answer_to_their_pages() {
-    let folder = Path::new("../../spec/hooks");
-    let pages: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let spec = Path::new("../../spec/hooks");
+    let pages: Vec<PathBuf> = fs::read_dir(spec).unwrap().map(|entry| entry.unwrap().path()).collect();
     assert!(!pages.is_empty());
     for page in pages {
         let stories = stories(&fs::read_to_string(&page).unwrap());
@@ -208,7 +208,7 @@ fn hooks_answer_to_their_pages() {
         let mut wrong = Vec::new();
         for (number, story) in stories.iter().enumerate() {
             let name = page.file_stem().unwrap().to_string_lossy();
-            let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("page-{name}-{number}"));
+            let root = folder(&format!("page-{name}-{number}"));
             wrong.extend(play(story, &root));
         }
         assert!(wrong.is_empty(), "{}:\n{}", page.display(), wrong.join("\n"));
@@ -219,7 +219,7 @@ fn hooks_answer_to_their_pages() {
 fn a_row_that_says_something_else_fails() {
     let page = "## X\n```rules .lockgate/policy.rules\nblock push\n```\n| host | event | answer |\n|---|---|---|\n\
                 | generic | `{\"event\": \"before\", \"session\": \"s\", \"tool\": \"push\", \"input\": {}}` | pass |\n";
-    let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("hooks-wrong");
+    let root = folder("wrong");
     let wrong = play(&stories(page)[0], &root);
     assert_eq!(wrong.len(), 1, "{wrong:?}");
     assert!(wrong[0].contains("block: push is blocked"), "{wrong:?}");

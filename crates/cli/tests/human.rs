@@ -8,13 +8,11 @@
     reason = "the helpers of tests may panic like the tests"
 )]
 
-mod world;
-
 use std::{path::Path, process::Stdio};
 
+use crate::world::{Said, World};
 use lockgate_testkit::human::{self, Desk, Typed};
 use serde_json::json;
-use world::{Said, World};
 
 const CAREFUL: &str = "require human-approval before deploy\n";
 
@@ -33,11 +31,11 @@ fn ask(world: &World) -> std::process::Child {
     hook
 }
 
-/// What the trail says of refused commands.
+/// What the audit log says of refused commands.
 fn refused(world: &World) -> Vec<String> {
-    let options = lockgate::store::Options::default();
-    let store = lockgate::store::Sqlite::open(world.database(), options).unwrap();
-    let entries = store.trail(lockgate::store::Query::default()).map(|link| link.unwrap().entry);
+    let options = lockgate::engine::store::Options::default();
+    let store = lockgate::engine::store::Sqlite::open(world.database(), options).unwrap();
+    let entries = store.audit_log(lockgate::engine::store::Query::default()).map(|link| link.unwrap().entry);
     entries.filter(|entry| entry.contains("refused-command")).collect()
 }
 

@@ -8,6 +8,7 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
+use crate::world::folder;
 use lockgate_testkit::human::{Desk, Typed};
 use serde_json::Value;
 
@@ -16,8 +17,7 @@ struct World(PathBuf);
 
 impl World {
     fn new(name: &str) -> Self {
-        let top = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-        let _ = fs::remove_dir_all(&top);
+        let top = folder(name);
         for folder in ["project", "home"] {
             fs::create_dir_all(top.join(folder)).unwrap();
         }

@@ -7,8 +7,6 @@
     reason = "the helpers of tests may panic like the tests"
 )]
 
-mod world;
-
 use std::{
     fs,
     io::{BufRead, BufReader, Read, Write},
@@ -19,8 +17,8 @@ use std::{
     time::Duration,
 };
 
+use crate::world::World;
 use serde_json::{Value, json};
-use world::World;
 
 /// Answers every call at once, and writes down which it got. `tools.json` is what it has to offer.
 const SERVER: &str = r#"
@@ -363,6 +361,26 @@ fn post(address: &str, more: &str, body: &Value) -> String {
 
 fn session_of(begun: &str) -> &str {
     begun.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap_or_else(|| panic!("{begun}"))
+}
+
+#[test]
+fn a_program_of_a_condition_runs_behind_the_proxy_where_the_settings_say_so() {
+    for (settings, answer) in [("exec = true\n", "ran"), ("", "exec(")] {
+        let world = world(&format!("exec-{}", settings.len()), "block format\n");
+        world.write("project/.lockgate/lockgate.toml", settings);
+        let touch = format!("touch {}", world.path("project/ran").display());
+        let flow = format!(
+            "apiVersion: edictum/v1\nkind: Workflow\nmetadata: {{name: flow}}\nstages:\n  - {{id: one, tools: [read], exit: [{{condition: 'exec(\"{touch}\")'}}]}}\n  - {{id: two, tools: [push]}}\n"
+        );
+        world.write("project/.lockgate/flow.yaml", &flow);
+        world.trust();
+        let mut client = Client::start(&world, &[]);
+        let told = client.call("push");
+        assert!(told.contains(answer), "{settings}: {told}");
+        assert_eq!(world.path("project/ran").exists(), !settings.is_empty(), "{told}");
+        let (_, said) = client.end();
+        assert_eq!(said.contains("is never run here"), settings.is_empty(), "{said}");
+    }
 }
 
 #[test]

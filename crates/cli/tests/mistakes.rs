@@ -1,9 +1,7 @@
 //! Wrong shapes in everything that a user writes: each is answered in our words, with a place, and never in those of the
 //! parsers.
 
-mod world;
-
-use world::World;
+use crate::world::World;
 
 /// Words of the parsers' code.
 const THEIRS: [&str; 13] = [
@@ -52,7 +50,7 @@ fn no_words_of_a_parser_reach_a_user() {
     let policy = policy.to_str().unwrap();
     for text in WRONG {
         // A line of the protocol.
-        let said = world::Said::of(world.spawn(&["gate", policy], &format!("{text}\n")));
+        let said = crate::world::Said::of(world.spawn(&["gate", policy], &format!("{text}\n")));
         check("gate", text, &(said.out() + &said.err()));
         // A call on the command line, and a file of calls.
         let said = world.lockgate(&["check", policy, "--call", text]);

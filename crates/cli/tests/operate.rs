@@ -7,13 +7,11 @@
     reason = "the helpers of tests may panic like the tests"
 )]
 
-mod world;
-
 use std::fs;
 
+use crate::world::{Said, World};
 use lockgate_testkit::human::Typed;
 use serde_json::json;
-use world::{Said, World};
 
 const CAREFUL: &str = "require human-approval before deploy\n";
 
@@ -161,9 +159,11 @@ fn who_answered_is_in_the_trail() {
     world.first_question();
     assert_eq!(world.human(&["approve", "a1@generic/s1", "--by", "ada"]).code(), Some(0));
     assert_eq!(Said::of(hook).json()["decision"], "pass");
-    let store = lockgate::store::Sqlite::open(world.database(), lockgate::store::Options::default()).unwrap();
+    let store =
+        lockgate::engine::store::Sqlite::open(world.database(), lockgate::engine::store::Options::default())
+            .unwrap();
     let entries: Vec<String> =
-        store.trail(lockgate::store::Query::default()).map(|link| link.unwrap().entry).collect();
+        store.audit_log(lockgate::engine::store::Query::default()).map(|link| link.unwrap().entry).collect();
     let answers: Vec<&String> = entries.iter().filter(|entry| entry.contains(r#""what":"answer""#)).collect();
     assert_eq!(answers.len(), 1, "{entries:?}");
     assert!(answers[0].contains(r#""by":"ada""#) && answers[0].contains(r#""granted":true"#), "{answers:?}");

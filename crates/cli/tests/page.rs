@@ -11,13 +11,11 @@
     reason = "the helpers of tests may panic like the tests"
 )]
 
-mod world;
-
 use std::{fs, io::Write, os::unix::fs::PermissionsExt, path::Path, process::Child};
 
+use crate::world::{Said, World};
 use lockgate_testkit::human::{Desk, Typed};
 use serde_json::Value;
-use world::{Said, World};
 
 const PAGE: &str = include_str!("../../../docs/claude-code.md");
 

@@ -13,15 +13,16 @@ use std::{
     collections::BTreeMap,
     fs,
     io::Write,
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::{Command, Output, Stdio},
     sync::atomic::{AtomicU64, Ordering},
     thread,
     time::Duration,
 };
 
-use lockgate::{
-    gate::trail::{Entry, What},
+use crate::world::folder;
+use lockgate::engine::{
+    gate::audit_log::{LogEntry, LogEvent},
     store::{Options, Query, Sqlite},
 };
 use serde_json::{Value, json};
@@ -34,8 +35,7 @@ struct World {
 
 impl World {
     fn new(name: &str, policy: &str) -> Self {
-        let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("processes-{name}"));
-        let _ = fs::remove_dir_all(&root);
+        let root = folder(name);
         let world = Self { home: root.join("home"), project: root.join("project") };
         fs::create_dir_all(world.project.join(".lockgate")).unwrap();
         fs::create_dir_all(&world.home).unwrap();
@@ -73,15 +73,15 @@ impl World {
         Sqlite::open(self.home.join(".local/share/lockgate/lockgate.db"), options).unwrap()
     }
 
-    /// The verdicts in the trail, by call, after the chain was verified.
+    /// The verdicts in the audit log, by call, after the chain was verified.
     fn verdicts(&self) -> BTreeMap<String, Vec<String>> {
         let store = self.store();
         let verified = store.verify_trail(None, &mut |_| {}).unwrap();
         assert!(verified.is_whole(), "{:?}", verified.problems);
         let mut verdicts: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for link in store.trail(Query::default()) {
-            let entry: Entry = serde_json::from_str(&link.unwrap().entry).unwrap();
-            if let What::Call { call, decided } = entry.what {
+        for link in store.audit_log(Query::default()) {
+            let entry: LogEntry = serde_json::from_str(&link.unwrap().entry).unwrap();
+            if let LogEvent::Call { call, decided } = entry.what {
                 verdicts.entry(call.id).or_default().push(decided.verdict.clone());
             }
         }

@@ -25,9 +25,7 @@ use serde_json::{Value, json};
 
 /// A folder of this test's own, with these files.
 fn folder(name: &str, files: &[(&str, &str)]) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("proofs").join(name);
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).unwrap();
+    let folder = crate::world::folder(name);
     for (file, text) in files {
         fs::write(folder.join(file), text).unwrap();
     }
@@ -268,7 +266,7 @@ fn small_policies() -> impl Strategy<Value = SmallPolicy> {
 
 /// What a policy says to the last call of a session. Everything before is let pass; humans who are asked agree.
 fn last_verdict(policy: &Path, lines: &[Value]) -> Value {
-    let gate = lockgate::Gate::new(lockgate::open(&[policy]).unwrap().policy);
+    let gate = lockgate::engine::Gate::new(lockgate::Policy::open(policy).unwrap());
     let mut server = Server::new(&gate, ServeOptions { clock: Clock::Lines, ..ServeOptions::default() });
     let mut say =
         |line: &Value| -> Value { serde_json::from_str(&server.answer(&line.to_string())).unwrap() };

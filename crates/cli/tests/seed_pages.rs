@@ -6,19 +6,12 @@ use std::{
     env, fs,
     io::Write,
     os::unix::fs::PermissionsExt,
-    path::{Path, PathBuf},
+    path::Path,
     process::{Command, Output, Stdio},
 };
 
+use crate::world::folder;
 use serde_json::{Value, json};
-
-/// A folder of this test's own.
-fn folder(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).unwrap();
-    folder
-}
 
 /// Runs the command in a folder, whose programs come first.
 fn lockgate(folder: &Path, words: &[&str], input: &str) -> Output {
@@ -225,12 +218,74 @@ fn old_files_are_rewritten_and_proved_the_same() {
 }
 
 #[test]
+fn the_audit_log_names_rules_on_results_severity_and_what_only_observes() {
+    let folder = folder("audit-of-results");
+    let ruleset = "apiVersion: edictum/v1\nkind: Ruleset\nmetadata: {name: t}\ndefaults: {mode: enforce}\nrules:\n  - {id: pii, type: post, tool: read, when: {output.text: {matches: 'ada'}}, then: {action: redact, message: PII, tags: [pii]}}\n";
+    let grave = "rules:\n  - {id: grave, when: {tool: drop}, then: block, severity: high, message: Grave.}\n";
+    fs::write(folder.join("pii.yaml"), ruleset).unwrap();
+    fs::write(folder.join("grave.yaml"), grave).unwrap();
+    let watch = "rules:\n  - {id: watch, mode: observe, when: {tool: read}, then: block, message: Seen.}\n";
+    fs::write(folder.join("watch.yaml"), watch).unwrap();
+    let lines = concat!(
+        r#"{"call":{"id":"1","tool":"read"}}"#,
+        "\n",
+        r#"{"result":{"id":"1","ok":true,"output":"from ada"}}"#,
+        "\n",
+        r#"{"call":{"id":"2","tool":"drop"}}"#,
+    );
+    let store = format!("sqlite:{}", folder.join("state.db").display());
+    let words = ["gate", "pii.yaml", "grave.yaml", "watch.yaml", "--store", &store];
+    let answers = out(&lockgate(&folder, &words, lines));
+    let answer: Value = serde_json::from_str(answers.lines().nth(1).unwrap()).unwrap();
+    assert_eq!(answer["rules"][0]["rule"], "pii", "{answers}");
+    assert_eq!(answer["rules"][0]["tags"], json!(["pii"]), "{answers}");
+    for (rule, key, value) in [
+        ("pii", "tags", json!(["pii"])),
+        ("grave", "severity", json!("high")),
+        ("watch", "observed", json!(true)),
+    ] {
+        let words = ["audit", "--state", "state.db", "--rule", rule, "--json"];
+        let found = out(&lockgate(&folder, &words, ""));
+        let entry: Value = serde_json::from_str(found.trim()).unwrap();
+        assert_eq!(entry["entry"]["rules"][0][key], value, "{found}");
+    }
+}
+
+#[test]
+fn times_without_a_zone_are_those_of_the_machine() {
+    let folder = folder("local-time");
+    fs::write(
+        folder.join("lunch.yaml"),
+        "rules:\n  - {id: lunch, when: {tool: ring, context: {time_of_day: \"12:00-13:00\"}}, then: block, message: Lunch.}\n",
+    )
+    .unwrap();
+    // A Wednesday in 2026, at noon in Greenwich.
+    let line = r#"{"call":{"id":"1","tool":"ring"},"at":1772625600000}"#;
+    for (zone, verdict) in [("UTC", "block"), ("Asia/Tokyo", "allow")] {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_lockgate"))
+            .args(["gate", "lunch.yaml", "--clock", "lines"])
+            .current_dir(&folder)
+            .env("HOME", &folder)
+            .env("TZ", zone)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        child.stdin.take().unwrap().write_all(line.as_bytes()).unwrap();
+        let answer = out(&child.wait_with_output().unwrap());
+        let answer: Value = serde_json::from_str(answer.trim()).unwrap();
+        assert_eq!(answer["verdict"], verdict, "{zone}");
+    }
+}
+
+#[test]
 fn one_session_rule_is_one_rule_and_a_pasted_list_hears_of_its_kind() {
     let folder = folder("verify-words");
     let ruleset = "apiVersion: edictum/v1\nkind: Ruleset\nmetadata: {name: s}\ndefaults: {mode: enforce}\nrules:\n  - id: session-limits\n    type: session\n    limits: {max_tool_calls: 50, max_attempts: 120, max_calls_per_tool: {deploy_service: 3, send_notification: 10}}\n    then: {action: block, message: Enough.}\n";
     fs::write(folder.join("s.yaml"), ruleset).unwrap();
     let text = out(&lockgate(&folder, &["verify", "s.yaml"], ""));
-    assert_eq!(text.matches("session-limits ").count(), 1, "{text}");
+    assert_eq!(text.matches("session-limits").count(), 2, "once in the table and once below it: {text}");
     assert!(text.contains("1 rule"), "{text}");
     fs::write(folder.join("list.yaml"), "- id: a\n  type: pre\n  tool: x\n").unwrap();
     let told = lockgate(&folder, &["verify", "list.yaml"], "");

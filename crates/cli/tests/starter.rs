@@ -1,10 +1,8 @@
 //! What the first policy stops and what it lets pass, as `lockgate init` writes it and as the tables below say.
 #![allow(clippy::unwrap_used, reason = "the helpers of tests may panic like the tests")]
 
-mod world;
-
-use lockgate::{Call, Gate};
-use world::World;
+use crate::world::World;
+use lockgate::engine::{Call, Gate};
 
 /// Everyday commands of coding agents: each passes without a question.
 const EVERYDAY: &[&str] = &[
@@ -359,7 +357,7 @@ const READ_FREELY: &[&str] = &["/p/src/main.rs", "/p/.env.example", "/p/docs/env
 fn starter(name: &str, agent: &str) -> Gate {
     let world = World::new(name);
     assert_eq!(world.lockgate(&["init", agent, "--yes"]).code(), Some(0));
-    Gate::new(lockgate::rules(&world.read("project/.lockgate/policy.rules")).unwrap())
+    Gate::new(lockgate::Policy::rules(&world.read("project/.lockgate/policy.rules")).unwrap())
 }
 
 /// The verdict on a first call; every call has a session of its own.

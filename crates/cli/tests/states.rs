@@ -3,21 +3,15 @@
 
 use std::{
     fs,
-    path::{Path, PathBuf},
+    path::Path,
     process::{Command, Output},
 };
 
-/// A folder of this test's own.
-fn folder(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).unwrap();
-    folder
-}
+use crate::world::folder;
 
 /// Draws the states of some rules.
 fn states(name: &str, rules: &str, words: &[&str]) -> Output {
-    let folder = folder(&format!("states-{name}"));
+    let folder = folder(name);
     let file = folder.join("a.rules");
     fs::write(&file, rules).unwrap();
     Command::new(env!("CARGO_BIN_EXE_lockgate"))
@@ -205,7 +199,7 @@ fn pictures_of_states_go_where_they_are_wanted() {
     ] {
         let (code, _, err) = told(&states("out", rules, &words));
         assert_eq!(code, Some(0), "{err}");
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("states-out").join(file);
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("states/out").join(file);
         let picture = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{words:?}: {error}: {err}"));
         assert!(picture.starts_with(start), "{words:?}: {picture}");
     }

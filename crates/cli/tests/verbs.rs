@@ -7,11 +7,9 @@
     reason = "the helpers of tests may panic like the tests"
 )]
 
-mod world;
-
 use std::fs;
 
-use world::{Said, World};
+use crate::world::{Said, World};
 
 const RULES: &str = "\
 map Bash running rm as delete

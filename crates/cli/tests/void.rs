@@ -1,10 +1,8 @@
 //! Policies that would let everything pass without a word: every door refuses them or says so.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "the helpers of tests may panic like the tests")]
 
-mod world;
-
+use crate::world::World;
 use serde_json::{Value, json};
-use world::World;
 
 /// The findings of `lockgate verify` on a text, as `severity[code]`, and its exit code.
 fn verified(world: &World, file: &str, text: &str, options: &[&str]) -> (Vec<String>, i32) {

@@ -11,25 +11,18 @@
 use std::{
     fs,
     io::{BufRead, BufReader},
-    path::{Path, PathBuf},
+    path::Path,
     process::{Child, Command, Stdio},
     sync::mpsc::{Receiver, channel},
     thread,
     time::Duration,
 };
 
+use crate::world::folder;
 use serde_json::Value;
 
 /// After so long without a line the command is taken to hang: it keeps a broken build from waiting for ever.
 const HANGS: Duration = Duration::from_secs(300);
-
-/// A folder of this test's own.
-fn folder(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).unwrap();
-    folder
-}
 
 /// Writes a file the way editors do: beside it, and then in its place.
 fn replace(file: &Path, text: &str) {

@@ -12,7 +12,7 @@ use std::{
 use lockgate_call::{Call, canonical_json, visible};
 use serde_json::{Map, Value};
 
-use crate::{state::ApprovalId, verdict::Obstacle};
+use crate::{human::Answer, state::ApprovalId, verdict::Obstacle};
 
 /// What a human is asked: one question for all rules that want an answer.
 #[derive(Debug)]
@@ -25,17 +25,6 @@ pub struct Question<'a> {
     pub input: &'a Map<String, Value>,
     /// The rules that want the human, and why.
     pub wanted_by: &'a [Obstacle],
-}
-
-/// A human's answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
-    /// Yes.
-    Granted,
-    /// No.
-    Refused,
-    /// There is nobody there.
-    Nobody,
 }
 
 /// Somebody who can be asked.

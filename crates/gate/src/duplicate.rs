@@ -7,37 +7,38 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use lockgate_call::{Call, Sighting, canonical_json};
+use lockgate_call::{Call, DuplicateKey, SeenCall, canonical_json};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
 use crate::{
     hex::hex,
-    state::{Session, Sighted},
+    state::{Passage, Session},
 };
 
-impl Sighted {
+impl Passage {
     /// A call that its first door has just seen; `given` is the input that the tool gets, where it is another.
     pub(crate) fn first(call: &Call, given: Option<&Map<String, Value>>) -> Option<Box<Self>> {
-        let sighting = call.about.sighting.as_ref()?;
-        let content = content(sighting, &call.tool, given.unwrap_or(&call.input));
-        Some(Box::new(Self { doors: vec![sighting.door.clone()], content }))
+        let duplicate_key = call.about.duplicate_key.as_ref()?;
+        let content = content(duplicate_key, &call.tool, given.unwrap_or(&call.input));
+        Some(Box::new(Self { doors: vec![duplicate_key.door.clone()], content }))
     }
 }
 
 /// The call that runs already and that another door has seen, if this is the same; and the door it comes by now.
 pub(crate) fn seen_before(session: &Session, call: &Call) -> Option<(Arc<str>, Arc<str>)> {
-    let sighting = call.about.sighting.as_ref()?;
-    let content = content(sighting, &call.tool, &call.input);
-    let is_same = |sighted: &Sighted| !sighted.doors.contains(&sighting.door) && sighted.content == content;
-    Some((like(session, &call.id, is_same)?, sighting.door.clone()))
+    let duplicate_key = call.about.duplicate_key.as_ref()?;
+    let content = content(duplicate_key, &call.tool, &call.input);
+    let is_same =
+        |passage: &Passage| !passage.doors.contains(&duplicate_key.door) && passage.content == content;
+    Some((like(session, &call.id, is_same)?, duplicate_key.door.clone()))
 }
 
 /// The oldest call in flight that is told apart from no other by this: what a result without an id belongs to.
 pub(crate) fn in_flight_like(session: &Session, call: &Call) -> Option<Arc<str>> {
-    let sighting = call.about.sighting.as_ref()?;
-    let content = content(sighting, &call.tool, &call.input);
-    like(session, &call.id, |sighted| sighted.content == content)
+    let duplicate_key = call.about.duplicate_key.as_ref()?;
+    let content = content(duplicate_key, &call.tool, &call.input);
+    like(session, &call.id, |passage| passage.content == content)
 }
 
 /// The number of the open question about a call.
@@ -46,15 +47,15 @@ pub(crate) fn question_about(session: &Session, call: &Call) -> Option<u64> {
         if !call.id.is_empty() {
             return asked.id == call.id;
         }
-        let Some(sighting) = &call.about.sighting else { return false };
-        content(sighting, &asked.tool, &asked.input) == content(sighting, &call.tool, &call.input)
+        let Some(duplicate_key) = &call.about.duplicate_key else { return false };
+        content(duplicate_key, &asked.tool, &asked.input) == content(duplicate_key, &call.tool, &call.input)
     };
     session.asked.iter().find(|(_, asked)| is_about(&asked.call)).map(|(number, _)| *number)
 }
 
-fn like(session: &Session, id: &str, is_same: impl Fn(&Sighted) -> bool) -> Option<Arc<str>> {
+fn like(session: &Session, id: &str, is_same: impl Fn(&Passage) -> bool) -> Option<Arc<str>> {
     let is_seen = |id: &str| {
-        session.flights.get(id).is_some_and(|flight| flight.sighted.as_deref().is_some_and(&is_same))
+        session.flights.get(id).is_some_and(|flight| flight.passage.as_deref().is_some_and(&is_same))
     };
     if !id.is_empty() {
         return session.flights.get_key_value(id).filter(|_| is_seen(id)).map(|(id, _)| id.clone());
@@ -63,21 +64,21 @@ fn like(session: &Session, id: &str, is_same: impl Fn(&Sighted) -> bool) -> Opti
 }
 
 /// The call with an id of ours, where its host names none.
-pub(crate) fn identified<'c>(session: &Session, call: &'c Call) -> Cow<'c, Call> {
-    if !call.id.is_empty() || call.about.sighting.is_none() {
+pub(crate) fn identified<'c>(session: &Session, call: &'c SeenCall) -> Cow<'c, SeenCall> {
+    if !call.id.is_empty() || call.about.duplicate_key.is_none() {
         return Cow::Borrowed(call);
     }
     // No two calls of a session are the same attempt or the same question.
     let id = format!("~{}.{}", session.counts.attempts, session.approvals_made);
-    Cow::Owned(Call { id, ..call.clone() })
+    Cow::Owned(call.with_id(id))
 }
 
 /// What tells a call apart from others, where nobody names ids.
-fn content(sighting: &Sighting, tool: &str, input: &Map<String, Value>) -> Arc<str> {
-    let text = if sighting.told_apart_by.is_empty() {
+fn content(duplicate_key: &DuplicateKey, tool: &str, input: &Map<String, Value>) -> Arc<str> {
+    let text = if duplicate_key.identifying_fields.is_empty() {
         canonical_json(input)
     } else {
-        let is_told = |(field, _): &(&String, &Value)| sighting.told_apart_by.contains(*field);
+        let is_told = |(field, _): &(&String, &Value)| duplicate_key.identifying_fields.contains(*field);
         let fields = input.iter().filter(is_told).map(|(field, value)| (field.clone(), value.clone()));
         canonical_json(&fields.collect())
     };

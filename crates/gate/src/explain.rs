@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use lockgate_call::Call;
+use lockgate_call::SeenCall;
 use lockgate_policy::{
     Basis, Decision, Deed, Mode, NetRule, RuleId, Truth, View, Watch, Workflow, workflow::Outcome as Says,
 };
@@ -85,7 +85,7 @@ pub enum Fires {
 }
 
 /// What every net says to a call, in file order.
-pub fn explain<'a>(rulebook: &Rulebook, stand: impl Into<Stand<'a>>, call: &Call) -> Vec<NetView> {
+pub fn explain<'a>(rulebook: &Rulebook, stand: impl Into<Stand<'a>>, call: &SeenCall) -> Vec<NetView> {
     let policy = &rulebook.policy;
     let stand = stand.into();
     let session = stand.session;
@@ -111,7 +111,7 @@ pub fn explain<'a>(rulebook: &Rulebook, stand: impl Into<Stand<'a>>, call: &Call
     views
 }
 
-fn clause_views(rulebook: &Rulebook, stand: Stand<'_>, call: &Call) -> Vec<NetView> {
+fn clause_views(rulebook: &Rulebook, stand: Stand<'_>, call: &SeenCall) -> Vec<NetView> {
     let policy = &rulebook.policy;
     let tool: Arc<str> = policy.name(&call.tool);
     let now = call.at.max(stand.session.clock);
@@ -141,7 +141,7 @@ fn clause_views(rulebook: &Rulebook, stand: Stand<'_>, call: &Call) -> Vec<NetVi
     views
 }
 
-fn workflow_views(rulebook: &Rulebook, stand: Stand<'_>, call: &Call) -> Vec<NetView> {
+fn workflow_views(rulebook: &Rulebook, stand: Stand<'_>, call: &SeenCall) -> Vec<NetView> {
     let policy = &rulebook.policy;
     let tool: Arc<str> = policy.name(&call.tool);
     let sight = policy.sight(call);

@@ -5,37 +5,41 @@
 //! no clock in here: the moment of a call is part of the call.
 
 mod builder;
+mod failure;
 mod operate;
 mod questions;
+mod results;
 
 pub use builder::{GateBuilder, UnknownNet};
 pub use operate::{Past, StageError};
 pub use questions::AnswerError;
 
 use std::{
+    borrow::Cow,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
 };
 
-use lockgate_call::{Call, Time};
+use lockgate_call::{Call, SeenCall, Time};
 use lockgate_policy::{Policy, workflow::Ran};
 use serde_json::Value;
 
+use failure::{failed, panicked, withheld};
+
 use crate::{
-    audit::{Record, records},
+    audit_log::{self, LogEntry, LogEvent},
     duplicate::question_about,
     explain::{NetView, explain},
+    human::Human,
     judge::{evaluate, judge, lapsed},
-    output::{OutputDecision, suppressed},
-    record::{Events, Human, Judgement},
+    record::{Events, Judgement},
     rulebook::Rulebook,
     runner::Runner,
-    settle::{Outcome, Settlement, look_at, settle},
+    settle::{Outcome, Settlement, look_at},
     stages::Wanted,
-    state::{ApprovalId, Asked, Event, Session, Shared, Stand},
+    state::{ApprovalId, Asked, Event, Session, SharedEvent, Stand},
     status::Status,
     store::{Changes, MemoryStore, OpenedSession, Reach, Store, StoreError},
-    trail::{self, Entry, What},
     verdict::Verdict,
 };
 
@@ -50,46 +54,42 @@ pub struct Gate {
     rulebook: Rulebook,
     store: Box<dyn Store>,
     listener: Option<Box<Listener>>,
-    recorder: Option<Box<RecordListener>>,
     runner: Option<Box<dyn Runner>>,
 }
-
-/// Hears what happened, in order, after it was stored.
-pub type RecordListener = dyn Fn(&Record) + Send + Sync;
 
 /// Hears every verdict after it was stored, with the call it is about.
 pub type Listener = dyn Fn(&Call, &Verdict) + Send + Sync;
 
 impl Gate {
     /// A gate in memory with the usual terms.
-    pub fn new(policy: Policy) -> Self {
+    pub fn new(policy: impl Into<Arc<Policy>>) -> Self {
         Self {
             rulebook: Rulebook::new(policy),
             store: Box::new(MemoryStore::new()),
             listener: None,
-            recorder: None,
             runner: None,
         }
     }
 
     /// Decides about a call. Where a human is wanted the answer is `ask`, and [`Gate::answer`] goes on.
-    pub fn call(&self, call: &Call) -> Verdict {
-        self.decide(call, Human::Reachable)
+    ///
+    /// A door hands in what it has seen ([`SeenCall::look`]). A bare [`Call`] is copied, and its links are
+    /// not looked up.
+    pub fn call<'c>(&self, call: impl Into<Cow<'c, SeenCall>>) -> Verdict {
+        self.decide(&call.into(), Human::Reachable)
     }
 
     /// Decides about a call when nobody can be asked: what needs a human is blocked.
-    pub fn call_unattended(&self, call: &Call) -> Verdict {
-        self.decide(call, Human::Absent)
+    pub fn call_unattended<'c>(&self, call: impl Into<Cow<'c, SeenCall>>) -> Verdict {
+        self.decide(&call.into(), Human::Absent)
     }
 
     /// The same, unless a question about this very call is open: its name is returned, and nothing is stored. An agent
-    /// may come back with a call that it put off. The session is opened once. `attended` says whether a human can be
-    /// asked.
+    /// may come back with a call that it put off. The session is opened once.
     ///
     /// # Errors
     /// The open question.
-    pub fn call_unless_asked(&self, call: &Call, attended: bool) -> Result<Verdict, ApprovalId> {
-        let human = if attended { Human::Reachable } else { Human::Absent };
+    pub fn call_unless_asked(&self, call: &SeenCall, human: Human) -> Result<Verdict, ApprovalId> {
         let mut open = None;
         let verdict = self.decide_unless(call, human, |session| {
             let is_same = |asked: &&Asked| asked.call.input == call.input && asked.call.tool == call.tool;
@@ -102,68 +102,20 @@ impl Gate {
     }
 
     /// Decides about a call without a session and without storing anything: every rule that would be in the way
-    /// of a first call is named, and nobody is asked. Workflows are not asked: they are about sessions. Whether anything would be kept back of an output is told
-    /// where one is given.
-    pub fn evaluate(&self, call: &Call, output: Option<&Value>) -> (Verdict, Settlement) {
+    /// of a first call is named, and no human is asked. Workflows are not asked: they are about sessions. Where an output
+    /// is given, the settlement says what would be kept back of it.
+    pub fn evaluate<'c>(
+        &self,
+        call: impl Into<Cow<'c, SeenCall>>,
+        output: Option<&Value>,
+    ) -> (Verdict, Settlement) {
+        let call = &*call.into();
         let judged = catch_unwind(AssertUnwindSafe(|| evaluate(&self.rulebook, call)));
         let verdict = judged.unwrap_or_else(|_| panicked());
         let tool = Some(call.tool.clone());
         let outcome = Outcome { tool, output: output.cloned(), ..Outcome::success(call) };
         let looked = catch_unwind(AssertUnwindSafe(|| look_at(&self.rulebook, call, &outcome)));
         (verdict, looked.unwrap_or_else(|_| withheld(Settlement::default())))
-    }
-
-    /// Takes in a tool's result.
-    ///
-    /// # Errors
-    /// When the store fails: then the result was not taken in and may be sent again.
-    pub fn result(&self, outcome: &Outcome) -> Result<Settlement, StoreError> {
-        self.settle_unless(outcome, |_| false).map(Option::unwrap_or_default)
-    }
-
-    /// The same, unless a question about the call is open: its name is returned, and nothing is stored. The session is
-    /// opened once.
-    ///
-    /// # Errors
-    /// As [`Gate::result`].
-    pub fn result_unless_asked(
-        &self,
-        call: &Call,
-        outcome: &Outcome,
-    ) -> Result<Result<Settlement, ApprovalId>, StoreError> {
-        let mut open = None;
-        let settled = self.settle_unless(outcome, |session| {
-            open = question_about(session, call);
-            open.is_some()
-        })?;
-        let name = |number| ApprovalId { session: call.session.clone(), number };
-        Ok(open.map_or_else(|| Ok(settled.unwrap_or_default()), |number| Err(name(number))))
-    }
-
-    fn settle_unless(
-        &self,
-        outcome: &Outcome,
-        mut is_left: impl FnMut(&Session) -> bool,
-    ) -> Result<Option<Settlement>, StoreError> {
-        self.commit_with(&outcome.session, |stand| {
-            if is_left(stand.session) {
-                return None;
-            }
-            let guarded = |outcome: &Outcome| {
-                catch_unwind(AssertUnwindSafe(|| settle(&self.rulebook, stand, outcome))).ok()
-            };
-            // A result hook that panics earns nothing: the call counts as failed. Where looking at the output
-            // panics, nothing of it is passed on.
-            let failure = || Outcome { ok: false, ..outcome.clone() };
-            let blind = || Outcome { output: None, ..failure() };
-            let mut settlement = guarded(outcome)
-                .or_else(|| guarded(&failure()))
-                .unwrap_or_else(|| withheld(settle(&self.rulebook, stand, &blind())));
-            let events = std::mem::take(&mut settlement.events);
-            let shared = std::mem::take(&mut settlement.shared);
-            let told = self.told(|| trail::settled(outcome, &settlement, &events));
-            Some(Commit { events, shared, told, at: outcome.at, ..Commit::answering(settlement) })
-        })
     }
 
     /// Where a session stands.
@@ -178,7 +130,8 @@ impl Gate {
     ///
     /// # Errors
     /// When the store fails.
-    pub fn explain(&self, call: &Call) -> Result<Vec<NetView>, StoreError> {
+    pub fn explain<'c>(&self, call: impl Into<Cow<'c, SeenCall>>) -> Result<Vec<NetView>, StoreError> {
+        let call = &*call.into();
         self.read(&call.session, call.at, |stand| explain(&self.rulebook, stand, call))
     }
 
@@ -203,12 +156,6 @@ impl Gate {
         vec![Event::Began { inactive: off.iter().copied().collect() }]
     }
 
-    /// Whether a door on the same machine has to look where the paths of a call lead: rules ask for it, or the gate
-    /// protects itself.
-    pub fn wants_links(&self) -> bool {
-        self.policy().has_sandboxes() || self.rulebook.protection.is_some()
-    }
-
     /// The rules in force.
     pub fn policy(&self) -> &Policy {
         &self.rulebook.policy
@@ -219,14 +166,14 @@ impl Gate {
         &self.rulebook
     }
 
-    fn decide(&self, call: &Call, human: Human) -> Verdict {
+    fn decide(&self, call: &SeenCall, human: Human) -> Verdict {
         self.decide_unless(call, human, |_| None)
     }
 
     /// The same, but nothing is judged or stored where `is_left` finds something in the session.
     fn decide_unless(
         &self,
-        call: &Call,
+        call: &SeenCall,
         human: Human,
         mut is_left: impl FnMut(&Session) -> Option<()>,
     ) -> Verdict {
@@ -237,9 +184,8 @@ impl Gate {
                 return None;
             }
             let Judgement { verdict, events, shared, wants } = self.judge_or_block(stand, call, human);
-            let parent = call.about.parent.as_deref().map(Arc::from);
-            let told = self.told(|| trail::decided(call, &verdict, &events));
-            Some((Commit { events, shared, told, at: call.at, parent, answer: verdict }, wants))
+            let told = self.told(|| audit_log::decided(call, &verdict, &events));
+            Some((Commit { events, shared, told, at: call.at, answer: verdict }, wants))
         });
         let verdict = match judged {
             Ok(Some(verdict)) => verdict,
@@ -253,7 +199,7 @@ impl Gate {
     }
 
     /// A judgement that panics, in our code or in the author's, is a refusal.
-    fn judge_or_block(&self, stand: Stand<'_>, call: &Call, human: Human) -> Judgement {
+    fn judge_or_block(&self, stand: Stand<'_>, call: &SeenCall, human: Human) -> Judgement {
         catch_unwind(AssertUnwindSafe(|| judge(&self.rulebook, stand, call, human))).unwrap_or_else(|_| {
             let (id, tool) = (call.id.clone(), call.tool.clone());
             let blocked = Event::Blocked { id, tool, at: call.at, remembered: None };
@@ -293,7 +239,7 @@ impl Gate {
         session: &str,
         mut decide: impl FnMut(Stand<'_>) -> Option<Commit<T>>,
     ) -> Result<Option<T>, StoreError> {
-        let reach = if self.rulebook.policy.shares() { Reach::Commons } else { Reach::Session };
+        let reach = if self.rulebook.policy.shares() { Reach::SharedState } else { Reach::Session };
         for _ in 0..ATTEMPTS_MAX {
             let opened = self.store.open(session, reach)?;
             let begins = self.begins(opened.session());
@@ -301,22 +247,16 @@ impl Gate {
                 let begun = opened.session().after(&begins);
                 decide(Stand { session: &begun, ..stand_of(&*opened) })
             };
-            let Some(Commit { mut events, shared, mut told, at, parent, answer }) = decided else {
+            let Some(Commit { mut events, shared, mut told, at, answer }) = decided else {
                 return Ok(None);
             };
             if !begins.is_empty() {
                 told.splice(..0, self.operated(&begins));
                 events.splice(..0, begins);
             }
-            let policy = &self.rulebook.policy;
-            let tell = |_| records(policy, session, parent.as_deref(), opened.session(), &events);
-            let records = self.recorder.as_ref().map(tell).unwrap_or_default();
             let entries = self.entries(Some((session, opened.session())), &events, told, at);
             match opened.commit(&Changes { events: &events, shared: &shared, entries: &entries }) {
-                Ok(()) => {
-                    self.tell_records(&records);
-                    return Ok(Some(answer));
-                }
+                Ok(()) => return Ok(Some(answer)),
                 Err(StoreError::Conflict) => {}
                 Err(error) => return Err(error),
             }
@@ -324,48 +264,42 @@ impl Gate {
         Err(StoreError::Conflict)
     }
 
-    /// What the trail is told, where there is one.
+    /// What the audit log is told, where there is one.
     fn told<T>(&self, tell: impl FnOnce() -> T) -> Vec<T> {
-        if self.store.keeps_trail() { vec![tell()] } else { Vec::new() }
+        if self.store.keeps_audit_log() { vec![tell()] } else { Vec::new() }
     }
 
-    fn operated<'e>(&self, events: impl IntoIterator<Item = &'e Event>) -> Vec<What> {
+    fn operated<'e>(&self, events: impl IntoIterator<Item = &'e Event>) -> Vec<LogEvent> {
         let policy = &self.rulebook.policy;
-        events.into_iter().filter_map(|event| trail::operated(policy, event)).collect()
+        events.into_iter().filter_map(|event| audit_log::operated(policy, event)).collect()
     }
 
-    /// What the trail says about a commit: first what ran out before it, then what was decided.
+    /// What the audit log says about a commit: first what ran out before it, then what was decided.
     fn entries(
         &self,
         of: Option<(&str, &Session)>,
         events: &[Event],
-        told: Vec<What>,
+        told: Vec<LogEvent>,
         at: Time,
-    ) -> Vec<Entry> {
-        if !self.store.keeps_trail() {
+    ) -> Vec<LogEntry> {
+        if !self.store.keeps_audit_log() {
             return Vec::new();
         }
-        let lapses = of.into_iter().flat_map(|(name, session)| trail::lapses(name, session, events));
+        let lapses = of.into_iter().flat_map(|(name, session)| audit_log::lapses(name, session, events));
         let at = of.map_or(at, |(_, session)| at.max(session.clock())).0;
         let session = of.map(|(name, _)| name.to_owned());
         let policy = Some(self.rulebook.policy.hash().to_string());
-        let entry = |what| Entry { at, session: session.clone(), policy: policy.clone(), what };
+        let entry = |what| LogEntry { at, session: session.clone(), policy: policy.clone(), what };
         lapses.chain(told).map(entry).collect()
     }
 
     fn read<T>(&self, session: &str, at: Time, look: impl FnOnce(Stand<'_>) -> T) -> Result<T, StoreError> {
         let opened = self.store.open(session, Reach::Look)?;
-        let Stand { session, commons, ran } = stand_of(&*opened);
+        let Stand { session, shared_state, ran } = stand_of(&*opened);
         let begins = self.begins(session);
         let session = &*session.after(&begins);
         let lapsed = lapsed(&self.rulebook, session, at);
-        Ok(look(Stand { session: &session.after(&lapsed), commons, ran }))
-    }
-
-    fn tell_records(&self, records: &[Record]) {
-        if let Some(recorder) = &self.recorder {
-            let _ = catch_unwind(AssertUnwindSafe(|| records.iter().for_each(recorder)));
-        }
+        Ok(look(Stand { session: &session.after(&lapsed), shared_state, ran }))
     }
 
     fn tell(&self, call: &Call, verdict: &Verdict) {
@@ -379,13 +313,11 @@ impl Gate {
 /// What a decision stores, and what it answers once that is done.
 struct Commit<T> {
     events: Events,
-    shared: Vec<Shared>,
-    /// What the trail is told about it.
-    told: Vec<What>,
+    shared: Vec<SharedEvent>,
+    /// What the audit log is told about it.
+    told: Vec<LogEvent>,
     /// When; a session's time never runs backwards.
     at: Time,
-    /// The call of the agent that started the one whose call is decided.
-    parent: Option<Arc<str>>,
     answer: T,
 }
 
@@ -393,36 +325,16 @@ impl<T> Commit<T> {
     /// Nothing is stored.
     fn answering(answer: T) -> Self {
         let (events, shared, told) = (Events::new(), Vec::new(), Vec::new());
-        Self { events, shared, told, at: Time(0), parent: None, answer }
+        Self { events, shared, told, at: Time(0), answer }
     }
 }
 
 fn stand_of<'a>(opened: &'a (dyn OpenedSession + 'a)) -> Stand<'a> {
-    Stand { session: opened.session(), commons: opened.commons(), ran: Ran::nothing() }
+    Stand { session: opened.session(), shared_state: opened.shared_state(), ran: Ran::nothing() }
 }
 
 impl std::fmt::Debug for Gate {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("Gate").field("policy", &self.rulebook.policy.hash()).finish_non_exhaustive()
     }
-}
-
-/// The verdict when the author's code or ours panics.
-fn panicked() -> Verdict {
-    failed("a rule's own code or the gate panicked")
-}
-
-/// The settlement when nobody could look at the output.
-fn withheld(settlement: Settlement) -> Settlement {
-    let reason = panicked().reason;
-    let output = Some(suppressed(&reason));
-    Settlement { decision: OutputDecision::Block, reason: Some(reason), output, ..settlement }
-}
-
-/// The verdict when Lockgate itself fails.
-fn failed(why: &str) -> Verdict {
-    Verdict::refused_by_gate(
-        "lockgate",
-        format!("Lockgate could not decide ({why}), so the call is blocked."),
-    )
 }

@@ -1,26 +1,28 @@
 //! One call before the rules: every rule that knows a deed of it is asked, in order.
+//!
+//! What follows from their answers is decided in `closing.rs`, once all of them were asked.
+
+mod closing;
 
 use std::sync::Arc;
 
-use lockgate_call::Call;
+use lockgate_call::SeenCall;
 use lockgate_petri::{Marking, TransitionId};
 use lockgate_policy::{
-    Applying, Basis, Clause, Decision, Deed, Deeds, Groups, Mode, NetRule, Rule, RuleId, Statement, View,
-    Watch, clause::Timeout, unreadable_sentence, workflow::Outcome as Says,
+    Applying, Basis, Clause, Decision, Deed, Groups, Mode, NetRule, Rule, RuleId, Statement, View, Watch,
+    unreadable_sentence, workflow::Outcome as Says,
 };
-use serde_json::{Map, Value};
 use smallvec::SmallVec;
 
 use crate::{
-    next::next_steps,
-    record::{Consent, Record},
+    human::Human,
     rulebook::{Attempt, PendingCall, Rulebook},
     scratch::Scratch,
-    stages::{self, Staged, Wanted},
-    state::{ApprovalId, Asked, Boundary, Event, Flight, Remembered, Session, Sighted, Stand, Waiting},
+    stages::{Staged, Wanted},
+    state::{Session, Stand, Waiting},
     verdict::{
-        About, Obstacle, Verdict, blocked_sentence, doubtful_sentence, guessed_sentence, human_sentence,
-        refused_before_sentence, restless_sentence, running_sentence, stage_sentence, unattended_sentence,
+        About, Obstacle, blocked_sentence, doubtful_sentence, guessed_sentence, human_sentence,
+        refused_before_sentence, restless_sentence, stage_sentence, unattended_sentence,
     },
 };
 
@@ -28,8 +30,8 @@ use crate::{
 pub(crate) fn heard<'a>(
     rulebook: &'a Rulebook,
     stand: Stand<'a>,
-    call: &'a Call,
-    consent: Consent<'a>,
+    call: &'a SeenCall,
+    (human, granted): (Human, &'a [RuleId]),
 ) -> (Groups, Hearing<'a>) {
     let policy = &rulebook.policy;
     let session = stand.session;
@@ -38,7 +40,8 @@ pub(crate) fn heard<'a>(
         rulebook,
         stand,
         call,
-        consent,
+        human,
+        granted,
         scratch: Scratch::new(policy, session),
         obstacles: Vec::new(),
         waiting: SmallVec::new(),
@@ -74,8 +77,10 @@ pub(crate) fn heard<'a>(
 pub(crate) struct Hearing<'a> {
     rulebook: &'a Rulebook,
     stand: Stand<'a>,
-    call: &'a Call,
-    consent: Consent<'a>,
+    call: &'a SeenCall,
+    human: Human,
+    /// The rules whose questions a human has granted.
+    granted: &'a [RuleId],
     scratch: Scratch<'a>,
     obstacles: Vec<Obstacle>,
     waiting: SmallVec<[Waiting; 1]>,
@@ -127,13 +132,13 @@ impl Hearing<'_> {
             Decision::Ask => self.stand.answer(clause.standing, clause.id, tool, view.now),
             Decision::Allow | Decision::Redact | Decision::Block => None,
         };
-        let (decision, reason) = match (clause.wants, before, self.consent) {
+        let (decision, reason) = match (clause.wants, before, self.human) {
             (Decision::Ask, Some(false), _) => (Decision::Block, refused_before_sentence(tool)),
             (Decision::Ask, Some(true), _) => (Decision::Allow, clause.says(view)),
-            (Decision::Ask, None, Consent::Given(rules)) if rules.contains(&clause.id) => {
+            (Decision::Ask, None, _) if self.granted.contains(&clause.id) => {
                 (Decision::Allow, clause.says(view))
             }
-            (Decision::Ask, None, Consent::Absent) => {
+            (Decision::Ask, None, Human::Absent) => {
                 (Decision::Block, unattended_sentence(&clause.says(view)))
             }
             (wants, ..) => (wants, clause.says(view)),
@@ -187,11 +192,10 @@ impl Hearing<'_> {
                 obstacle.reason = guessed_sentence(&watch.name, &obstacle.reason);
                 if !is_final {
                     obstacle.is_human = true;
-                    obstacle.decision = match self.consent {
-                        Consent::Given(rules) if rules.contains(&watch.rule) => continue,
-                        Consent::Given(_) | Consent::Open => Decision::Ask,
-                        Consent::Absent => Decision::Block,
-                    };
+                    if self.granted.contains(&watch.rule) {
+                        continue;
+                    }
+                    obstacle.decision = self.asks();
                 }
             }
             self.obstacles.push(obstacle);
@@ -210,7 +214,7 @@ impl Hearing<'_> {
                 continue;
             }
             let sentence = unreadable_sentence(doubts);
-            let is_unattended = is_human && matches!(self.consent, Consent::Absent);
+            let is_unattended = is_human && self.human == Human::Absent;
             let reason = if is_unattended { unattended_sentence(&sentence) } else { sentence };
             let mut obstacle = Obstacle::of_gate("unreadable-script", reason);
             obstacle.decision = decision;
@@ -266,14 +270,20 @@ impl Hearing<'_> {
     }
 
     fn want_human(&mut self, rule: &NetRule, name: &Arc<str>) {
-        let decision = match self.consent {
-            Consent::Given(rules) if rules.contains(&rule.id) => return,
-            Consent::Given(_) | Consent::Open => Decision::Ask,
-            Consent::Absent => Decision::Block,
-        };
-        self.object(rule, name, decision, human_sentence(rule, name));
+        if self.granted.contains(&rule.id) {
+            return;
+        }
+        self.object(rule, name, self.asks(), human_sentence(rule, name));
         if let Some(last) = self.obstacles.last_mut() {
             last.is_human = true;
+        }
+    }
+
+    /// What a rule that asks comes to.
+    fn asks(&self) -> Decision {
+        match self.human {
+            Human::Reachable => Decision::Ask,
+            Human::Absent => Decision::Block,
         }
     }
 
@@ -301,15 +311,16 @@ impl Hearing<'_> {
             let observes = workflow.mode.min(rulebook.terms.mode) == Mode::Observe;
             let may_run = rulebook.terms.runs_programs && !observes;
             let mut staged = Staged::consider(workflow, stand, call, &sight, observes, may_run);
-            staged.is_unattended = matches!(self.consent, Consent::Absent);
-            let asks = if staged.is_unattended { Decision::Block } else { Decision::Ask };
+            staged.is_unattended = self.human == Human::Absent;
             let obstacle = match &staged.says {
                 Says::Accepted { .. } => None,
                 Says::Blocked { stage, reason, .. } => {
                     let reason = stage_sentence(workflow, stage, reason);
                     Some((Decision::Block, reason))
                 }
-                Says::Asks { stage, message } => Some((asks, stage_sentence(workflow, stage, message))),
+                Says::Asks { stage, message } => {
+                    Some((self.asks(), stage_sentence(workflow, stage, message)))
+                }
                 Says::Runs(_) => {
                     self.wants = self.wants.take().or_else(|| staged.wants());
                     None
@@ -323,126 +334,12 @@ impl Hearing<'_> {
             self.staged.push(staged);
         }
     }
-
-    /// Joins what was said into a verdict, and says what the session has to take in.
-    pub(crate) fn close(self, deeds: Deeds, record: &mut Record) -> Verdict {
-        let Self { rulebook, stand, call, scratch, obstacles, waiting, fired, staged, wants, .. } = self;
-        let session = stand.session;
-        let mut verdict = Verdict::join(deeds, obstacles);
-        if verdict.decision < Decision::Block {
-            verdict.input = masked(rulebook, call, &verdict);
-        }
-        if let (Some(wanted), true) = (wants, verdict.decision < Decision::Block) {
-            let verdict = Verdict::refused_by_gate("condition", running_sentence(&wanted.exec.words));
-            record.wants = Some(wanted);
-            return verdict;
-        }
-        let tool = rulebook.policy.name(&call.tool);
-        record.steps = stages::take_in(&staged, &verdict, &tool, call.at.max(session.clock));
-        match verdict.decision {
-            Decision::Allow | Decision::Redact => {
-                let (moves, notes) = scratch.into_changes();
-                let is_told = waiting.iter().any(|it| rulebook.hooks.result_hook(it.rule).is_some())
-                    || rulebook.policy.outputs_look_at_calls(&call.tool);
-                let flight = Flight {
-                    tool,
-                    decision: verdict.decision,
-                    waiting,
-                    shows: stages::shows(&staged),
-                    parent: call.about.parent.as_deref().map(Arc::from),
-                    call: is_told.then(|| Arc::new(call.clone())),
-                    sighted: Sighted::first(call, verdict.input.as_deref()),
-                    deadline: call.at.max(session.clock).after_ms(rulebook.terms.lease_ms),
-                };
-                let remembered = record.remembered(rulebook, stand, &verdict, call);
-                let id = Arc::from(call.id.as_str());
-                record.events.push(Event::Allowed { id, at: call.at, flight, moves, notes, remembered });
-            }
-            Decision::Ask if session.asked.len() >= rulebook.terms.asked_max => {
-                // Nothing was asked, so no stage has come to its question.
-                record.steps.clear();
-                let reason = format!(
-                    "{} questions of this session wait for a human: answer them first.",
-                    session.asked.len()
-                );
-                return Verdict::refused_by_gate("questions-waiting", reason);
-            }
-            Decision::Ask => {
-                let number = session.approvals_made + 1;
-                verdict.approval = Some(ApprovalId { session: call.session.clone(), number });
-                let remembered = record.remembered(rulebook, stand, &verdict, call);
-                let about = AskedAbout { fired: &fired, boundaries: stages::boundaries(&staged) };
-                record.events.push(ask(rulebook, session, call, number, &verdict, about, remembered));
-            }
-            Decision::Block => {
-                verdict.next = next_steps(rulebook, session, &verdict.obstacles);
-            }
-        }
-        verdict
-    }
-}
-
-/// The input without its sensitive data, where a rule that acts wants that.
-fn masked(rulebook: &Rulebook, call: &Call, verdict: &Verdict) -> Option<Box<Map<String, Value>>> {
-    let is_wanted = verdict.obstacles.iter().any(|obstacle| obstacle.decision == Decision::Redact);
-    let masking = rulebook.policy.masking();
-    is_wanted.then(|| {
-        let (masked, _) = masking.detectors.mask_object(&call.input, masking.mask);
-        Box::new(masked.unwrap_or_else(|| call.input.clone()))
-    })
 }
 
 /// The transition by which a rule lets a deed pass: the first that is enabled, and credits only for what earns.
 pub(crate) fn choose(rule: &NetRule, watch: &Watch, deed: &Deed, marking: &Marking) -> Option<TransitionId> {
     let mut open = watch.transitions.iter().filter(|it| deed.earns() || !rule.net.guard(**it).is_credit);
     open.find(|transition| rule.net.net().is_enabled(marking, **transition)).copied()
-}
-
-/// What waits for a human's answer beside the call itself.
-struct AskedAbout<'a> {
-    fired: &'a [(RuleId, TransitionId)],
-    boundaries: Vec<Boundary>,
-}
-
-/// The question to a human: the tokens of the call are taken until the answer.
-fn ask(
-    rulebook: &Rulebook,
-    session: &Session,
-    call: &Call,
-    number: u64,
-    verdict: &Verdict,
-    about: AskedAbout<'_>,
-    remembered: Option<Box<Remembered>>,
-) -> Event {
-    let AskedAbout { fired, boundaries } = about;
-    let at = call.at.max(session.clock);
-    let mut scratch = Scratch::new(&rulebook.policy, session);
-    let taken = fired.iter().copied().filter(|(id, transition)| {
-        // A second deed may live on what the first one gives; that is not there to be taken yet.
-        rulebook.policy.net(*id).is_some_and(|rule| scratch.take(rule, *transition))
-    });
-    let asking = verdict.obstacles.iter().filter(|it| it.decision == Decision::Ask).filter_map(|it| it.rule);
-    let timeouts: Vec<Option<Timeout>> =
-        asking.map(|rule| rulebook.policy.clause(rule).and_then(|clause| clause.timeout)).collect();
-    // The most impatient rule decides how long is waited.
-    let wait_ms = timeouts.iter().map(|it| it.map_or(rulebook.terms.approval_ms, |it| it.ms)).min();
-    let asked = Asked {
-        call: call.clone(),
-        shown: verdict.input.clone(),
-        taken: taken.collect(),
-        boundaries,
-        rules: verdict
-            .obstacles
-            .iter()
-            .filter(|it| it.decision == Decision::Ask)
-            .filter_map(|it| it.rule)
-            .collect(),
-        deadline: at.after_ms(wait_ms.unwrap_or(rulebook.terms.approval_ms)),
-        allows_late: !timeouts.is_empty()
-            && timeouts.iter().all(|timeout| timeout.is_some_and(|it| it.allows)),
-    };
-    let (moves, _) = scratch.into_changes();
-    Event::Asked { at, number, asked: Box::new(asked), moves, remembered }
 }
 
 /// The calls in flight whose success a net waits for, sorted, so that judging again sees the same.

@@ -4,44 +4,50 @@
 //! the strictest wins. It only reads the session; [`Session::apply`] changes it once the events are stored.
 //! There is no clock and no I/O in here.
 
-use lockgate_call::{Call, Time};
-use lockgate_policy::{Basis, Decision, Deeds};
+use lockgate_call::{Call, SeenCall, Time};
+use lockgate_policy::{Basis, Decision, Deeds, RuleId};
 
 use crate::{
     duplicate::{identified, seen_before},
     hearing::heard,
-    record::{Consent, Events, Human, Judgement, Record},
+    human::{Answer, Human},
+    record::{Events, Judgement, Record},
     rulebook::Rulebook,
     scratch::Scratch,
     stages::{self},
-    state::{Asked, Closing, Event, Session, Stand, Steps},
+    state::{Asked, Event, Session, Stand, Steps},
     verdict::{About, Obstacle, Verdict, rejected_sentence, timeout_sentence},
 };
 
 /// Decides about a call.
-pub fn judge<'a>(rulebook: &Rulebook, stand: impl Into<Stand<'a>>, call: &Call, human: Human) -> Judgement {
-    let Stand { session, commons, ran } = stand.into();
+pub fn judge<'a>(
+    rulebook: &Rulebook,
+    stand: impl Into<Stand<'a>>,
+    call: &SeenCall,
+    human: Human,
+) -> Judgement {
+    let Stand { session, shared_state, ran } = stand.into();
     let mut record = Record::from(lapsed(rulebook, session, call.at));
     let session = session.after(&record.events);
-    let stand = Stand { session: &session, commons, ran };
+    let stand = Stand { session: &session, shared_state, ran };
     let halted = halt(stand);
     if let (None, Some((id, door))) = (&halted, seen_before(&session, call)) {
-        record.events.push(Event::Sighted { id, at: call.at, door });
+        record.events.push(Event::Duplicate { id, at: call.at, door });
         return record.judgement(Verdict::join(Deeds::new(), Vec::new()));
     }
     let call = &*identified(&session, call);
     let verdict = halted
         .or_else(|| objection_of_gate(rulebook, stand, call))
-        .unwrap_or_else(|| judge_by_rules(rulebook, stand, call, Consent::from(human), &mut record));
+        .unwrap_or_else(|| judge_by_rules(rulebook, stand, call, (human, &[]), &mut record));
     record.block(rulebook, stand, &verdict, call);
     record.judgement(verdict)
 }
 
 /// Decides about a call by itself: there is no session, so no workflow is asked where it stands, and nothing is stored.
-pub(crate) fn evaluate(rulebook: &Rulebook, call: &Call) -> Verdict {
+pub(crate) fn evaluate(rulebook: &Rulebook, call: &SeenCall) -> Verdict {
     let session = Session { inactive: rulebook.names.off_at_first().clone(), ..Session::default() };
     let stand = Stand::from(&session);
-    let (groups, mut hearing) = heard(rulebook, stand, call, Consent::Absent);
+    let (groups, mut hearing) = heard(rulebook, stand, call, (Human::Absent, &[]));
     hearing.wants = None;
     hearing.close(Verdict::join_deeds(groups), &mut Record::from(Events::new()))
 }
@@ -52,15 +58,15 @@ pub fn judge_answer<'a>(
     rulebook: &Rulebook,
     stand: impl Into<Stand<'a>>,
     number: u64,
-    how: impl Into<Closing>,
+    answer: impl Into<Answer>,
     at: Time,
 ) -> Option<Judgement> {
-    let how = how.into();
-    let (granted, timed_out) = (how == Closing::Granted, matches!(how, Closing::TimedOut | Closing::Expired));
-    let Stand { session, commons, ran } = stand.into();
+    let answer = answer.into();
+    let (granted, timed_out) = (answer == Answer::Granted, answer == Answer::Nobody);
+    let Stand { session, shared_state, ran } = stand.into();
     let asked = session.asked.get(&number)?;
     let at = at.max(session.clock);
-    let call = Call { at, ..asked.call.clone() };
+    let call = asked.call.clone().at(at);
     let mut record = Record::from(lapsed(rulebook, session, at));
     let session = session.after(&record.events);
     if !session.asked.contains_key(&number) {
@@ -75,15 +81,14 @@ pub fn judge_answer<'a>(
         true => Vec::new(),
         false => record.standing_answers(rulebook, asked, granted, at),
     };
-    let how = if timed_out { Closing::TimedOut } else { how };
     let steps = if granted { stages::agreed(&session, asked) } else { Steps::new() };
-    let closed = Event::Closed { at, number, how, moves: scratch.into_changes().0, answers, steps };
+    let closed = Event::Closed { at, number, answer, moves: scratch.into_changes().0, answers, steps };
     let session = session.after(std::slice::from_ref(&closed));
     record.events.push(closed);
-    let stand = Stand { session: &session, commons, ran };
+    let stand = Stand { session: &session, shared_state, ran };
     let verdict = if granted {
         halt(stand).or_else(|| objection_of_gate(rulebook, stand, &call)).unwrap_or_else(|| {
-            judge_by_rules(rulebook, stand, &call, Consent::Given(&asked.rules), &mut record)
+            judge_by_rules(rulebook, stand, &call, (Human::Reachable, &asked.rules), &mut record)
         })
     } else {
         let verdict = rejected(rulebook, asked, timed_out);
@@ -113,15 +118,14 @@ pub(crate) fn lapsed(rulebook: &Rulebook, session: &Session, now: Time) -> Event
     let mut scratch = Scratch::new(&rulebook.policy, session);
     for (number, asked) in session.asked.iter().filter(|(_, asked)| asked.ends(&rulebook.terms) <= at) {
         scratch.give_back(&asked.taken);
-        let (moves, answers, steps) = (scratch.moves(), Vec::new(), Steps::new());
-        events.push(Event::Closed { at, number: *number, how: Closing::Expired, moves, answers, steps });
+        events.push(Event::Expired { at, number: *number, moves: scratch.moves() });
     }
     events
 }
 
 /// Why no call is let pass at all, where that is so.
 fn halt(stand: Stand<'_>) -> Option<Verdict> {
-    let everything = stand.commons.halted().map(|reason| format!("everything is halted: {reason}"));
+    let everything = stand.shared_state.halted().map(|reason| format!("everything is halted: {reason}"));
     let session = || stand.session.halted().map(|reason| format!("this session is halted: {reason}"));
     everything.or_else(session).map(|reason| Verdict::refused_by_gate("halted", reason))
 }
@@ -144,15 +148,16 @@ fn objection_of_gate(rulebook: &Rulebook, stand: Stand<'_>, call: &Call) -> Opti
     None
 }
 
-/// Asks every rule that knows a deed of the call, in order, on one scratch copy of the session.
+/// Asks every rule that knows a deed of the call, in order, on one scratch copy of the session. The human has agreed to
+/// what the rules beside them wanted.
 fn judge_by_rules(
     rulebook: &Rulebook,
     stand: Stand<'_>,
-    call: &Call,
-    consent: Consent<'_>,
+    call: &SeenCall,
+    human: (Human, &[RuleId]),
     record: &mut Record,
 ) -> Verdict {
-    let (groups, mut hearing) = heard(rulebook, stand, call, consent);
+    let (groups, mut hearing) = heard(rulebook, stand, call, human);
     hearing.hear_workflows();
     hearing.close(Verdict::join_deeds(groups), record)
 }

@@ -5,16 +5,16 @@
 //! through [`settle`]. There are no files, sockets, threads or clocks in this room.
 
 mod approver;
-pub mod audit;
+pub mod audit_log;
 mod duplicate;
 mod explain;
 mod gate;
 mod hearing;
 mod hex;
+mod human;
 mod judge;
 mod names;
 mod next;
-mod one_net;
 mod output;
 mod protection;
 mod record;
@@ -28,34 +28,33 @@ mod state;
 mod status;
 mod store;
 mod terms;
-pub mod trail;
 mod verdict;
 
-pub use approver::{Answer, Approver, Nobody, Prompt, Question, Scripted, question_text};
+pub use approver::{Approver, Nobody, Prompt, Question, Scripted, question_text};
 pub use explain::{Fires, NetVerdict, NetView, explain};
-pub use gate::{AnswerError, Gate, GateBuilder, Listener, Past, RecordListener, StageError, UnknownNet};
+pub use gate::{AnswerError, Gate, GateBuilder, Listener, Past, StageError, UnknownNet};
+pub use human::{Answer, Ask, Human};
 pub use jiff::tz::TimeZone;
 pub use judge::{judge, judge_answer};
 pub use lockgate_call::Time;
 pub use lockgate_policy::Decision;
 pub use names::{Names, UnknownName};
-pub use one_net::{NotOneNet, OneNet};
 pub use output::{OutputDecision, OutputHit};
 pub use protection::Protection;
-pub use record::{Events, Human, Judgement};
+pub use record::{Events, Judgement};
 pub use registry::{Registry, RegistryError};
 pub use rulebook::{Attempt, Hooks, OnResult, PendingCall, Rulebook, Success, Validate};
 pub use runner::Runner;
 pub use settle::{Outcome, Settlement, settle};
 pub use stages::Wanted;
 pub use state::{
-    Answered, ApprovalId, Asked, Boundary, Closing, Commons, Counts, Event, Flight, Move, Moves, Notes,
-    Remembered, SavedError, Session, Shared, Shows, Sighted, Stand, Steps, Subject, Waiting,
+    Answered, ApprovalId, Asked, Boundary, Counts, Event, Flight, Move, Moves, Notes, Passage, Remembered,
+    SavedError, Session, SharedEvent, SharedState, Shows, Stand, Steps, Subject, Waiting,
 };
 pub use status::{ApprovalStatus, NetStatus, Openness, Status, Words, WorkflowStatus};
 pub use store::{
-    Changes, KeptAnswer, Label, MemoryStore, OpenedSession, Put, Reach, Resting, Shelf, Shelved, Store,
-    StoreError, Taken,
+    Backend, BackendStore, Changes, LockedRow, MemoryStore, OpenedSession, Reach, RowWrite, SessionListing,
+    SessionRow, Store, StoreError, StoredAnswer,
 };
 pub use terms::Terms;
 pub use verdict::{Obstacle, Verdict};

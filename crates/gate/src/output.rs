@@ -5,8 +5,8 @@
 
 use std::{borrow::Cow, cmp::Reverse, sync::Arc};
 
-use lockgate_call::{Call, sensitive::Mask};
-use lockgate_policy::{LooksFor, Match, Mode, OnHit, OutputRule, Truth, View, clause::Gravity};
+use lockgate_call::{SeenCall, sensitive::Mask};
+use lockgate_policy::{HitAction, Match, Mode, OutputRule, OutputSearch, Truth, View, clause::Gravity};
 use serde_json::Value;
 
 use crate::rulebook::Rulebook;
@@ -26,7 +26,7 @@ pub enum OutputDecision {
 }
 
 impl OutputDecision {
-    /// The word every door and the audit trail use.
+    /// The word every door and the audit log use.
     pub fn word(self) -> &'static str {
         match self {
             Self::Allow => "allow",
@@ -74,7 +74,7 @@ pub struct OutputHit {
 pub(crate) fn check_output(
     rulebook: &Rulebook,
     tool: Option<&str>,
-    call: &Call,
+    call: &SeenCall,
     output: Option<&Value>,
     masks: bool,
 ) -> Checked {
@@ -102,7 +102,7 @@ pub(crate) fn check_output(
             continue;
         }
         match hide(rule, &shown, masking.mask) {
-            Hidden::Nothing if matches!(rule.on_hit, OnHit::Warn) => {
+            Hidden::Nothing if matches!(rule.on_hit, HitAction::Warn) => {
                 checked.warn(&sentence);
                 checked.hit(rule, OutputDecision::Warn, false, sentence);
             }
@@ -177,11 +177,11 @@ enum Hidden {
 
 fn hide(rule: &OutputRule, shown: &Value, mask: Mask) -> Hidden {
     match &rule.on_hit {
-        OnHit::Warn => Hidden::Nothing,
-        OnHit::Withhold => Hidden::All,
+        HitAction::Warn => Hidden::Nothing,
+        HitAction::Withhold => Hidden::All,
         // What is too large is too large with its secrets masked.
-        OnHit::Mask(_) if is_too_large(rule, shown) => Hidden::All,
-        OnHit::Mask(detectors) => {
+        HitAction::Mask(_) if is_too_large(rule, shown) => Hidden::All,
+        HitAction::Mask(detectors) => {
             // What an author forbids by a pattern is hidden wholly.
             let mask = if mask == Mask::Edges { Mask::Stars } else { mask };
             match detectors.mask_value(shown, mask).0 {
@@ -191,7 +191,7 @@ fn hide(rule: &OutputRule, shown: &Value, mask: Mask) -> Hidden {
                 _ => Hidden::All,
             }
         }
-        OnHit::Replace(regexes) => {
+        HitAction::Replace(regexes) => {
             let mut replaced = shown.clone();
             replace(&mut replaced, regexes);
             let text = text_of(&replaced);
@@ -227,14 +227,14 @@ fn replace(value: &mut Value, regexes: &[regex::Regex]) {
     }
 }
 
-fn is_hit(rulebook: &Rulebook, rule: &OutputRule, call: &Call, output: &Value) -> bool {
+fn is_hit(rulebook: &Rulebook, rule: &OutputRule, call: &SeenCall, output: &Value) -> bool {
     match &rule.looks_for {
-        LooksFor::Text { bytes_max, patterns } => {
+        OutputSearch::Text { bytes_max, patterns } => {
             let masks_whatever = patterns.is_empty() && bytes_max.is_none();
             is_too_large(rule, output) || masks_whatever || has_pattern(rule, output)
         }
         // What cannot be told is taken for a hit.
-        LooksFor::Condition(when) => {
+        OutputSearch::Condition(when) => {
             when.truth(&View::of_result(call, Some(output), &rulebook.around)) != Truth::No
         }
     }
@@ -242,7 +242,7 @@ fn is_hit(rulebook: &Rulebook, rule: &OutputRule, call: &Call, output: &Value) -
 
 fn is_too_large(rule: &OutputRule, output: &Value) -> bool {
     match &rule.looks_for {
-        LooksFor::Text { bytes_max: Some(most), .. } => text_of(output).len() as u64 > *most,
+        OutputSearch::Text { bytes_max: Some(most), .. } => text_of(output).len() as u64 > *most,
         _ => false,
     }
 }
@@ -250,7 +250,7 @@ fn is_too_large(rule: &OutputRule, output: &Value) -> bool {
 /// JSON writes quotes and line ends otherwise than they are, so texts are also looked at by themselves. A pattern
 /// the engine gave up on is taken for a hit.
 fn has_pattern(rule: &OutputRule, output: &Value) -> bool {
-    let LooksFor::Text { patterns, .. } = &rule.looks_for else { return false };
+    let OutputSearch::Text { patterns, .. } = &rule.looks_for else { return false };
     let is_found = |text: &str| patterns.iter().any(|pattern| pattern.find(text) != Match::No);
     is_found(&text_of(output)) || is_inside(output, &is_found)
 }

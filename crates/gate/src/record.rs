@@ -1,13 +1,13 @@
 //! What a decision stores, and what it answers.
 
 use lockgate_call::{Call, Time, sensitive::Mask};
-use lockgate_policy::{Counted, Decision, Heard, RuleId, clause::Standing};
+use lockgate_policy::{DecidedCall, Decision, RuleId, WindowMarks, clause::Standing};
 use smallvec::SmallVec;
 
 use crate::{
     rulebook::Rulebook,
     stages::Wanted,
-    state::{Answered, Asked, Event, Remembered, Shared, Stand, Steps, Subject},
+    state::{Answered, Asked, Event, Remembered, SharedEvent, Stand, Steps, Subject},
     verdict::Verdict,
 };
 
@@ -19,7 +19,7 @@ pub struct Judgement {
     /// What the session has to take in before the verdict may be told.
     pub events: Events,
     /// What all sessions have to take in with it.
-    pub shared: Vec<Shared>,
+    pub shared: Vec<SharedEvent>,
     /// A program that has to be run before anything is decided: then there is nothing to take in yet.
     pub wants: Option<Wanted>,
 }
@@ -27,19 +27,10 @@ pub struct Judgement {
 /// The events of one decision, in order.
 pub type Events = Vec<Event>;
 
-/// Whether somebody can be asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Human {
-    /// Somebody can be asked.
-    Reachable,
-    /// Nobody can be asked: what needs a human is blocked.
-    Absent,
-}
-
 /// What is going to be stored with a verdict.
 pub(crate) struct Record {
     pub(crate) events: Events,
-    pub(crate) shared: Vec<Shared>,
+    pub(crate) shared: Vec<SharedEvent>,
     /// What workflows take in with the next event.
     pub(crate) steps: Steps,
     pub(crate) wants: Option<Wanted>,
@@ -85,10 +76,10 @@ impl Record {
         let at = call.at.max(stand.session.clock);
         let refused_by = |rule: RuleId| verdict.obstacles.iter().any(|obstacle| obstacle.rule == Some(rule));
         let (tool, decision) = (call.tool.as_str(), verdict.decision);
-        let heard = Heard { tool, decision, succeeded: false, refused_by: &refused_by, at };
-        let Counted { marks, shared } = policy.marks(&heard, &stand);
+        let heard = DecidedCall { tool, decision, succeeded: false, refused_by: &refused_by, at };
+        let WindowMarks { marks, shared } = policy.marks(&heard, &stand);
         if !shared.is_empty() {
-            self.shared.push(Shared::Marked { at, marks: shared });
+            self.shared.push(SharedEvent::Marked { at, marks: shared });
         }
         let counted = if verdict.lets_pass() { policy.counters(tool) } else { SmallVec::new() };
         // What was refused or masked for what it held has been seen all the same.
@@ -117,31 +108,11 @@ impl Record {
             };
             let answer = Answered { about, granted, until };
             if clause.standing == Standing::PerRule {
-                self.shared.push(Shared::Answered { at, answer });
+                self.shared.push(SharedEvent::Answered { at, answer });
             } else {
                 answers.push(answer);
             }
         }
         answers
-    }
-}
-
-/// What a human has said about a call so far.
-#[derive(Clone, Copy)]
-pub(crate) enum Consent<'a> {
-    /// Nothing yet, and somebody can be asked.
-    Open,
-    /// Nothing, and nobody can be asked.
-    Absent,
-    /// Yes, to what these rules wanted.
-    Given(&'a [RuleId]),
-}
-
-impl From<Human> for Consent<'_> {
-    fn from(human: Human) -> Self {
-        match human {
-            Human::Reachable => Self::Open,
-            Human::Absent => Self::Absent,
-        }
     }
 }

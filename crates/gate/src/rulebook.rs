@@ -28,14 +28,15 @@ pub struct Rulebook {
 impl Rulebook {
     /// A policy under the usual terms, without hooks, where the machine stands.
     #[expect(clippy::disallowed_methods, reason = "no door hands in the variables of its environment yet")]
-    pub fn new(policy: Policy) -> Self {
+    pub fn new(policy: impl Into<Arc<Policy>>) -> Self {
+        let policy = policy.into();
         // Where the machine stands is looked up only for a policy that asks.
         let zone = if policy.wants_zone() { TimeZone::system() } else { TimeZone::UTC };
         let asked = policy.variables().iter();
         let variables = asked.filter_map(|name| Some((name.clone(), std::env::var(name).ok()?))).collect();
         let around = Arc::new(Surroundings { zone, variables, ..Surroundings::default() });
         Self {
-            policy: Arc::new(policy),
+            policy,
             hooks: Arc::default(),
             terms: Terms::default(),
             around,

@@ -6,8 +6,8 @@
 
 use std::sync::Arc;
 
-use lockgate_call::{Call, Time, says_failure};
-use lockgate_policy::{Counted, Decision, Heard, window::Marks};
+use lockgate_call::{Call, SeenCall, Time, says_failure};
+use lockgate_policy::{DecidedCall, Decision, WindowMarks, window::Marks};
 use serde_json::Value;
 
 use crate::{
@@ -18,7 +18,7 @@ use crate::{
     rulebook::{Rulebook, Success},
     scratch::Scratch,
     stages,
-    state::{Event, Flight, Remembered, Shared, Stand, Steps},
+    state::{Event, Flight, Remembered, SharedEvent, Stand, Steps},
 };
 
 /// What a tool's run came to.
@@ -73,7 +73,7 @@ pub struct Settlement {
     /// What the session has to take in; a gate has done so already and leaves this empty.
     pub events: Events,
     /// What all sessions have to take in with it.
-    pub shared: Vec<Shared>,
+    pub shared: Vec<SharedEvent>,
 }
 
 impl Settlement {
@@ -89,10 +89,10 @@ impl Settlement {
 
 /// Takes in a result.
 pub fn settle<'a>(rulebook: &Rulebook, stand: impl Into<Stand<'a>>, outcome: &Outcome) -> Settlement {
-    let Stand { session, commons, ran } = stand.into();
+    let Stand { session, shared_state, ran } = stand.into();
     let mut events = lapsed(rulebook, session, outcome.at);
     let session = session.after(&events);
-    let stand = Stand { session: &session, commons, ran };
+    let stand = Stand { session: &session, shared_state, ran };
     let found = outcome.like.as_deref().and_then(|call| in_flight_like(&session, call));
     let flight = session.flights.get_key_value(found.as_deref().unwrap_or(&outcome.id));
     // A result that nobody waits for is looked at like any other: it will be shown to the agent all the same.
@@ -145,16 +145,16 @@ pub fn settle<'a>(rulebook: &Rulebook, stand: impl Into<Stand<'a>>, outcome: &Ou
 }
 
 /// What may be passed on of a result, whatever the session.
-pub(crate) fn look_at(rulebook: &Rulebook, call: &Call, outcome: &Outcome) -> Settlement {
+pub(crate) fn look_at(rulebook: &Rulebook, call: &SeenCall, outcome: &Outcome) -> Settlement {
     let Checked { decision, reason, output, warnings, found, rules } =
         check_output(rulebook, Some(&call.tool), call, outcome.output.as_ref(), false);
     Settlement { decision, reason, output, warnings, found, rules, ..Settlement::default() }
 }
 
 /// The call a result belongs to. Where it was not kept, what little is known of it.
-fn call_of(flight: Option<&Flight>, outcome: &Outcome) -> Arc<Call> {
+fn call_of(flight: Option<&Flight>, outcome: &Outcome) -> Arc<SeenCall> {
     let tool = flight.map(|flight| &*flight.tool).or(outcome.tool.as_deref()).unwrap_or_default();
-    let little = || Arc::new(Call::new(outcome.id.as_str(), tool).in_session(&*outcome.session));
+    let little = || Arc::new(Call::new(outcome.id.as_str(), tool).in_session(&*outcome.session).into());
     flight.and_then(|flight| flight.call.clone()).unwrap_or_else(little)
 }
 
@@ -187,15 +187,16 @@ fn remember(
     ok: bool,
     at: Time,
     found: &[Arc<str>],
-) -> (Option<Box<Remembered>>, Vec<Shared>) {
+) -> (Option<Box<Remembered>>, Vec<SharedEvent>) {
     let policy = &rulebook.policy;
     if policy.clauses().is_empty() {
         return (None, Vec::new());
     }
     let (tool, decision) = (&*flight.tool, flight.decision);
-    let heard = Heard { tool, decision, succeeded: true, refused_by: &|_| false, at };
-    let Counted { marks, shared } = if ok { policy.marks(&heard, &stand) } else { Counted::default() };
-    let shared = if shared.is_empty() { Vec::new() } else { vec![Shared::Marked { at, marks: shared }] };
+    let heard = DecidedCall { tool, decision, succeeded: true, refused_by: &|_| false, at };
+    let WindowMarks { marks, shared } =
+        if ok { policy.marks(&heard, &stand) } else { WindowMarks::default() };
+    let shared = if shared.is_empty() { Vec::new() } else { vec![SharedEvent::Marked { at, marks: shared }] };
     (seen(rulebook, found, marks), shared)
 }
 

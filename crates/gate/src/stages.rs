@@ -6,10 +6,10 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use lockgate_call::{Call, Time};
+use lockgate_call::{Call, ScriptFields, Time};
 use lockgate_policy::{
     Decision, RuleId, Workflow,
-    workflow::{Earned, Exec, Outcome as Says, Progress, Sight, Step, progress::PendingApproval},
+    workflow::{CallEvidence, Exec, Outcome as Says, Progress, Sight, Step, progress::PendingApproval},
 };
 use serde_json::Value;
 
@@ -42,7 +42,7 @@ pub(crate) struct Staged<'a> {
     /// Whether it is the workflow itself that refuses: nobody is there to be asked.
     pub(crate) is_unattended: bool,
     summary: String,
-    earned: Earned,
+    earned: CallEvidence,
 }
 
 impl<'a> Staged<'a> {
@@ -79,7 +79,7 @@ impl<'a> Staged<'a> {
             _ => Arc::default(),
         };
         let earned = match stage.is_empty() {
-            true => Earned::default(),
+            true => CallEvidence::default(),
             // Whether the stage has begun is seen after the steps that begin it.
             false if considered.steps.is_empty() => workflow.earned(&progress, &stage, sight),
             false => workflow.earned(&progress.after(&considered.steps), &stage, sight),
@@ -196,7 +196,7 @@ pub(crate) fn agreed(session: &Session, asked: &Asked) -> Steps {
 pub(crate) fn refused(session: &Session, asked: &Asked, reason: &str, tool: &Arc<str>, at: Time) -> Steps {
     let blocked = |boundary: &Boundary| {
         let (tool, summary, reason) =
-            (tool.clone(), Sight::of(&asked.call, |_| false).summary(), reason.to_owned());
+            (tool.clone(), Sight::of(&asked.call, ScriptFields::Customary).summary(), reason.to_owned());
         (boundary.rule, Step::Blocked { tool, summary, reason, at: at.0 })
     };
     asked.boundaries.iter().filter(|boundary| boundary.is_of(session)).map(blocked).collect()

@@ -6,10 +6,10 @@ mod saved;
 mod session;
 mod shared;
 
-pub use event::{Closing, Event, Move, Moves, Remembered, Steps};
+pub use event::{Event, Move, Moves, Remembered, Steps};
 pub use parts::{
-    Answered, ApprovalId, Asked, Boundary, Counts, Flight, Notes, Shows, Sighted, Subject, Waiting,
+    Answered, ApprovalId, Asked, Boundary, Counts, Flight, Notes, Passage, Shows, Subject, Waiting,
 };
 pub use saved::SavedError;
 pub use session::Session;
-pub use shared::{Commons, Shared, Stand};
+pub use shared::{SharedEvent, SharedState, Stand};

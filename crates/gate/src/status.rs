@@ -201,7 +201,7 @@ pub struct ApprovalStatus {
 
 impl Status {
     pub(crate) fn of(rulebook: &Rulebook, id: &str, stand: Stand<'_>) -> Self {
-        let Stand { session, commons, .. } = stand;
+        let Stand { session, shared_state, .. } = stand;
         let policy = &rulebook.policy;
         let mut pending: Vec<String> = session.flights().map(|(id, _)| id.to_string()).collect();
         pending.sort();
@@ -235,7 +235,7 @@ impl Status {
             attributes: session.attributes.clone(),
             taints: session.taints.clone(),
             is_tainted: session.is_tainted,
-            halted: commons.halted().or(session.halted()).map(str::to_owned),
+            halted: shared_state.halted().or(session.halted()).map(str::to_owned),
             standing_words: restraints.join(standing_words),
             asking: restraints.human.into_iter().collect(),
             otherwise: (!policy.clauses().is_empty())

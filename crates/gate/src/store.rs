@@ -3,5 +3,5 @@
 mod backend;
 mod session_store;
 
-pub use backend::{KeptAnswer, Label, Put, Resting, Shelf, Shelved, Taken};
+pub use backend::{Backend, BackendStore, LockedRow, RowWrite, SessionListing, SessionRow, StoredAnswer};
 pub use session_store::{Changes, MemoryStore, OpenedSession, Reach, Store, StoreError};

@@ -12,8 +12,8 @@ use std::{
 
 use lockgate_call::{Call, Time};
 use lockgate_gate::{
-    Answer, AnswerError, Changes, Commons, Decision, Gate, MemoryStore, Nobody, OneNet, OpenedSession,
-    Outcome, Past, Reach, Scripted, Session, Store, StoreError, Terms, Verdict,
+    Answer, AnswerError, Changes, Decision, Gate, MemoryStore, OpenedSession, Outcome, Past, Reach, Scripted,
+    Session, SharedState, Store, StoreError, Terms, Verdict,
 };
 use lockgate_languages::{Options, render, ruleset::CustomNames};
 use lockgate_policy::{DraftNet, DraftTransition, Module, Policy, Source, clause::Gravity};
@@ -313,8 +313,8 @@ impl OpenedSession for FaultySession<'_> {
         self.opened.session()
     }
 
-    fn commons(&self) -> &Commons {
-        self.opened.commons()
+    fn shared_state(&self) -> &SharedState {
+        self.opened.shared_state()
     }
 
     fn commit(self: Box<Self>, changes: &Changes<'_>) -> Result<(), StoreError> {
@@ -436,26 +436,6 @@ fn a_saved_session_that_does_not_fit_is_refused_with_a_remedy() {
         ]
     );
     assert!(Session::from_json("[]", gate.policy()).is_err());
-}
-
-#[test]
-fn one_net_by_itself_refuses_what_it_does_not_know() {
-    let one = OneNet::new(Gate::new(policy("block rm"))).unwrap();
-    // The documented sentence is the rule's, whatever was called.
-    assert_eq!(
-        told(&one.call(&Call::new("1", "ls"), &mut Nobody)),
-        "block: rm is blocked and cannot be called."
-    );
-    let one = OneNet::new(Gate::new(backup_net())).unwrap();
-    assert_eq!(
-        told(&one.call(&Call::new("1", "ls"), &mut Nobody)),
-        "block: Tool 'ls' is not available in the current state."
-    );
-    let backup = Call::new("2", "backup");
-    assert!(one.call(&backup, &mut Nobody).lets_pass());
-    assert!(one.result(&Outcome::success(&backup)).unwrap().settled);
-    assert_eq!(one.status().unwrap().text, "ready:1, kept:1");
-    assert!(OneNet::new(Gate::new(policy("block a\nblock b"))).is_err());
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 #![expect(clippy::panic, clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
-use lockgate_call::{Call, Links};
+use lockgate_call::{Call, Links, SeenCall};
 use lockgate_gate::{Gate, Protection};
 use lockgate_policy::{Mode, Source};
 use serde_json::json;
@@ -37,6 +37,10 @@ fn call(tool: &str) -> Call {
 }
 
 fn objection(call: &Call) -> Option<String> {
+    objection_to(&call.clone().into())
+}
+
+fn objection_to(call: &SeenCall) -> Option<String> {
     let verdict = gate().call_unattended(call);
     verdict.obstacles.first().map(|obstacle| format!("{}: {}", obstacle.name, obstacle.reason))
 }
@@ -223,18 +227,18 @@ fn tools_of_any_name_are_refused_what_scripts_are() {
 
 #[test]
 fn a_link_is_followed() {
-    let mut write = call("Write").with("file_path", "/desk/src/innocent");
+    let linked = |call: &Call, path: &str, real: Option<&str>| {
+        let links = Links::from_iter([(path.to_owned(), real.map(ToOwned::to_owned))]);
+        objection_to(&SeenCall::looked_at(call.clone(), Some(links)))
+    };
+    let write = call("Write").with("file_path", "/desk/src/innocent");
     assert_eq!(objection(&write), None);
-    let target = "/desk/.lockgate/policy.rules".to_owned();
-    write.about.links = Some(Links::from_iter([("/desk/src/innocent".to_owned(), Some(target))]));
-    assert!(objection(&write).is_some());
+    assert!(linked(&write, "/desk/src/innocent", Some("/desk/.lockgate/policy.rules")).is_some());
     // Also for what is removed with a folder, and for a file that has a second name somewhere.
-    let mut removed = call("Bash").with("command", "rm -rf q/sub");
-    removed.about.links = Some(Links::from_iter([("/desk/src/q/sub".to_owned(), Some("/desk".to_owned()))]));
-    assert!(objection(&removed).is_some());
-    let mut second = call("Write").with("file_path", "/tmp/copy/settings.json");
-    second.about.links = Some(Links::from_iter([("/tmp/copy/settings.json".to_owned(), None)]));
-    assert!(objection(&second).is_some());
+    let removed = call("Bash").with("command", "rm -rf q/sub");
+    assert!(linked(&removed, "/desk/src/q/sub", Some("/desk")).is_some());
+    let second = call("Write").with("file_path", "/tmp/copy/settings.json");
+    assert!(linked(&second, "/tmp/copy/settings.json", None).is_some());
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::{detect::is_yaml, one_line::comment_start, yaml::comment_starts};
 
 /// A finding that its author knows of.
 #[derive(Clone, Debug)]
-pub struct Accepted {
+pub struct AcceptedFinding {
     /// The finding.
     pub finding: Diagnostic,
     /// Why it is accepted.
@@ -28,7 +28,7 @@ struct Acceptance<'s> {
 }
 
 /// Takes away what the authors of these files accept.
-pub fn accept(findings: Vec<Diagnostic>, sources: &[Source]) -> (Vec<Diagnostic>, Vec<Accepted>) {
+pub fn accept(findings: Vec<Diagnostic>, sources: &[Source]) -> (Vec<Diagnostic>, Vec<AcceptedFinding>) {
     let acceptances: Vec<Acceptance<'_>> = sources.iter().flat_map(acceptances).collect();
     if acceptances.is_empty() {
         return (findings, Vec::new());
@@ -51,7 +51,7 @@ pub fn accept(findings: Vec<Diagnostic>, sources: &[Source]) -> (Vec<Diagnostic>
             }
         }
         match reason {
-            Some(reason) => accepted.push(Accepted { finding, reason }),
+            Some(reason) => accepted.push(AcceptedFinding { finding, reason }),
             None => kept.push(finding),
         }
     }

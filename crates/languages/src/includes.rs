@@ -43,7 +43,7 @@ fn unread(source: &Source, path: &str, span: Span, known: &HashSet<String>) -> O
             format!("`{name}` is included and was not read"),
             "open the policy from its files, or hand in the text of that file too",
         ),
-        Err(doubt) => (format!("it cannot be told which file this is: {doubt}"), "write a plain path"),
+        Err(doubt) => (format!("it is not certain which file this is: {doubt}"), "write a plain path"),
     };
     Some(Diagnostic::error("unread-include", source, span, message).remedy(remedy))
 }
@@ -87,7 +87,7 @@ mod tests {
             codes(&[of("a/main.yaml", &["base.yaml", "~x"]), of("base.yaml", &[])]),
             [
                 "a/main.yaml:1:11: error[unread-include]: `a/base.yaml` is included and was not read",
-                "a/main.yaml:1:11: error[unread-include]: it cannot be told which file this is: the path starts at \
+                "a/main.yaml:1:11: error[unread-include]: it is not certain which file this is: the path starts at \
                  a home folder, which is not known here"
             ]
         );

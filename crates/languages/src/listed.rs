@@ -8,7 +8,9 @@ use lockgate_policy::{CLAIMS_MAX, Claim, EXAMPLES_MAX, Example, Source, Span};
 use crate::{
     draft::Draft,
     one_line::{
-        claims::{self, Lead, Mistake},
+        claims::read_claim,
+        examples::read_example,
+        lead::{Lead, Mistake},
         words::plain_words,
     },
     yaml::{Fields, Node, Reader, Value},
@@ -18,20 +20,20 @@ use crate::{
 pub(crate) fn read_listed(fields: &Fields<'_>, reader: &mut Reader<'_>, draft: &mut Draft) {
     let source = reader.source;
     for (text, place) in texts(fields, reader, "claims", CLAIMS_MAX) {
-        match claims::claimed(&plain_words(&text), Span::new(0, text.len()), Lead::Key) {
-            Ok(says) => {
-                draft.claims.push(Claim { says, source: source.clone(), span: place.whole() });
+        match read_claim(&plain_words(&text), Span::new(0, text.len()), Lead::Key) {
+            Ok(property) => {
+                draft.claims.push(Claim { property, source: source.clone(), span: place.whole() });
             }
-            Err(mistake) => told(reader, mistake, place),
+            Err(mistake) => report(reader, mistake, place),
         }
     }
     for (text, place) in texts(fields, reader, "examples", EXAMPLES_MAX) {
-        match claims::example(&plain_words(&text), Span::new(0, text.len()), Lead::Key) {
+        match read_example(&plain_words(&text), Span::new(0, text.len()), Lead::Key) {
             Ok((steps, verdict)) => {
                 let (source, span) = (source.clone(), place.whole());
                 draft.examples.push(Example { steps, verdict, source, span });
             }
-            Err(mistakes) => mistakes.into_iter().for_each(|mistake| told(reader, mistake, place)),
+            Err(mistakes) => mistakes.into_iter().for_each(|mistake| report(reader, mistake, place)),
         }
     }
 }
@@ -54,7 +56,7 @@ fn texts(fields: &Fields<'_>, reader: &mut Reader<'_>, key: &str, max: usize) ->
     texts
 }
 
-fn told(reader: &mut Reader<'_>, mistake: Mistake, place: TextPlace) {
+fn report(reader: &mut Reader<'_>, mistake: Mistake, place: TextPlace) {
     let Mistake { code, span, message, label: _, remedy } = mistake;
     reader.error(code, place.of_part(span), message, remedy);
 }

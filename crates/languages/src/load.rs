@@ -7,10 +7,10 @@
 use lockgate_policy::{Builder, Diagnostic, Module, Policy, Severity, Source, Waiting};
 
 use crate::{
-    detect::parse,
     draft::Draft,
     includes::unread_includes,
     lint::lint,
+    parse::parse,
     ruleset::{self, CustomNames},
     untrusted,
     void::{void_file, void_policy},

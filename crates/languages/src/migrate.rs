@@ -10,10 +10,8 @@ use std::collections::BTreeMap;
 use lockgate_policy::{Diagnostic, Place, Severity, Source, Span};
 
 use crate::{
-    detect::is_yaml,
+    detect::{Language, detect},
     renew::{moves, rename_key, renew_ruleset, steps_of},
-    ruleset::is_ruleset,
-    when_then::is_when_then,
     yaml::{self, Dialect, Entry, Node, Value},
 };
 
@@ -23,12 +21,12 @@ pub struct Migration {
     /// The whole text.
     pub text: String,
     /// What was rewritten, in the order of the file; none where nothing was old.
-    pub changes: Vec<Rewritten>,
+    pub changes: Vec<Rewrite>,
 }
 
 /// One word that was rewritten.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rewritten {
+pub struct Rewrite {
     /// Where it stood.
     pub place: Place,
     /// The old word.
@@ -43,15 +41,16 @@ pub struct Rewritten {
 /// When the text cannot be read as YAML: the mistakes.
 pub fn migrate(source: &Source) -> Result<Migration, Vec<Diagnostic>> {
     let mut edits = Edits { source, edits: BTreeMap::new(), changes: BTreeMap::new() };
-    if is_yaml(source) {
+    let language = detect(source);
+    if language != Language::OneLine {
         let (root, mistakes) = yaml::parse(source, Dialect { anchors: true });
         let Some(mut root) = root else {
             return Err(mistakes.into_iter().filter(|it| it.severity == Severity::Error).collect());
         };
-        if is_ruleset(source) {
-            renew_ruleset(&mut root, &mut |span, new| edits.rename(span, new));
-        } else if is_when_then(source) {
-            edits.when_then(&root);
+        match language {
+            Language::Ruleset => renew_ruleset(&mut root, &mut |span, new| edits.rename(span, new)),
+            Language::WhenThen => edits.when_then(&root),
+            _ => {}
         }
     }
     Ok(edits.apply())
@@ -272,7 +271,7 @@ impl Edits<'_> {
             done = (*end).max(done);
         }
         migrated += text.get(done..).unwrap_or_default();
-        let rewritten = |(at, (old, new)): (usize, (String, String))| Rewritten {
+        let rewritten = |(at, (old, new)): (usize, (String, String))| Rewrite {
             place: self.source.place(Span::new(at, at)),
             old,
             new,

@@ -3,15 +3,15 @@
 //! `parse` reads the shape of a file and the names in it, and reports every mistake at once. Whether the net
 //! makes sense (can come to rest, can be left, can be reached) is asked later and elsewhere.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod checks;
+mod file;
+mod maps;
 
-use lockgate_call::path;
-use lockgate_pattern::Pattern;
+use std::collections::BTreeMap;
+
+use file::{NetFile, bare};
 use lockgate_policy::{
-    Decision, Diagnostic, DraftNet, DraftRule, DraftTransition, InputCheck, Map, Mode, ScriptField, Source,
-    Span, Statement, Takes, UnreadableLine,
-    condition::{Operator, Test, demand},
-    without_folder,
+    Decision, Diagnostic, DraftNet, DraftRule, DraftTransition, Mode, Source, Span, Statement, UnreadableLine,
 };
 
 use crate::{
@@ -44,24 +44,6 @@ const NET_KEYS: [&str; 16] = [
     "terminalPlaces",
 ];
 const TRANSITION_KEYS: [&str; 7] = ["name", "type", "inputs", "outputs", "tools", "deferred", "checks"];
-const MAP_KEYS: [&str; 6] = ["tool", "field", "pattern", "word", "running", "as"];
-const TESTS: [&str; 9] =
-    ["under", "equals", "one_of", "matches", "not_matches", "contains", "exists", "at_most", "at_least"];
-
-/// Whether a file is a hand-written net: its outermost mapping says `kind: Net`.
-pub(crate) fn is_net(source: &Source) -> bool {
-    match yaml::top_level_word(source, "kind") {
-        Ok(kind) => kind.is_some_and(|kind| kind == "Net"),
-        // A file that breaks off early still says what it wants to be, so that its mistake is told as that of a net.
-        Err(()) => source.text().lines().any(|line| {
-            let words = line.trim_matches(|edge: char| edge.is_whitespace() || "{,}".contains(edge));
-            words.split_once(':').is_some_and(|(key, value)| {
-                let bare = |word: &str| word.trim().trim_matches(['"', '\'']).to_owned();
-                bare(key) == "kind" && bare(value) == "Net"
-            })
-        }),
-    }
-}
 
 /// Reads a hand-written net and the maps that rename calls for it.
 pub(crate) fn parse(source: &Source) -> (Draft, Vec<Diagnostic>) {
@@ -83,12 +65,6 @@ pub(crate) fn parse(source: &Source) -> (Draft, Vec<Diagnostic>) {
     let mut diagnostics = file.reader.diagnostics;
     diagnostics.sort_by_key(|diagnostic| diagnostic.span.start);
     (draft, diagnostics)
-}
-
-struct NetFile<'s> {
-    reader: Reader<'s>,
-    /// The declared places; none while it is not known which are.
-    places: Option<BTreeSet<String>>,
 }
 
 impl NetFile<'_> {
@@ -276,232 +252,17 @@ impl NetFile<'_> {
         self.reader.error("undeclared-place", span, format!("the place `{place}` is not declared"), remedy);
         false
     }
-
-    fn checks(&mut self, fields: &Fields<'_>) -> Vec<InputCheck> {
-        let Some(node) = fields.get("checks") else {
-            return Vec::new();
-        };
-        let items = self.reader.list(node, "`checks`").unwrap_or_default();
-        items.iter().filter_map(|item| self.check(item)).collect()
-    }
-
-    fn check(&mut self, node: &Node) -> Option<InputCheck> {
-        let fields = self.reader.fields(node, "a check", &[&["field", "message"], &TESTS[..]].concat())?;
-        let field = self.required_text(&fields, "field");
-        let message = fields.get("message").and_then(|node| self.reader.text(node, "`message`"));
-        let (test, node) = self.only_one(&fields, node.span, "a check", &TESTS)?;
-        let test = self.test(test, node)?;
-        let field = field?;
-        let message = message.unwrap_or_else(|| demand(&field, &test));
-        Some(InputCheck { field, test, message })
-    }
-
-    fn test(&mut self, key: &str, node: &Node) -> Option<Test> {
-        let operator = match key {
-            "under" => Operator::Under(self.folders(node)?),
-            "equals" => Operator::Equals(self.reader.json(node, "`equals`")?),
-            "one_of" => {
-                let items = self.reader.list(node, "`one_of`")?;
-                self.is_filled(node, items)?;
-                Operator::OneOf(
-                    items.iter().map(|item| self.reader.json(item, "`one_of`")).collect::<Option<_>>()?,
-                )
-            }
-            "matches" | "not_matches" => Operator::Matches(vec![self.pattern(node, &format!("`{key}`"))?]),
-            "contains" => Operator::Contains(vec![self.reader.text(node, "`contains`")?]),
-            "exists" => Operator::Exists(self.reader.boolean(node, "`exists`")?),
-            "at_most" => Operator::AtMost(self.reader.number(node, "`at_most`")?),
-            _ => Operator::AtLeast(self.reader.number(node, "`at_least`")?),
-        };
-        let test = Test::strict(operator);
-        Some(if key == "not_matches" { test.negated() } else { test })
-    }
-
-    /// One folder or a list of them. A folder that leaves a doubt would never hold, so it is a mistake.
-    fn folders(&mut self, node: &Node) -> Option<Vec<String>> {
-        let items = match &node.value {
-            Value::Scalar { .. } => std::slice::from_ref(node),
-            _ => self.reader.list(node, "`under`")?,
-        };
-        self.is_filled(node, items)?;
-        let mut folders = Vec::new();
-        for item in items {
-            let folder = self.reader.text(item, "a folder in `under`")?;
-            if folder.contains(['$', '\\']) || path::normalise(&folder, Some("/")).is_err() {
-                let message = format!("nothing is certainly under `{}`", folder.escape_debug());
-                let remedy = "write the folder out, with `/`, without `~`, variables and control characters";
-                self.reader.error("doubtful-folder", item.span, message, remedy);
-                return None;
-            }
-            folders.push(folder);
-        }
-        Some(folders)
-    }
-
-    fn is_filled(&mut self, node: &Node, items: &[Node]) -> Option<()> {
-        if items.is_empty() {
-            let remedy = "name at least one, or leave the check out";
-            self.reader.error("empty-list", node.span, "an empty list lets nothing pass", remedy);
-            return None;
-        }
-        Some(())
-    }
-
-    fn maps(&mut self, fields: &Fields<'_>) -> Vec<Map> {
-        let Some(node) = fields.get("maps") else {
-            return Vec::new();
-        };
-        let items = self.reader.list(node, "`maps`").unwrap_or_default();
-        items.iter().filter_map(|item| self.map(item)).collect()
-    }
-
-    fn map(&mut self, node: &Node) -> Option<Map> {
-        let fields = self.reader.fields(node, "a map", &MAP_KEYS)?;
-        let tool = self.required_text(&fields, "tool");
-        let takes = self.takes(&fields, node.span);
-        let name = self.required_text(&fields, "as");
-        Some(Map { tool: tool?, takes: takes?, name: name?, span: node.span, is_any_shell: false })
-    }
-
-    fn takes(&mut self, fields: &Fields<'_>, span: Span) -> Option<Takes> {
-        let taken = self.only_one(fields, span, "a map", &["pattern", "word", "running"]);
-        if let Some(running) = fields.get("running") {
-            taken?;
-            if let Some(field) = fields.get("field") {
-                let message = "`running` looks at every script of the tool, not at one `field`";
-                self.reader.error("unexpected-field", field.span, message, "leave `field` out");
-            }
-            return self.running(running);
-        }
-        let field = self.required_text(fields, "field");
-        let pattern = match taken? {
-            ("word", node) => Pattern::word(&self.reader.text(node, "`word`")?),
-            (_, node) => self.pattern(node, "`pattern`")?,
-        };
-        Some(Takes::Field { field: field?, pattern })
-    }
-
-    /// A program and words of its arguments: `[git, push]`.
-    fn running(&mut self, node: &Node) -> Option<Takes> {
-        let items = self.reader.list(node, "`running`")?;
-        let Some((program, words)) = items.split_first() else {
-            let remedy = "name the program, as in `[git, push]`";
-            self.reader.error("empty-list", node.span, "an empty list names no program", remedy);
-            return None;
-        };
-        let words = words.iter().map(|word| self.reader.text(word, "a word in `running`"));
-        let words: Vec<Option<String>> = words.collect();
-        let name = self.reader.text(program, "the program in `running`")?;
-        if name.contains('/') {
-            let message = format!("a program is known by its name alone, not as `{name}`");
-            let remedy = format!("write `{}`; it is taken from every folder", without_folder(&name));
-            self.reader.error("program-with-folder", program.span, message, remedy);
-            return None;
-        }
-        Some(Takes::Running { program: name, words: words.into_iter().collect::<Option<_>>()? })
-    }
-
-    /// Fields that hold scripts: `[tool.field]`.
-    fn scripts(&mut self, fields: &Fields<'_>) -> Vec<ScriptField> {
-        let mut scripts = Vec::new();
-        for (name, span) in self.names(fields.get("scripts"), "`scripts`") {
-            match name.split_once('.').filter(|(tool, field)| !tool.is_empty() && !field.is_empty()) {
-                Some((tool, field)) => {
-                    scripts.push(ScriptField { tool: tool.to_owned(), field: field.to_owned(), span });
-                }
-                None => {
-                    let message = format!("`{name}` does not say which field of which tool");
-                    let remedy = "write the tool, a dot and the field of its input, as in `bash.code`";
-                    self.reader.error("missing-field", span, message, remedy);
-                }
-            }
-        }
-        scripts
-    }
-
-    /// A regular expression, bare or as `/expression/flags`. A leading `/` always opens the second form, so
-    /// that nobody's `/rm/i` is taken for five letters.
-    fn pattern(&mut self, node: &Node, what: &str) -> Option<Pattern> {
-        let text = self.reader.text(node, what)?;
-        let (body, flags) = match text.strip_prefix('/') {
-            None => (text.as_str(), ""),
-            Some(inside) => match inside.rsplit_once('/') {
-                Some(parts) => parts,
-                None => {
-                    let remedy =
-                        format!(r"close it as `{text}/`, or write `\{text}` to match a leading slash");
-                    self.reader.error("bad-pattern", node.span, "the expression is never closed", remedy);
-                    return None;
-                }
-            },
-        };
-        match Pattern::regex(body, flags) {
-            Ok(pattern) => Some(pattern),
-            Err(error) => {
-                // The place is exact where the expression stands in the file just as it is read.
-                let start = self.reader.source.slice(node.span).find(body).map(|at| node.span.start + at);
-                let span = match (start, error.at) {
-                    (Some(start), Some(at)) => Span::new(start + at.start, start + at.end),
-                    _ => node.span,
-                };
-                let remedy = match text.starts_with('/') {
-                    true => r"a leading `/` opens `/expression/flags`: correct it, or write `\/` for a slash",
-                    false => "write a regular expression as JavaScript has it",
-                };
-                self.reader.error("bad-pattern", span, error.message, remedy);
-                None
-            }
-        }
-    }
-
-    /// The one of these keys that is there; none or several are a mistake.
-    fn only_one<'n, 'k>(
-        &mut self,
-        fields: &Fields<'n>,
-        span: Span,
-        what: &str,
-        keys: &[&'k str],
-    ) -> Option<(&'k str, &'n Node)> {
-        let mut given = keys.iter().filter_map(|key| Some((*key, fields.get(key)?)));
-        match (given.next(), given.next()) {
-            (Some(only), None) => return Some(only),
-            (Some((first, _)), Some((second, node))) => {
-                let message = format!("{what} cannot have both `{first}` and `{second}`");
-                let remedy = "keep one, and give the other an entry of its own";
-                self.reader.error("one-of-keys", node.span, message, remedy);
-            }
-            (None, _) => {
-                let listed: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();
-                let message = format!("{what} needs one of {}", listed.join(", "));
-                self.reader.error(
-                    "one-of-keys",
-                    Span::new(span.start, span.start),
-                    message,
-                    "add one of them",
-                );
-            }
-        }
-        None
-    }
-
-    fn required_text(&mut self, fields: &Fields<'_>, key: &str) -> Option<String> {
-        let node = fields.require(&mut self.reader, key)?;
-        self.reader.text(node, &format!("`{key}`"))
-    }
-
-    fn names(&mut self, node: Option<&Node>, what: &str) -> Vec<(String, Span)> {
-        node.map(|node| self.reader.names(node, what)).unwrap_or_default()
-    }
-}
-
-fn bare(names: Vec<(String, Span)>) -> Vec<String> {
-    names.into_iter().map(|(name, _)| name).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use lockgate_policy::Takes;
+
     use super::*;
-    use crate::yaml::told;
+    use crate::{
+        detect::{Language, detect},
+        yaml::told,
+    };
 
     fn parse_text(text: &str) -> (Draft, Vec<Diagnostic>) {
         parse(&Source::new("n.yaml", text))
@@ -537,7 +298,7 @@ mod tests {
             ("tool-approval", include_str!("../../../examples/nets/tool-approval.json")),
         ];
         for (name, text) in files {
-            assert!(is_net(&Source::new(name, text)), "{name}");
+            assert_eq!(detect(&Source::new(name, text)), Language::Net, "{name}");
             assert_eq!(net(text).name, name);
             let (policy, diagnostics) = crate::read(&[Source::new(name, text)]);
             assert_eq!((policy.is_some(), told(&diagnostics)), (true, String::new()), "{name}");
@@ -741,7 +502,7 @@ scripts: [bash, .code, py.code, py.code]";
             ("", false),
         ];
         for (text, expected) in rows {
-            assert_eq!(is_net(&Source::new("x", text)), expected, "{text:?}");
+            assert_eq!(detect(&Source::new("x", text)) == Language::Net, expected, "{text:?}");
         }
     }
 
@@ -772,7 +533,7 @@ scripts: [bash, .code, py.code, py.code]";
         #[test]
         fn no_text_makes_it_panic(text in r"(kind: Net\n|name|places|marking|transitions|checks|matches|under|[a-z~$\[\]{}:,/()'\x22&*!|> -]|\n|  |é){0,60}") {
             let source = Source::new("x", text);
-            is_net(&source);
+            detect(&source);
             for diagnostic in parse(&source).1 {
                 proptest::prop_assert!(source.text().get(diagnostic.span.start..diagnostic.span.end).is_some());
             }

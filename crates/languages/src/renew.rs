@@ -7,7 +7,7 @@ use lockgate_policy::Span;
 
 use crate::yaml::{Entry, Node, Value};
 
-/// Gives a ruleset its present words; `renamed` is told of each.
+/// Gives a ruleset its present words; `renamed` is called for each.
 pub(crate) fn renew_ruleset(root: &mut Node, renamed: &mut dyn FnMut(Span, &'static str)) {
     let Value::Map(entries) = &mut root.value else { return };
     rename_key(entries, "contracts", "rules", renamed);

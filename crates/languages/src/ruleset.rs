@@ -35,38 +35,16 @@ pub(crate) use lower::lower;
 pub use schema::schema;
 
 use crate::draft::ruleset::{DeclaredTool, DraftRulesetRule, Observability, Otel, Ruleset, SideEffect};
-use keys::{Bond, OLD_WORDS, Table};
+use keys::{KeyRule, OLD_WORDS, Table};
 
 /// The largest ruleset, in bytes.
 pub const RULESET_BYTES_MAX: usize = 1 << 20;
-
-/// The kinds of files that are read as rulesets; the second is the format's old name.
-const KINDS: [&str; 2] = ["Ruleset", "ContractBundle"];
 
 /// Names that a host adds to the language.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CustomNames {
     /// First words of selectors that the host answers itself; the words of the language stay the language's.
     pub selectors: Vec<String>,
-}
-
-/// Whether a file is a ruleset, or means to be one.
-pub(crate) fn is_ruleset(source: &Source) -> bool {
-    let word = |key: &str| match yaml::top_level_word(source, key) {
-        Ok(word) => word.map(std::borrow::Cow::into_owned),
-        // A file that breaks off early still says what it wants to be, so that its mistake is told as such.
-        Err(()) => source.text().lines().find_map(|line| {
-            let bare = |word: &str| word.trim_matches(|edge: char| " \t{,}\"'".contains(edge)).to_owned();
-            let (found, value) = line.split_once(':')?;
-            (bare(found) == key).then(|| bare(value))
-        }),
-    };
-    match word("kind") {
-        Some(kind) if KINDS.contains(&kind.as_str()) => true,
-        // A misspelt kind must not turn a ruleset into something else.
-        Some(kind) if ["Net", "Workflow"].contains(&kind.as_str()) => false,
-        _ => word("apiVersion").is_some_and(|version| version.starts_with("edictum/")),
-    }
 }
 
 /// Reads a ruleset. A file with mistakes gives a draft that holds what could be read.
@@ -167,9 +145,9 @@ impl File<'_> {
         Some(fields)
     }
 
-    fn bond(&mut self, span: Span, fields: &Fields<'_>, what: &str, bond: &Bond) {
+    fn bond(&mut self, span: Span, fields: &Fields<'_>, what: &str, bond: &KeyRule) {
         match bond {
-            Bond::AtLeastOne(keys) if keys.iter().all(|key| fields.get(key).is_none()) => {
+            KeyRule::AtLeastOne(keys) if keys.iter().all(|key| fields.get(key).is_none()) => {
                 let listed: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();
                 let message = format!("{what} has none of {}", listed.join(", "));
                 self.reader.error(
@@ -179,20 +157,20 @@ impl File<'_> {
                     "add one of them",
                 );
             }
-            Bond::NotBoth(one, other) => {
+            KeyRule::NotBoth(one, other) => {
                 if let (Some(_), Some(node)) = (fields.get(one), fields.get(other)) {
                     let message = format!("{what} cannot have both `{one}` and `{other}`");
                     self.reader.error("one-of-keys", node.span, message, format!("keep only `{one}`"));
                 }
             }
-            Bond::Needs(one, other) => {
+            KeyRule::Needs(one, other) => {
                 if let (Some(node), None) = (fields.get(one), fields.get(other)) {
                     let message = format!("{what} has `{one}` without `{other}`");
                     let remedy = format!("add `{other}`: `{one}` only takes away from it");
                     self.reader.error("missing-key", node.span, message, remedy);
                 }
             }
-            Bond::AtLeastOne(_) => {}
+            KeyRule::AtLeastOne(_) => {}
         }
     }
 

@@ -1,7 +1,7 @@
 //! What counts of a policy file that no human has trusted: whatever restricts, and nothing else.
 //!
 //! [`restrict`] takes out of a draft, or turns into its strict form, everything that would open something: in the file's
-//! own rules or in those of others. What cannot be told to restrict is taken for widening. Each of these is told as
+//! own rules or in those of others. What does not certainly restrict is treated as widening. Each of these is reported as
 //! [`Waiting`]. Two more are decided where they are used: an `allow` below the default verdict of the trusted files does
 //! not count (when/then rules are lowered), and programs of conditions are not run (the gate asks for the file's layer).
 
@@ -19,7 +19,7 @@ const PATTERNS: &str = "`pii_patterns`: further kinds of sensitive data";
 const TOOLS: &str = "`tools`: what tools are declared to do";
 const EXEC: &str = "`exec`: programs that conditions run";
 
-/// Leaves of an untrusted draft what restricts, and tells what waits: each kind once, at its first place.
+/// Leaves of an untrusted draft what restricts, and lists what waits: each kind once, at its first place.
 pub(crate) fn restrict(draft: &mut Draft) -> Vec<Waiting> {
     let mut found: Vec<(Span, &'static str)> = Vec::new();
     for rule in draft.rules.iter_mut().filter(|rule| rule.mode == Mode::Observe) {

@@ -31,7 +31,7 @@ pub(crate) fn void_policy(policy: &Policy, sources: &[Source]) -> Option<Diagnos
     Some(Diagnostic { severity: Severity::Warning, ..finding })
 }
 
-/// A mistake that is about a whole file; it is told at the first line.
+/// A mistake that is about a whole file; it is reported at the first line.
 fn finding(code: &'static str, source: &Source, message: String) -> Diagnostic {
     let end = source.text().find('\n').unwrap_or(source.text().len());
     Diagnostic::error(code, source, Span::new(0, end), message)

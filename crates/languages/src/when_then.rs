@@ -14,6 +14,7 @@ use lockgate_policy::{
 };
 
 use crate::{
+    detect::{Language, detect},
     draft::Draft,
     listed::read_listed,
     renew::renew_when_then,
@@ -40,21 +41,6 @@ pub(crate) use resolve::resolve;
 
 /// Files of this language repeat themselves by anchors.
 const DIALECT: Dialect = Dialect { anchors: true };
-/// Any of these at the top makes a file one of when/then rules.
-const TELLING_KEYS: [&str; 12] = [
-    "shield_name",
-    "rules",
-    "default_verdict",
-    "honeypots",
-    "taint_chain",
-    "output_rules",
-    "sanitizer",
-    "rate_limits",
-    "include",
-    "pii_patterns",
-    "claims",
-    "examples",
-];
 const FILE_KEYS: [&str; 17] = [
     "shield_name",
     "version",
@@ -75,27 +61,10 @@ const FILE_KEYS: [&str; 17] = [
     "examples",
 ];
 
-/// Whether a file has when/then rules: its outermost mapping has no `kind`, and a key that only such files have.
-pub(crate) fn is_when_then(source: &Source) -> bool {
-    let tells = |key: &str| TELLING_KEYS.contains(&key);
-    // Without the word there is no such key, or one in disguise, which the reading then finds. So the first key that
-    // tells is enough, and a long file is not read twice.
-    if !source.text().contains("kind") && yaml::has_top_level_key(source, tells) {
-        return true;
-    }
-    let (mut keys, is_whole) = yaml::top_level_keys(source);
-    if !is_whole {
-        // A file that breaks off early still says what it wants to be, so that its mistake is told as such.
-        let lines = source.text().lines().filter_map(|line| line.split_once(':'));
-        keys.extend(lines.map(|(key, _)| key.trim_end().trim_matches(['"', '\'']).to_owned()));
-    }
-    !keys.iter().any(|key| key == "kind") && keys.iter().any(|key| tells(key))
-}
-
 /// The files that a file includes, as written, and where it says so. Mistakes are left for the reading to tell.
 pub fn includes(source: &Source) -> Vec<(String, Span)> {
     // Looking for the word first spares most files a second reading.
-    if !source.text().contains("include") || !is_when_then(source) {
+    if !source.text().contains("include") || detect(source) != Language::WhenThen {
         return Vec::new();
     }
     let Some(Node { value: Value::Map(entries), .. }) = yaml::parse(source, DIALECT).0 else {

@@ -11,7 +11,6 @@ mod parse;
 mod tests;
 
 pub(crate) use lint::lint;
-pub(crate) use parse::is_workflow;
 pub use parse::{
     CHECKS_MAX, MESSAGE_CHARS_MAX, REQUIREMENTS_MAX, STAGES_MAX, TOOLS_MAX, WORKFLOW_BYTES_MAX, parse,
 };

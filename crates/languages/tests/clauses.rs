@@ -97,7 +97,7 @@ proptest! {
         let policy = read(&format!("rules:\n{text}"));
         let tool = TOOLS[tool];
         let call = Call { input: inputs()[input].as_object().unwrap().clone(), ..Call::new("1", tool) };
-        let view = View { call: &call, now: Time(0), around: &Surroundings::default(), output: None, memory: &Nothing };
+        let view = View { call: &call.into(), now: Time(0), around: &Surroundings::default(), output: None, memory: &Nothing };
         let found: Vec<&str> = policy.applying(&view).iter().map(|it| it.clause.name.as_str()).collect();
         let meant = rules.iter().enumerate().filter(|(_, (name, args))| {
             NAMES[*name].1.contains(&tool) && ARGS[*args].1[input]
@@ -116,8 +116,13 @@ fn a_search_in_doubt_asks_every_clause() {
         .collect();
     let policy = read(&format!("rules:\n{rules}"));
     let call = Call::new("1", "t").with("a", "no object");
-    let view =
-        View { call: &call, now: Time(0), around: &Surroundings::default(), output: None, memory: &Nothing };
+    let view = View {
+        call: &call.into(),
+        now: Time(0),
+        around: &Surroundings::default(),
+        output: None,
+        memory: &Nothing,
+    };
     assert_eq!(
         policy.applying(&view).len(),
         8,
@@ -133,8 +138,13 @@ fn what_may_not_be_about_a_tool_opens_nothing() {
         "default_verdict: block\nrules:\n  - {{id: open, when: {{tool: {hopeless}}}, then: allow}}\n  - {{id: shut, when: {{tool: {hopeless}}}, then: block}}\n"
     ));
     let call = Call::new("1", "a".repeat(5_000));
-    let view =
-        View { call: &call, now: Time(0), around: &Surroundings::default(), output: None, memory: &Nothing };
+    let view = View {
+        call: &call.into(),
+        now: Time(0),
+        around: &Surroundings::default(),
+        output: None,
+        memory: &Nothing,
+    };
     let names: Vec<String> = policy.applying(&view).iter().map(|it| it.clause.name.clone()).collect();
     assert_eq!(names, ["shut"]);
 }
@@ -171,8 +181,13 @@ fn a_rule_says_in_words_what_it_asks_for() {
     ];
     // A Thursday, at midnight.
     let call = Call::new("1", "t");
-    let view =
-        View { call: &call, now: Time(0), around: &Surroundings::default(), output: None, memory: &Nothing };
+    let view = View {
+        call: &call.into(),
+        now: Time(0),
+        around: &Surroundings::default(),
+        output: None,
+        memory: &Nothing,
+    };
     for (when, words) in rows {
         let policy = read(&format!("rules:\n  - {{id: r, when: {{{when}}}, then: block}}\n"));
         let clause = &policy.clauses()[0];
@@ -223,7 +238,7 @@ proptest! {
         let head = "apiVersion: edictum/v1\nkind: Ruleset\nmetadata: {name: t}\ndefaults: {mode: enforce}\nrules:\n";
         let policy = read(&format!("{head}{rules}"));
         let call = Call { input: looked_at()[input].as_object().unwrap().clone(), ..Call::new("1", "t") };
-        let view = View { call: &call, now: Time(0), around: &Surroundings::default(), output: None, memory: &Nothing };
+        let view = View { call: &call.into(), now: Time(0), around: &Surroundings::default(), output: None, memory: &Nothing };
         let names = |clause: &lockgate_policy::Clause| clause.name.clone();
         let found: Vec<String> = policy.applying(&view).iter().map(|it| names(it.clause)).collect();
         let walked = policy.clauses().iter().filter(|clause| clause.applies(clause.truth(&view)));

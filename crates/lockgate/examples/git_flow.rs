@@ -7,7 +7,7 @@
 
 mod show;
 
-use lockgate::{Answer, DraftNet, DraftTransition, Gate, Module, Scripted, policy::Pattern};
+use lockgate::{DraftNet, DraftTransition, Gate, Module, Pattern, Policy};
 use show::{call, play};
 
 /// A gate that knows `git commit` and `git push` among the commands of `bash`.
@@ -27,27 +27,26 @@ pub(crate) fn gate() -> Result<Gate, Box<dyn std::error::Error>> {
     let draft = Module::of_net(net)
         .map("bash", "command", commits, "git-commit")
         .map("bash", "command", pushes, "git-push");
-    Ok(Gate::new(lockgate::net(draft)?))
+    Ok(Gate::new(Policy::builder().net(draft).load()?))
 }
 
 /// A day's work. The human grants the first push and refuses the second.
 pub(crate) fn session() -> Result<String, Box<dyn std::error::Error>> {
-    let bash = |command| call("bash", "command", command);
+    let bash = |command, succeeds| call("bash", "command", command, succeeds);
     let steps = vec![
-        (bash("cargo test"), true),
-        (bash("git push"), true),
-        (bash("echo git commit"), true),
-        (bash("cargo fmt && git push origin main"), true),
-        (bash("git commit -m 'half done'"), false),
-        (bash("git push"), true),
-        (bash("git commit -m done"), true),
-        (bash("git push"), true),
-        (bash("git push"), true),
-        (bash("git commit -am again"), true),
-        (bash("git push --force"), true),
+        bash("cargo test", true),
+        bash("git push", true),
+        bash("echo git commit", true),
+        bash("cargo fmt && git push origin main", true),
+        bash("git commit -m 'half done'", false),
+        bash("git push", true),
+        bash("git commit -m done", true),
+        bash("git push", true),
+        bash("git push", true),
+        bash("git commit -am again", true),
+        bash("git push --force", true),
     ];
-    let mut human = Scripted::new([Answer::Granted, Answer::Refused]);
-    Ok(play(&gate()?, &mut human, steps)?)
+    play(&gate()?, &[true, false], steps)
 }
 
 #[expect(clippy::print_stdout, reason = "an example is there to be seen")]

@@ -9,9 +9,7 @@
 
 mod show;
 
-use lockgate::{
-    Attempt, DraftNet, DraftTransition, Gate, Module, Nobody, Success, call::path::is_under, gate::Notes,
-};
+use lockgate::{Attempt, DraftNet, DraftTransition, Gate, Notes, Policy, Success, is_under};
 use serde_json::Value;
 use show::{call, play};
 
@@ -27,7 +25,7 @@ pub(crate) fn gate() -> Result<Gate, Box<dyn std::error::Error>> {
         .place("backups", 0)
         .transition(backup.deferred())
         .transition(destroy);
-    let gate = Gate::builder(lockgate::net(Module::of_net(net))?)
+    let gate = Gate::builder(Policy::builder().net(net).load()?)
         .validate("smart-backup", is_covered)
         .on_result("smart-backup", remember)
         .build()?;
@@ -68,25 +66,25 @@ fn is_covered(attempt: &Attempt<'_>, notes: &mut Notes) -> Result<(), String> {
 
 /// What an agent that cleans up is told.
 pub(crate) fn session() -> Result<String, Box<dyn std::error::Error>> {
-    let backup = |path| call("backup", "path", path);
-    let destroy = |path| call("destroy", "path", path);
+    let backup = |path, succeeds| call("backup", "path", path, succeeds);
+    let destroy = |path, succeeds| call("destroy", "path", path, succeeds);
     let steps = vec![
-        (destroy("/data/old"), true),
-        (backup("data"), true),
-        (backup("/data"), false),
-        (destroy("/data/old"), true),
-        (backup("/data"), true),
-        (destroy("/logs"), true),
-        (destroy("/data/../logs"), true),
-        (destroy("/data/old"), true),
-        (destroy("/data/new"), true),
-        (backup("/data/new"), true),
-        (backup("/logs"), true),
-        (destroy("/logs"), false),
-        (destroy("/logs"), true),
-        (destroy("/data/new"), true),
+        destroy("/data/old", true),
+        backup("data", true),
+        backup("/data", false),
+        destroy("/data/old", true),
+        backup("/data", true),
+        destroy("/logs", true),
+        destroy("/data/../logs", true),
+        destroy("/data/old", true),
+        destroy("/data/new", true),
+        backup("/data/new", true),
+        backup("/logs", true),
+        destroy("/logs", false),
+        destroy("/logs", true),
+        destroy("/data/new", true),
     ];
-    Ok(play(&gate()?, &mut Nobody, steps)?)
+    play(&gate()?, &[], steps)
 }
 
 #[expect(clippy::print_stdout, reason = "an example is there to be seen")]

@@ -7,7 +7,7 @@
 
 mod show;
 
-use lockgate::{DraftNet, DraftTransition, Gate, Module, Nobody, call::path};
+use lockgate::{DraftNet, DraftTransition, Gate, Policy, is_under};
 use serde_json::Value;
 use show::{call, play};
 
@@ -17,12 +17,12 @@ pub(crate) fn gate(folder: &'static str) -> Result<Gate, Box<dyn std::error::Err
         .place("open", 1)
         .transition(DraftTransition::new("write", &["open"], &["open"]).tools(&["write", "edit"]))
         .free(&["read"]);
-    let gate = Gate::builder(lockgate::net(Module::of_net(net))?)
+    let gate = Gate::builder(Policy::builder().net(net).load()?)
         .validate("write-path-guard", move |attempt, _| {
             let Some(Value::String(target)) = attempt.call.input.get("path") else {
                 return Err("say which file, in `path`".to_owned());
             };
-            if path::is_under(target, folder, attempt.call.about.cwd.as_deref()) {
+            if is_under(target, folder, attempt.call.about.cwd.as_deref()) {
                 Ok(())
             } else {
                 Err(format!("`{target}` is outside of `{folder}`: write inside of it"))
@@ -35,14 +35,14 @@ pub(crate) fn gate(folder: &'static str) -> Result<Gate, Box<dyn std::error::Err
 /// What an agent that tries its luck is told.
 pub(crate) fn session() -> Result<String, Box<dyn std::error::Error>> {
     let steps = vec![
-        (call("read", "path", "/etc/passwd"), true),
-        (call("write", "path", "src/main.rs"), true),
-        (call("write", "path", "/etc/passwd"), true),
-        (call("edit", "path", "src/../../.ssh/config"), true),
-        (call("write", "path", "srcs/main.rs"), true),
-        (call("write", "file", "src/main.rs"), true),
+        call("read", "path", "/etc/passwd", true),
+        call("write", "path", "src/main.rs", true),
+        call("write", "path", "/etc/passwd", true),
+        call("edit", "path", "src/../../.ssh/config", true),
+        call("write", "path", "srcs/main.rs", true),
+        call("write", "file", "src/main.rs", true),
     ];
-    Ok(play(&gate("src")?, &mut Nobody, steps)?)
+    play(&gate("src")?, &[], steps)
 }
 
 #[expect(clippy::print_stdout, reason = "an example is there to be seen")]

@@ -1,6 +1,8 @@
 //! The files of this machine, for doors that run where the tools do.
 
-use lockgate_call::{Call, Files, Links};
+use lockgate_call::Files;
+
+use crate::platform::has_other_names;
 
 /// Follows links on this machine. The last parts of a path need not exist yet: a call may be about to make them.
 ///
@@ -14,40 +16,24 @@ impl Files for LocalFiles {
     }
 }
 
-/// Looks where the paths of a call really lead on this machine, and hands it in with the call. For doors that run
-/// where the tools do; a call from elsewhere must not be looked up here.
-pub fn look_at_links(call: &mut Call) {
-    call.about.links = Some(Links::look(call, &OneName));
-}
+/// The eyes of a door that runs where the tools do: `SeenCall::look(call, Some(&LocalEyes))`. Where a file has a second
+/// name, it cannot say where that is, and has a doubt. A call from elsewhere must not be looked up here.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LocalEyes;
 
-/// The files of this machine that have one name only: a second one may lie anywhere, and nobody can tell where.
-struct OneName;
-
-impl Files for OneName {
+impl Files for LocalEyes {
     fn canonical(&self, path: &str) -> Option<String> {
         let real = LocalFiles.canonical(path)?;
         (!has_other_names(&real)).then_some(real)
     }
 }
 
-#[cfg(unix)]
-fn has_other_names(path: &str) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    // What is not there yet has no name at all.
-    std::fs::symlink_metadata(path).is_ok_and(|found| found.is_file() && found.nlink() > 1)
-}
-
-#[cfg(not(unix))]
-fn has_other_names(_: &str) -> bool {
-    false
-}
-
 #[cfg(all(test, unix))]
 mod tests {
-    use lockgate_call::{Call, paths};
+    use lockgate_call::{Call, Files, SeenCall, paths};
     use lockgate_policy::{Boundaries, Reached, Sandbox};
 
-    use super::{LocalFiles, look_at_links};
+    use super::{LocalEyes, LocalFiles};
 
     #[test]
     fn a_call_is_judged_by_where_its_paths_lead_on_this_machine() {
@@ -65,10 +51,8 @@ mod tests {
         let judge = |script: &str, looks: bool| {
             let mut call = Call::new("1", "bash").with("command", script);
             call.about.cwd = Some(desk.display().to_string());
-            if looks {
-                look_at_links(&mut call);
-            }
-            sandbox.judge(&call) == Reached::Inside
+            let eyes = looks.then_some(&LocalEyes as &dyn Files);
+            sandbox.judge(&SeenCall::look(call, eyes)) == Reached::Inside
         };
         let scripts = ["cat own", "cat new/file", "cat soft/secret", "cat soft/desk/own", "cat hard"];
         let answers = scripts.map(|script| (judge(script, false), judge(script, true)));

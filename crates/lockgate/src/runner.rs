@@ -1,12 +1,9 @@
 //! Runs the programs of workflow conditions on this machine.
 //!
 //! [`LocalRunner`] starts a program without a shell, waits for it no longer than its limit, and leaves nothing of its
-//! process group running, however it ended. `group` knows how a group is followed and ended. A program that leaves
+//! process group running, however it ended. The `platform` knows how a group is followed and ended. A program that leaves
 //! its group on purpose (`setsid`) is not followed; what it prints is no longer waited for. A sandbox is missing on
 //! purpose: a program runs with the rights of the gate, so a condition should name nothing that an agent can write.
-
-#[cfg_attr(not(unix), path = "runner/no_group.rs")]
-mod group;
 
 use std::{
     env,
@@ -18,14 +15,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use lockgate_call::{
-    sensitive::{Detectors, Mask},
-    visible,
-};
+use lockgate_call::visible;
 use lockgate_gate::Runner;
 use lockgate_policy::workflow::Exec;
 
-use group::{Ended, Output};
+use crate::{platform, program::Ended};
 
 /// How long a program may take unless [`LocalRunner::limit`] says otherwise.
 const LIMIT_DEFAULT: Duration = Duration::from_secs(60);
@@ -37,26 +31,11 @@ const LIMIT_MAX: Duration = Duration::from_secs(3600);
 /// gate.
 const RUNS_AT_ONCE_MAX: usize = 4;
 
-/// How much of each of a program's outputs is kept: its end. The rest is read and thrown away.
-const OUTPUT_BYTES_MAX: usize = 4096;
-
-/// How much of a program's last line is told.
-const LINE_CHARACTERS_MAX: usize = 200;
-
 /// Runs the programs of conditions on this machine, each in a process group of its own that ends with it.
 ///
 /// A program gets the gate's environment and an empty input. Its folder must be absolute and exist; without one it
 /// runs where the gate does. It is found on the `PATH` of the gate, of which only absolute folders count: with `.` in
 /// it, an agent could put its own program into the folder and have it taken for the real one.
-///
-/// ```
-/// # #[cfg(unix)] {
-/// use lockgate::{LocalRunner, gate::Runner, policy::workflow::Exec};
-///
-/// let exec = Exec { words: vec!["sh".into(), "-c".into(), "exit 3".into()], exit_code: 0 };
-/// assert_eq!(LocalRunner::new().run(&exec, None), Ok(3));
-/// # }
-/// ```
 #[derive(Debug)]
 pub struct LocalRunner {
     limit: Duration,
@@ -112,7 +91,7 @@ impl Runner for LocalRunner {
         };
         let cannot_start =
             |error| format!("`{}` cannot be started: {}", visible(program), why_not_started(&error));
-        let (ended, output) = group::run(command, deadline).map_err(cannot_start)?;
+        let (ended, output) = platform::run(command, deadline).map_err(cannot_start)?;
         let why = match ended {
             Ended::Code(code) => return Ok(code),
             Ended::Signal(signal) => format!("was ended by {signal}"),
@@ -122,7 +101,7 @@ impl Runner for LocalRunner {
                                children, or ignores them"
                 .to_owned(),
         };
-        Err(match last_line(&output) {
+        Err(match output.last_line() {
             Some(line) => format!("{why}; its last line is `{line}`"),
             None => why,
         })
@@ -192,38 +171,6 @@ fn spoken(limit: Duration) -> String {
         (1, 0) => "1 second".to_owned(),
         (seconds, 0) => format!("{seconds} seconds"),
         _ => format!("{} seconds", limit.as_secs_f64()),
-    }
-}
-
-/// The last line that says something, of the errors if there are any, with nothing sensitive in it.
-fn last_line(output: &Output) -> Option<String> {
-    [&output.errors, &output.prints].into_iter().find_map(Tail::last_line)
-}
-
-/// The end of what a program printed.
-#[derive(Debug, Default)]
-struct Tail {
-    bytes: Vec<u8>,
-    is_cut: bool,
-}
-
-impl Tail {
-    #[cfg_attr(not(unix), expect(dead_code, reason = "no program is ever run there"))]
-    fn push(&mut self, bytes: &[u8]) {
-        self.bytes.extend_from_slice(bytes);
-        let surplus = self.bytes.len().saturating_sub(OUTPUT_BYTES_MAX);
-        self.bytes.drain(..surplus);
-        self.is_cut |= surplus > 0;
-    }
-
-    fn last_line(&self) -> Option<String> {
-        let text = String::from_utf8_lossy(&self.bytes);
-        // Half a secret is not recognized, so a line whose beginning was thrown away is not told. The others are
-        // searched together, because a secret may have several lines.
-        let whole = if self.is_cut { text.split_once('\n')?.1 } else { &text };
-        let (masked, _) = Detectors::standard().mask_text(whole, Mask::Label);
-        let line = masked.lines().map(str::trim).rfind(|line| !line.is_empty())?;
-        Some(visible(line).chars().take(LINE_CHARACTERS_MAX).collect())
     }
 }
 

@@ -36,7 +36,7 @@ use std::{
 };
 
 use jiff::tz::TimeZone;
-use lockgate::{
+use lockgate::engine::{
     Answer, Call, Decision, Gate, Outcome, OutputDecision, Scripted, Source, Time, Verdict,
     call::{AGENTS, agent_tools},
     gate::{ApprovalId, Rulebook},
@@ -60,7 +60,7 @@ fn every_policy_on_a_page_loads() {
     let policies: Vec<Block> = blocks().into_iter().filter(is_policy).collect();
     assert!(!policies.is_empty(), "the pages have lost their policies");
     for block in policies {
-        let (policy, diagnostics) = lockgate::languages::read(&[source_of(&block.text)]);
+        let (policy, diagnostics) = lockgate::engine::languages::read(&[source_of(&block.text)]);
         assert!(policy.is_some(), "{}\n{}", block.place, render(&diagnostics, false));
     }
 }
@@ -73,7 +73,8 @@ fn the_line_protocol_answers_as_told() {
     let mut lines = 0;
     for policy in of_page.iter().filter(is_policy) {
         let name = if policy.language == "rules" { "ops.rules" } else { "mail.yaml" };
-        let (read, diagnostics) = lockgate::languages::read(&[Source::new(name, policy.text.as_str())]);
+        let (read, diagnostics) =
+            lockgate::engine::languages::read(&[Source::new(name, policy.text.as_str())]);
         let gate = Gate::new(read.unwrap_or_else(|| panic!("{}", render(&diagnostics, false))));
         let mut server = Server::new(&gate, ServeOptions::default());
         let below = of_page.iter().skip_while(|block| block.place != policy.place).skip(1);
@@ -244,7 +245,7 @@ fn the_shell_tools_of_every_agent_are_listed() {
     let rows = page.lines().skip_while(|line| !line.starts_with("| agent | its shell tools |")).skip(2);
     let told: Vec<Vec<String>> = rows.take_while(|line| line.starts_with('|')).map(quoted).collect();
     let known: Vec<Vec<String>> =
-        AGENTS.iter().map(|row| row.shells.iter().map(|(tool, _)| (*tool).to_owned()).collect()).collect();
+        AGENTS.iter().map(|row| row.shells().map(|(tool, _)| tool.to_owned()).collect()).collect();
     assert_eq!(told, known);
 }
 
@@ -359,7 +360,7 @@ fn sources() -> Vec<(String, String)> {
 
 /// What `lockgate verify` says about a policy, for an agent where one is named: its severity, its code and its message.
 fn all_findings(files: &[Source], agent: Option<&str>) -> Vec<String> {
-    let (policy, mut findings) = lockgate::languages::read(files);
+    let (policy, mut findings) = lockgate::engine::languages::read(files);
     let agents = agent.map(|agent| agent_tools(agent).unwrap()).into_iter().collect();
     check_names(&mut findings, files, &KnownTools { listed: None, agents }, policy.as_ref());
     if let Some(policy) = policy {
@@ -373,7 +374,7 @@ fn all_findings(files: &[Source], agent: Option<&str>) -> Vec<String> {
 
 /// What becomes of the claims of a policy.
 fn claims(text: &str) -> Vec<Option<bool>> {
-    let (policy, diagnostics) = lockgate::languages::read(&[Source::new("policy.rules", text)]);
+    let (policy, diagnostics) = lockgate::engine::languages::read(&[Source::new("policy.rules", text)]);
     assert!(policy.is_some(), "{text}\n{}", render(&diagnostics, false));
     prove(&Rulebook::new(policy.unwrap())).claims.iter().map(|claim| claim.report.holds).collect()
 }
@@ -392,7 +393,7 @@ fn source_of(text: &str) -> Source {
 }
 
 fn findings(text: &str) -> Vec<Diagnostic> {
-    let (policy, mut findings) = lockgate::languages::read(&[source_of(text)]);
+    let (policy, mut findings) = lockgate::engine::languages::read(&[source_of(text)]);
     findings.extend(policy.map(|policy| verify(&policy).1).unwrap_or_default());
     findings
 }
@@ -419,7 +420,7 @@ fn files_of(lines: &[&str]) -> Vec<Source> {
 /// Plays a story and tells where it went another way.
 fn play(story: &Block) -> Vec<String> {
     let (steps, policy): (Vec<&str>, Vec<&str>) = story.text.lines().partition(|line| line.starts_with("> "));
-    let (policy, diagnostics) = lockgate::languages::read(&files_of(&policy));
+    let (policy, diagnostics) = lockgate::engine::languages::read(&files_of(&policy));
     let Some(policy) = policy else {
         return vec![format!("{}\n{}", story.place, render(&diagnostics, false))];
     };

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "helpers of tests may stop a test")]
 #![expect(clippy::duplicate_mod, reason = "each example brings what it shows its session with")]
 
-use lockgate::{Call, Decision, Gate, Nobody, Outcome};
+use lockgate::engine::{Decision, Gate};
 use lockgate_cli::{Clock, ServeOptions, Server};
 use serde_json::{Value, json};
 
@@ -48,9 +48,8 @@ fn no_spelling_of_a_path_leads_out_of_the_folder() {
         (json!(null), false),
     ];
     for (path, passes) in rows {
-        let call = Call::new("1", "write").with("path", path.clone());
-        let verdict = write_path_guard::gate("src").unwrap().call(&call);
-        assert_eq!(verdict.lets_pass(), passes, "{path}");
+        let gate = write_path_guard::gate("src").unwrap();
+        assert_eq!(decides(&gate, "write", &json!({"path": path})) < Decision::Ask, passes, "{path}");
     }
 }
 
@@ -87,15 +86,16 @@ fn no_script_hides_a_push_or_feigns_a_commit() {
         "$x push",
     ];
     for command in pushes {
-        let verdict = git_flow::gate().unwrap().call(&bash("1", command));
+        let decision = decides(&git_flow::gate().unwrap(), "bash", &json!({"command": command}));
         // Where it is only known at run time what runs, a human is asked.
         let expected = if command.starts_with('$') { Decision::Ask } else { Decision::Block };
-        assert_eq!(verdict.decision, expected, "{command}");
+        assert_eq!(decision, expected, "{command}");
     }
     for command in ["echo 'git commit'", "# git commit", "$do commit"] {
         let gate = git_flow::gate().unwrap();
-        run(&gate, &bash("1", command));
-        assert_eq!(gate.call(&bash("2", "git push")).decision, Decision::Block, "{command}");
+        runs(&gate, "bash", &json!({"command": command}));
+        let decision = decides(&gate, "bash", &json!({"command": "git push"}));
+        assert_eq!(decision, Decision::Block, "{command}");
     }
 }
 
@@ -129,44 +129,43 @@ fn a_smart_backup_covers_what_it_names_and_is_used_up() {
 #[test]
 fn two_destructions_at_once_need_two_backups() {
     let gate = smart_backup::gate().unwrap();
-    run(&gate, &Call::new("1", "backup").with("path", "/data"));
-    let destroy = |id| Call::new(id, "destroy").with("path", "/data/x");
-    assert!(gate.call(&destroy("2")).lets_pass());
-    assert!(!gate.call(&destroy("3")).lets_pass());
+    runs(&gate, "backup", &json!({"path": "/data"}));
+    let session = gate.session("s");
+    let destroy = || session.call("destroy", json!({"path": "/data/x"})).unwrap().permit();
+    let first = destroy();
+    assert!(first.is_some() && destroy().is_none());
 }
 
 #[test]
 fn a_refused_destruction_leaves_its_backup_alone() {
     let gate = smart_backup::gate().unwrap();
-    run(&gate, &Call::new("1", "backup").with("path", "/data"));
-    assert!(!gate.call(&Call::new("2", "destroy").with("path", "/logs")).lets_pass());
-    let rule = gate.policy().net_named("smart-backup").unwrap().id;
-    let session = gate.session("default").unwrap();
-    assert_eq!(session.notes(rule).and_then(|notes| notes.get("covered")), Some(&json!(["/data"])));
+    runs(&gate, "backup", &json!({"path": "/data"}));
+    assert_eq!(decides(&gate, "destroy", &json!({"path": "/logs"})), Decision::Block);
+    assert_eq!(gate.session("s").notes("smart-backup").unwrap()["covered"], json!(["/data"]));
 }
 
-fn bash(id: &str, command: &str) -> Call {
-    Call::new(id, "bash").with("command", Value::from(command))
+/// What the gate decides about a call in the session `s`.
+fn decides(gate: &lockgate::Gate, tool: &str, input: &Value) -> Decision {
+    gate.session("s").call(tool, input.clone()).unwrap().verdict().decision
 }
 
 /// Calls, and reports success if the call may run.
-fn run(gate: &Gate, call: &Call) {
-    if gate.call_with(call, &mut Nobody).lets_pass() {
-        let outcome =
-            Outcome { session: call.session.clone(), id: call.id.clone(), ok: true, ..Outcome::default() };
-        gate.result(&outcome).unwrap();
+fn runs(gate: &lockgate::Gate, tool: &str, input: &Value) {
+    let ruling = gate.session("s").unattended().call(tool, input.clone()).unwrap();
+    if let Some(permit) = ruling.permit() {
+        permit.settle(lockgate::ToolResult::success("")).unwrap();
     }
 }
 
 /// Plays the lines of a session under a policy, and tells each answer.
 fn told(policy: &str, session: &str) -> String {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
-    let opened = lockgate::open(&[format!("{folder}/{policy}")]).unwrap();
-    let mut findings = opened.findings;
-    findings.extend(lockgate::prover::verify(&opened.policy).1);
-    findings.retain(|finding| finding.severity >= lockgate::policy::Severity::Warning);
-    assert!(findings.is_empty(), "{}", lockgate::languages::render(&findings, false));
-    let gate = Gate::new(opened.policy);
+    let opened = lockgate::Policy::open(format!("{folder}/{policy}")).unwrap();
+    let mut findings = opened.findings().to_vec();
+    findings.extend(lockgate::engine::prover::verify(&opened.compiled()).1);
+    findings.retain(|finding| finding.severity >= lockgate::engine::policy::Severity::Warning);
+    assert!(findings.is_empty(), "{}", lockgate::engine::languages::render(&findings, false));
+    let gate = Gate::new(opened);
     let options = ServeOptions { clock: Clock::Lines, ..ServeOptions::default() };
     let mut server = Server::new(&gate, options);
     let lines = std::fs::read_to_string(format!("{folder}/{session}")).unwrap();
@@ -272,11 +271,12 @@ fn every_template_loads_without_a_warning_and_has_its_rows_in_the_manual() {
     let mut count = 0;
     for entry in std::fs::read_dir(format!("{top}/templates")).unwrap() {
         let path = entry.unwrap().path();
-        let opened = lockgate::open(&[&path]).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        let mut findings = opened.findings;
-        findings.extend(lockgate::prover::verify(&opened.policy).1);
-        findings.retain(|finding| finding.severity >= lockgate::policy::Severity::Warning);
-        assert!(findings.is_empty(), "{}", lockgate::languages::render(&findings, false));
+        let opened =
+            lockgate::Policy::open(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let mut findings = opened.findings().to_vec();
+        findings.extend(lockgate::engine::prover::verify(&opened.compiled()).1);
+        findings.retain(|finding| finding.severity >= lockgate::engine::policy::Severity::Warning);
+        assert!(findings.is_empty(), "{}", lockgate::engine::languages::render(&findings, false));
         let name = path.file_name().unwrap().to_str().unwrap();
         // Once for what passes, once for what does not.
         assert_eq!(manual.matches(&format!("== templates/{name}\n")).count(), 2, "{name}");

@@ -9,7 +9,7 @@
     reason = "the helpers of tests may panic like the tests"
 )]
 
-use lockgate::{Call, Decision, Gate, Outcome, Source, gate::OutputDecision, policy::Layer};
+use lockgate::engine::{Call, Decision, Gate, Outcome, Source, gate::OutputDecision, policy::Layer};
 use serde_json::json;
 
 /// Files of a user, in every language.
@@ -98,7 +98,7 @@ fn sources(own: usize, foreign: Option<usize>) -> Vec<Source> {
 }
 
 fn gate(own: usize, foreign: Option<usize>) -> Gate {
-    let (policy, mistakes) = lockgate::languages::read(&sources(own, foreign));
+    let (policy, mistakes) = lockgate::engine::languages::read(&sources(own, foreign));
     Gate::new(policy.unwrap_or_else(|| panic!("{own} {foreign:?}: {mistakes:?}")))
 }
 
@@ -162,7 +162,7 @@ fn an_untrusted_file_never_opens_anything() {
 #[test]
 fn what_does_not_count_is_told() {
     let told = |foreign: usize| {
-        let (policy, _) = lockgate::languages::read(&sources(1, Some(foreign)));
+        let (policy, _) = lockgate::engine::languages::read(&sources(1, Some(foreign)));
         let mut told: Vec<String> = policy.unwrap().waiting().iter().map(ToString::to_string).collect();
         told.sort();
         told.join("\n")
@@ -191,7 +191,7 @@ fn the_same_files_of_a_trusted_project_count_whole() {
         Source::new(OWN[1].0, OWN[1].1),
         Source::new(name, text.replace("reading", "other")).in_layer(Layer::Project),
     ];
-    let policy = lockgate::languages::read(&sources).0.unwrap();
+    let policy = lockgate::engine::languages::read(&sources).0.unwrap();
     assert!(policy.waiting().is_empty());
     assert_eq!(Gate::new(policy).call(&Call::new("1", "deploy")).decision, Decision::Redact);
 }

@@ -9,6 +9,8 @@
 mod joined;
 pub mod message;
 pub mod pins;
+#[cfg_attr(not(unix), path = "platform/other.rs")]
+mod platform;
 pub mod protocol;
 mod relay;
 mod server_list;
@@ -18,8 +20,8 @@ pub use joined::{JoinedAction, JoinedServers, as_one};
 pub use message::Id;
 pub use pins::Pins;
 pub use relay::{
-    Action, ApprovalSource, Config, Context, ConversationEnd, DeadTools, Environment, Era, Naming,
-    NoRandomness, Relay, Restart, drive,
+    Action, Config, Context, ConversationEnd, DeadTools, Environment, Era, Naming, NoRandomness, Relay,
+    Restart, drive,
 };
 pub use server_list::{SERVERS_MAX, ServerSpec, Servers, ServersError, check_server_name, read_servers};
 pub use transport::{

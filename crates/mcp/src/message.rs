@@ -6,7 +6,7 @@
 
 use std::{borrow::Cow, fmt};
 
-use lockgate::call::{StrictJson, line_mistake};
+use lockgate::engine::call::{StrictJson, line_mistake};
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
     de::{Error as _, MapAccess, Visitor},

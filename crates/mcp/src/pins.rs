@@ -14,7 +14,8 @@ mod tests;
 
 use std::{collections::BTreeMap, path::Path};
 
-use lockgate::call::{canonical_json, visible};
+use lockgate::engine::call::{canonical_json, visible};
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use file::{Definition, Kept, KeptPin, KeptWaiting, PinFile};
@@ -61,21 +62,23 @@ pub enum ShownTool {
 }
 
 /// A definition that waits for a human.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ChangedTool {
     /// The server's name, as given to [`Pins::open`].
     pub server: String,
     /// The tool.
     pub tool: String,
     /// The name that the tool was pinned under, where it is the name that has changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub renamed_from: Option<String>,
+    /// When the change was seen, in milliseconds since 1970.
+    pub seen_at_ms: u64,
     /// What was pinned.
     pub old: Map<String, Value>,
     /// What the server says now.
     pub new: Map<String, Value>,
-    /// When that was seen, in milliseconds since 1970.
-    pub seen_at_ms: u64,
     /// So that exactly what was looked at is accepted.
+    #[serde(skip)]
     sha256: String,
 }
 

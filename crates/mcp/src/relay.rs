@@ -19,7 +19,7 @@ mod settlement;
 mod state;
 mod tasks;
 
-pub use config::{ApprovalSource, Config, DeadTools, Environment, Era};
+pub use config::{Config, DeadTools, Environment, Era};
 pub use context::Context;
 pub use drive::{ConversationEnd, Restart, drive};
 pub use naming::Naming;

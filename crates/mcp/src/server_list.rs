@@ -7,7 +7,7 @@
 
 use std::path::PathBuf;
 
-use lockgate::call::{StrictJson, json_mistake};
+use lockgate::engine::call::{StrictJson, json_mistake};
 use serde_json::{Map, Value};
 use url::Url;
 

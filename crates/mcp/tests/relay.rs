@@ -15,15 +15,15 @@ use std::{
     time::Duration,
 };
 
-use lockgate::{
+use lockgate::engine::{
     Gate, Time,
     gate::{
-        KeptAnswer, Shelf,
-        trail::{Entry, What},
+        Ask, Backend, StoredAnswer,
+        audit_log::{LogEntry, LogEvent},
     },
     store::{Options, Sqlite},
 };
-use lockgate_mcp::{Action, ApprovalSource, Config, Context, DeadTools, Environment, Era, Naming, Relay};
+use lockgate_mcp::{Action, Config, Context, DeadTools, Environment, Era, Naming, Relay};
 use serde_json::{Value, json};
 
 const META: &str = "io.modelcontextprotocol/protocolVersion";
@@ -62,7 +62,7 @@ struct Scene {
     context: Arc<Context>,
     relay: Relay,
     scenery: Scenery,
-    shelf: Option<Arc<dyn Shelf>>,
+    backend: Option<Arc<dyn Backend>>,
     _folder: Option<tempfile::TempDir>,
 }
 
@@ -84,37 +84,40 @@ impl Scene {
         scenery.now.store(1_000_000, Ordering::SeqCst);
         // A policy without a rule is a mistake.
         let policy = if policy.is_empty() { "block other" } else { policy };
-        let policy =
-            if policy.contains("rules:") { lockgate::when_then(policy) } else { lockgate::rules(policy) };
+        let policy = if policy.contains("rules:") {
+            lockgate::Policy::builder().text("policy.yaml", policy).load()
+        } else {
+            lockgate::Policy::rules(policy)
+        };
         let mut config = Config {
             gate: Gate::new(policy.unwrap()),
-            shelf: None,
+            backend: None,
             environment: Box::new(scenery.clone()),
             session: "s".to_owned(),
             naming: Naming::plain(),
-            approval_source: ApprovalSource::Client,
+            ask: Ask::Host,
             ask_for: Duration::from_secs(60),
             dead_tools: DeadTools::Mark,
             folder: None,
             pins: None,
         };
         change(&mut config);
-        let shelf = config.shelf.clone();
+        let backend = config.backend.clone();
         let context = Arc::new(Context::new(config).unwrap());
         let relay = Relay::new(Arc::clone(&context), true);
-        Self { context, relay, scenery, shelf, _folder: None }
+        Self { context, relay, scenery, backend, _folder: None }
     }
 
-    /// The same with a shelf, so that `lockgate approve` can answer.
+    /// The same with a backend, so that `lockgate approve` can answer.
     fn shelved(policy: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let shelf: Arc<dyn Shelf> =
+        let backend: Arc<dyn Backend> =
             Arc::new(Sqlite::open(folder.path().join("s.db"), Options::default()).unwrap());
-        let kept = Arc::clone(&shelf);
-        let rules = lockgate::rules(policy).unwrap();
+        let kept = Arc::clone(&backend);
+        let rules = lockgate::Policy::rules(policy).unwrap();
         let scene = Self::built(policy, move |config| {
-            config.gate = Gate::builder(rules).shelf(Arc::clone(&kept)).build().unwrap();
-            config.shelf = Some(kept);
+            config.gate = Gate::builder(rules).backend(Arc::clone(&kept)).build().unwrap();
+            config.backend = Some(kept);
         });
         Self { _folder: Some(folder), ..scene }
     }
@@ -404,7 +407,7 @@ rules:
         json!({ "result": { "content": [{ "type": "text", "text": "secret" }], "_meta": {} } }),
         json!({ "error": { "code": -1, "message": "secret" } }),
     ] {
-        let read = lockgate::languages::read(&[lockgate::Source::new("p.yaml", policy)]).0;
+        let read = lockgate::engine::languages::read(&[lockgate::engine::Source::new("p.yaml", policy)]).0;
         let gate = Gate::new(read.unwrap());
         let mut scene = Scene::built("", |config| config.gate = gate);
         scene.client(call(1, "read", json!({})));
@@ -562,10 +565,10 @@ fn without_anybody_to_ask_a_call_that_needs_a_human_is_blocked() {
 #[test]
 fn a_call_waits_for_an_answer_from_elsewhere_and_no_longer_than_it_may() {
     let granted = |scene: &Scene, granted: bool| {
-        let answer = KeptAnswer { granted, by: "me".into(), at: Time(1) };
-        let what = What::Answer { approval: "a1@s".into(), granted, by: "me".into() };
-        let entry = Entry { at: 1, session: Some("s".into()), policy: None, what };
-        assert!(scene.shelf.as_ref().unwrap().keep_answer("s", 1, &answer, &entry.to_json()).unwrap());
+        let answer = StoredAnswer { granted, by: "me".into(), at: Time(1) };
+        let what = LogEvent::Answer { approval: "a1@s".into(), granted, by: "me".into() };
+        let entry = LogEntry { at: 1, session: Some("s".into()), policy: None, what };
+        assert!(scene.backend.as_ref().unwrap().keep_answer("s", 1, &answer, &entry.to_json()).unwrap());
     };
     let mut asked = call(1, "danger", json!({}));
     asked["params"]["_meta"] = json!({ "progressToken": "p" });
@@ -715,8 +718,11 @@ fn a_list_that_cannot_be_read_is_not_shown() {
 fn what_a_server_says_of_its_tools_may_tighten_and_never_loosens() {
     let policy = "apiVersion: edictum/v1\nkind: Ruleset\nmetadata: {name: t}\ndefaults: {mode: enforce}\nrules:\n  \
                   - {id: no-harm, type: pre, tool: '*', when: {metadata.mcp.destructive: {equals: true}}, then: {action: block, message: destructive}}\n";
-    let opened = lockgate::open_sources(&[lockgate::Source::new("t.yaml", policy)]).unwrap();
-    let mut scene = Scene::built("", |config| config.gate = Gate::new(opened.policy));
+    let opened = lockgate::Policy::builder()
+        .sources(&[lockgate::engine::Source::new("t.yaml", policy)])
+        .load()
+        .unwrap();
+    let mut scene = Scene::built("", |config| config.gate = Gate::new(opened));
     scene.client(json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }));
     scene.server(result(
         1,

@@ -61,7 +61,7 @@ pub(crate) fn too_large(bytes_max: usize) -> PatternError {
     PatternError::whole(format!("the expression takes more than {bytes_max} bytes when compiled: {remedy}"))
 }
 
-/// How many states an automaton for it has at most, as far as can be told at a glance.
+/// How many states an automaton for it has at most, as far as a glance shows.
 fn states_at_most(parsed: &Hir) -> usize {
     match parsed.kind() {
         HirKind::Empty | HirKind::Look(_) => 1,

@@ -186,7 +186,7 @@ impl Pattern {
         (self.find(&text) != Match::No && other.find(&text) == Match::No).then_some(text)
     }
 
-    /// What it is told apart by: the same text means one thing as a glob and another as an expression.
+    /// What distinguishes it: the same text means one thing as a glob and another as an expression.
     pub fn key(&self) -> String {
         format!("{:?} {}", self.language, self.text)
     }

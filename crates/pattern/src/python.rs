@@ -189,7 +189,7 @@ impl Node {
                     let word = if *is_ascii { WORD_ASCII } else { WORD };
                     format!("(?:(?<=[{word}])(?![{word}])|(?<![{word}])(?=[{word}]))")
                 }
-                // In an empty text there is no edge, and nothing that is no edge either.
+                // In an empty text there is no edge, and no place that is not an edge either.
                 Anchor::NoEdge { is_ascii } => {
                     let word = if *is_ascii { WORD_ASCII } else { WORD };
                     let inside = format!("(?<=[{word}])(?=[{word}])");

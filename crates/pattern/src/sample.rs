@@ -155,7 +155,7 @@ pub(crate) fn only_first(one: &str, other: &str) -> Option<String> {
     let mut next = 0;
     while let Some(&(at, ..)) = found.get(next) {
         if matched(&one, at.0) && !matched(&other, at.1) {
-            // What stops within a character is no text; a longer one may be.
+            // A sample that stops within a character is not a text; a longer one may be.
             if let Some(text) = spelled(&found, next) {
                 return Some(text);
             }

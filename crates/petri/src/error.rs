@@ -4,7 +4,7 @@
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NetError {
-    /// An arc leads to a place nobody declared.
+    /// An arc leads to a place that is not declared.
     #[error("transition `{transition}` names the place `{place}`, which is not declared{}", did_you_mean(.closest))]
     UndeclaredPlace {
         /// The transition with the arc.

@@ -17,7 +17,7 @@ use crate::{
 pub enum Firing {
     /// It fires by itself, in [`Net::advance`].
     Structural,
-    /// It waits until somebody fires it.
+    /// It waits until it is fired.
     Called,
 }
 

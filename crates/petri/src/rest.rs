@@ -2,7 +2,7 @@
 //!
 //! [`Net::advance`] fires them round by round until nothing moves. The builder refuses nets in which
 //! that might go on for ever, see [`never_rests`]. Among structural transitions that compete for
-//! tokens none is preferred: they all wait, because a choice nobody made should not open anything.
+//! tokens none is preferred: they all wait, because a choice that no rule makes should not open anything.
 
 use smallvec::SmallVec;
 
@@ -56,7 +56,7 @@ impl Net {
             return enabled;
         }
         let mut needs: Few<Need> = enabled.iter().flat_map(|transition| self.needs(*transition)).collect();
-        // The greediest of each place come first: whoever fits beside them fits beside everyone.
+        // The greediest of each place come first: a transition that fits beside them fits beside all.
         needs.sort_unstable_by(|a, b| (a.place, b.tokens).cmp(&(b.place, a.tokens)));
         let mut waiting: Few<TransitionId> = Few::new();
         for sharing in needs.chunk_by(|a, b| a.place == b.place) {
@@ -98,7 +98,7 @@ struct Need {
 /// it. Repeat. If all can be struck out, every run of structural transitions is finite, from every
 /// marking, whatever the order. The rest is refused. Among it are all that truly never rest (those
 /// without input, self-loops, cycles that regain what they used), and also cycles that lose tokens on
-/// the way: they would stop, but nobody has needed one, and the shorter argument is easier to trust.
+/// the way: they would stop, but none has been needed, and the shorter argument is easier to trust.
 ///
 /// PetriFlow runs self-loops and cycles until a marking repeats, and hangs on a transition without
 /// input. None of them can be built here, so there is no repetition to watch for.

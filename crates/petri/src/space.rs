@@ -1,8 +1,8 @@
 //! State spaces: every marking a net can reach.
 //!
 //! [`explore`] walks breadth first from the initial marking over all transitions, the structural ones
-//! too, so a marking that would not last is still seen. Whoever finds something is believed: a
-//! marking that was reached is reachable, and its trace is a shortest one. Whoever finds nothing is
+//! too, so a marking that would not last is still seen. A walk that finds something is believed: a
+//! marking that was reached is reachable, and its trace is a shortest one. A walk that finds nothing is
 //! believed only if nothing was left out, so an exploration that hit a limit answers "unknown" where
 //! a complete one says "never". An [`Exploration`] says more about what is wanted: a limit on memory,
 //! somebody to be told, or what is needed to ask for [lost transitions](StateSpace::lost_transitions).
@@ -26,7 +26,7 @@ use crate::{
 };
 
 pub use limits::{Limits, Progress, Stop};
-use walk::{Found, Wishes};
+use walk::{WalkFindings, WalkOptions};
 
 /// Most bytes an exploration takes unless [`Exploration::bytes_max`] says otherwise.
 pub const EXPLORED_BYTES_MAX: usize = 2 << 30;
@@ -36,14 +36,14 @@ pub const EXPLORED_BYTES_MAX: usize = 2 << 30;
 pub struct Exploration<'a> {
     net: &'a Net,
     start: Marking,
-    wishes: Wishes,
+    wishes: WalkOptions,
 }
 
 /// The markings a net can reach, as far as they were explored.
 #[derive(Clone, Debug)]
 pub struct StateSpace<'a> {
     net: &'a Net,
-    found: Found,
+    found: WalkFindings,
     bounds: Vec<u64>,
 }
 
@@ -71,7 +71,7 @@ pub fn explore_from<'a>(net: &'a Net, start: &Marking, limits: Limits) -> StateS
 impl<'a> Exploration<'a> {
     /// An exploration from the initial marking.
     pub fn new(net: &'a Net, limits: Limits) -> Self {
-        let wishes = Wishes { limits, bytes_max: EXPLORED_BYTES_MAX, keeps_firings: false };
+        let wishes = WalkOptions { limits, bytes_max: EXPLORED_BYTES_MAX, keeps_firings: false };
         Self { net, start: net.initial().clone(), wishes }
     }
 
@@ -102,7 +102,7 @@ impl<'a> Exploration<'a> {
         self.run_telling(&mut |_| ControlFlow::Continue(()))
     }
 
-    /// Explores, and now and then tells somebody how far it has come, who may stop it.
+    /// Explores, and now and then reports its progress to the caller, who may stop it.
     pub fn run_telling(self, tell: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> StateSpace<'a> {
         let found = walk::walk(self.net, &self.start, self.wishes, tell);
         let bounds = found.layout.most(found.store.words());

@@ -22,7 +22,7 @@ pub const STEPS_MAX: usize = 1_000;
 #[derive(Clone, Debug)]
 pub struct Claim {
     /// What is stated.
-    pub says: Claimed,
+    pub property: Property,
     /// The file it stands in.
     pub source: Source,
     /// Where it says so, without the word `claim`; in YAML, the text in its list.
@@ -32,7 +32,7 @@ pub struct Claim {
 /// What a claim states. Where it speaks of a call, it means one that is let pass; where of a success, one whose
 /// result says so.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Claimed {
+pub enum Property {
     /// `never B before A`: no call of B without an earlier success of A.
     NeverBefore {
         /// The B.
@@ -81,7 +81,7 @@ pub enum Claimed {
 pub struct Example {
     /// Its calls, in order; at least one.
     pub steps: Vec<ExampleStep>,
-    /// What is decided about the last one, before anybody answers.
+    /// What is decided about the last one, before a human answers.
     pub verdict: Decision,
     /// The file it stands in.
     pub source: Source,
@@ -100,7 +100,7 @@ pub struct ExampleStep {
     pub granted: Option<bool>,
 }
 
-impl Claimed {
+impl Property {
     /// The names it speaks of.
     pub fn names(&self) -> Vec<&str> {
         match self {
@@ -118,7 +118,7 @@ impl Claimed {
 }
 
 /// As it is written behind `claim`; what is read from it is the same claim.
-impl fmt::Display for Claimed {
+impl fmt::Display for Property {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NeverBefore { call, needs } => write!(out, "never {call} before {needs}"),

@@ -42,7 +42,7 @@ pub struct Clause {
     pub speaks_for_default: bool,
     /// What it says where that depends on the call.
     pub template: Option<Template>,
-    /// How long a human has to answer, and whether nobody's answer is a yes; the gate's own terms otherwise.
+    /// How long a human has to answer, and whether a timeout counts as approval; the gate's own terms otherwise.
     pub timeout: Option<Timeout>,
     /// Words that travel with the verdict.
     pub tags: Vec<String>,
@@ -52,7 +52,7 @@ pub struct Clause {
     pub metadata: Map<String, Value>,
     /// The names its windows are kept under, by step.
     pub windows: Vec<String>,
-    /// The tools it is about, as written; none where it is about every tool, or where that is nobody's business.
+    /// The tools it is about, as written; none where it is about every tool, or where that does not matter.
     pub tools: Vec<String>,
 }
 
@@ -69,7 +69,7 @@ impl Deref for Clause {
 pub struct Timeout {
     /// How long.
     pub ms: u64,
-    /// Whether the call may run when nobody has answered by then.
+    /// Whether the call may run when no human has answered by then.
     pub allows: bool,
 }
 
@@ -96,11 +96,11 @@ pub struct Rank {
     pub gravity: Gravity,
     /// Whether it names its tools by a pattern.
     pub is_pattern: bool,
-    /// Which kind of rule it is: what a call holds is told before where it reaches, and that before how often it comes.
+    /// Which kind of rule it is: what a call holds is reported before where it reaches, and that before how often it comes.
     pub kind: RankKind,
 }
 
-/// The kinds of rules, in the order in which they are told.
+/// The kinds of rules, in the order in which they are reported.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RankKind {
     /// Checks, and every rule that is neither of the others.
@@ -201,7 +201,7 @@ impl Clause {
         self.conditions.iter().any(|condition| matches!(condition, Condition::Unreadable { .. }))
     }
 
-    /// The first of its conditions that keeps it from applying: one that does not hold, or one that cannot be told.
+    /// The first of its conditions that keeps it from applying: one that does not hold, or one that is unknown.
     pub fn unmet(&self, view: &View<'_>) -> Option<(&Condition, Truth)> {
         let truths = || self.conditions.iter().map(|condition| (condition, condition.truth(view)));
         let is = |wanted: Truth| move |(_, truth): &(&Condition, Truth)| *truth == wanted;
@@ -237,7 +237,7 @@ impl Clause {
         all.unwrap_or(Truth::No)
     }
 
-    /// Whether the clause wants what it wants where its conditions hold so far: what cannot be told restricts, and
+    /// Whether the clause wants what it wants where its conditions hold so far: the unknown restricts, and
     /// allows nothing.
     pub fn applies(&self, truth: Truth) -> bool {
         match truth {

@@ -4,31 +4,29 @@
 //! field, by one pass over that field: never by a walk over all clauses. [`Clauses::marks`] says which windows a
 //! decided call counts for.
 
+mod outputs;
+mod search;
+mod watchers;
+
 use std::sync::Arc;
 
-use lockgate_call::{
-    Call, Files, Time,
-    sensitive::{Detectors, Mask},
-};
-use lockgate_pattern::{Pattern, python_text};
-use serde_json::Value;
+use lockgate_call::{Files, Time};
+use search::{Bucket, searched};
 use smallvec::SmallVec;
 
 use crate::{
-    clause::{Applying, Clause, Gravity},
-    condition::{Attribute, Coercion, Condition, Field, Found, Operator, Subject, ValueTest},
-    decision::{Decision, Truth},
+    clause::{Applying, Clause},
+    condition::{Attribute, Condition, Subject, ValueTest},
+    decision::Truth,
     hash::HashMap,
-    rule::{Rule, RuleId},
-    template::Template,
-    tool_index::{Certainty, LazySet, ToolIndex},
+    tool_index::{Certainty, ToolIndex},
     tools::{ToolName, Tools},
-    view::{Memory, Surroundings, View},
-    window::{Change, Mark, Marks, WindowId},
+    view::{Memory, View},
+    window::{Change, Mark, WindowId},
 };
 
-/// From how many searches of one field on they are put together: below, one after another is as fast.
-const SEARCHES_TOGETHER_MIN: usize = 4;
+pub use outputs::{HitAction, Masking, OutputRule, OutputSearch};
+pub use watchers::{Counting, DecidedCall, Retention, Watcher, WindowMarks};
 
 /// All clauses of a policy.
 #[derive(Debug, Default)]
@@ -47,176 +45,12 @@ pub(crate) struct Clauses {
     pub(crate) watches_taints: bool,
     pub(crate) shares: bool,
     pub(crate) wants_zone: bool,
-    pub(crate) has_sandboxes: bool,
     /// The tools that are declared to act.
     pub(crate) acting: Vec<String>,
     /// Tools that are declared to read and do nothing else.
     pub(crate) readers: Vec<String>,
     /// The variables of the environment that rules look at.
     pub(crate) variables: Vec<String>,
-}
-
-/// How sensitive data is found and masked.
-#[derive(Debug)]
-pub struct Masking {
-    /// What finds it.
-    pub detectors: Detectors,
-    /// What it is replaced by.
-    pub mask: Mask,
-}
-
-impl Default for Masking {
-    fn default() -> Self {
-        Self { detectors: Detectors::standard().clone(), mask: Mask::default() }
-    }
-}
-
-/// A rule on results.
-#[derive(Debug)]
-pub struct OutputRule {
-    /// What every rule has.
-    pub rule: Rule,
-    /// What it looks for.
-    pub looks_for: LooksFor,
-    /// What it does with a result that has it.
-    pub on_hit: OnHit,
-    /// Whether it only warns of tools that are declared to have acted: keeping their result back undoes nothing.
-    pub spares_what_acted: bool,
-    /// What it says.
-    pub sentence: String,
-    /// What it says where that depends on the call.
-    pub template: Option<Template>,
-    /// Words that travel with what is decided.
-    pub tags: Vec<String>,
-    /// How grave its author says it is, where that is said.
-    pub severity: Option<Gravity>,
-}
-
-/// What a rule on results looks for.
-#[derive(Debug)]
-pub enum LooksFor {
-    /// A text that is too large or has something in it; whatever its mask finds, where it names neither.
-    Text {
-        /// The largest result, in bytes of its text.
-        bytes_max: Option<u64>,
-        /// What must not be in it.
-        patterns: Vec<Pattern>,
-    },
-    /// A condition on the call and its result.
-    Condition(Box<Condition>),
-}
-
-/// What a rule does with a result.
-#[derive(Debug)]
-pub enum OnHit {
-    /// It says so.
-    Warn,
-    /// It masks what these find.
-    Mask(Detectors),
-    /// It replaces what these match; all of it, where there are none.
-    Replace(Vec<regex::Regex>),
-    /// It withholds the result.
-    Withhold,
-}
-
-impl OutputRule {
-    /// What it says about a result.
-    pub fn says(&self, around: &Surroundings, call: &Call, output: &Value) -> String {
-        let expand = |template: &Template| template.expand(&View::of_result(call, Some(output), around));
-        self.template.as_ref().map_or_else(|| self.sentence.clone(), expand)
-    }
-}
-
-impl std::ops::Deref for OutputRule {
-    type Target = Rule;
-
-    fn deref(&self) -> &Rule {
-        &self.rule
-    }
-}
-
-/// The clauses of one way of naming tools.
-#[derive(Debug, Default)]
-struct Bucket {
-    /// Those to be asked one by one.
-    plain: Vec<usize>,
-    /// Those that search one field for something, together.
-    searches: Vec<Search>,
-}
-
-/// Where something is searched for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Where {
-    field: Field,
-    /// Whether anything but a text is a doubt to the clauses; to others everything has a text.
-    only_texts: bool,
-}
-
-/// Clauses that can only apply where a field has something in it.
-#[derive(Debug)]
-struct Search {
-    place: Where,
-    /// What each clause searches for, until they are put together.
-    sources: Vec<String>,
-    clauses: Vec<usize>,
-    set: LazySet,
-}
-
-/// A window that counts calls of some tools.
-#[derive(Clone, Debug)]
-pub struct Watcher {
-    /// The window.
-    pub window: WindowId,
-    /// Which calls count.
-    pub counts: Counting,
-    /// How many moments are kept; of an ordered chain, how many calls come before this one.
-    pub keeps: Keeps,
-    /// Whether all sessions share the window.
-    pub is_shared: bool,
-}
-
-/// What a window keeps.
-#[derive(Clone, Copy, Debug)]
-pub enum Keeps {
-    /// So many of the last moments.
-    Last(u32),
-    /// The latest way through an ordered chain up to here.
-    WayTo(u16),
-}
-
-/// Which calls count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Counting {
-    /// Those that were decided, or only those that got this verdict.
-    Decided(Option<Decision>),
-    /// Those let pass, perhaps with this verdict, once their result says success: what opens a gate is earned.
-    Succeeded(Option<Decision>),
-    /// Those that were decided, unless this very rule refused them.
-    Unless(RuleId),
-}
-
-/// A call that was decided, or succeeded.
-#[derive(Clone, Copy)]
-pub struct Heard<'a> {
-    /// The tool.
-    pub tool: &'a str,
-    /// What was decided about it.
-    pub decision: Decision,
-    /// Whether this is about its success.
-    pub succeeded: bool,
-    /// The rules that refused it.
-    pub refused_by: &'a dyn Fn(RuleId) -> bool,
-    /// When.
-    pub at: Time,
-}
-
-/// The windows a call counts for.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Counted {
-    /// Of its session.
-    pub marks: Marks,
-    /// Of all sessions together.
-    pub shared: Marks,
 }
 
 impl Clauses {
@@ -228,7 +62,6 @@ impl Clauses {
                 | Condition::Tainted => self.watches_taints = true,
                 Condition::Schedule(schedule) if schedule.zone.is_none() => self.wants_zone = true,
                 Condition::Called { is_shared: true, .. } => self.shares = true,
-                Condition::Outside(_) => self.has_sandboxes = true,
                 _ => {}
             }
         }
@@ -403,8 +236,8 @@ impl Clauses {
     }
 
     /// The windows a call counts for, and what they hold from now on.
-    pub(crate) fn marks(&self, heard: &Heard<'_>, memory: &dyn Memory) -> Counted {
-        let mut counted = Counted::default();
+    pub(crate) fn marks(&self, heard: &DecidedCall<'_>, memory: &dyn Memory) -> WindowMarks {
+        let mut counted = WindowMarks::default();
         // Every step of an ordered chain builds on what was before this call: no call takes two steps at once.
         let mut ways: SmallVec<[&Watcher; 2]> = SmallVec::new();
         let watchers = self.watchers.of(heard.tool).flat_map(|(certainty, watchers)| {
@@ -413,18 +246,18 @@ impl Clauses {
         });
         for watcher in watchers.filter(|watcher| watcher.counts.is_met(heard)) {
             match watcher.keeps {
-                Keeps::Last(keep) => {
+                Retention::Last(keep) => {
                     let marks = if watcher.is_shared { &mut counted.shared } else { &mut counted.marks };
                     let mark = Mark { window: watcher.window, change: Change::Push { keep } };
                     if !marks.contains(&mark) {
                         marks.push(mark);
                     }
                 }
-                Keeps::WayTo(_) => ways.push(watcher),
+                Retention::WayTo(_) => ways.push(watcher),
             }
         }
         for watcher in ways {
-            let Keeps::WayTo(before) = watcher.keeps else { continue };
+            let Retention::WayTo(before) = watcher.keeps else { continue };
             let mut way: SmallVec<[Time; 4]> = SmallVec::new();
             if let (true, Some(previous)) = (before > 0, watcher.window.step.checked_sub(1)) {
                 let previous = WindowId { step: previous, ..watcher.window };
@@ -451,105 +284,5 @@ impl Clauses {
 
     fn honeypot(&self, tool: &str) -> Option<usize> {
         if self.honeypots.is_empty() { None } else { self.honeypots.get(&tool.to_lowercase()).copied() }
-    }
-}
-
-impl Counting {
-    fn is_met(self, heard: &Heard<'_>) -> bool {
-        match self {
-            Self::Decided(None) => !heard.succeeded && heard.decision != Decision::Ask,
-            Self::Decided(Some(wanted)) => !heard.succeeded && heard.decision == wanted,
-            Self::Succeeded(wanted) => {
-                heard.succeeded && wanted.is_none_or(|wanted| heard.decision == wanted)
-            }
-            Self::Unless(rule) => {
-                !heard.succeeded && heard.decision != Decision::Ask && !(heard.refused_by)(rule)
-            }
-        }
-    }
-}
-
-/// What a field must have in it for a condition to hold, as an expression that many can be put together of. Of
-/// several parts the first counts: where that does not hold, the others are not asked.
-fn searched(condition: &Condition) -> Option<(Where, String)> {
-    let value = match condition {
-        Condition::All(parts) => return searched(parts.first()?),
-        Condition::Value(value) if !value.test.is_negated => value,
-        _ => return None,
-    };
-    let field = match &value.subject {
-        Subject::Input(field) => field.clone(),
-        Subject::Argument(way) => Field::at(way),
-        _ => return None,
-    };
-    let linear = |pattern: &Pattern| pattern.linear_source().map(|source| format!("(?:{source})"));
-    let sources: Option<Vec<String>> = match &value.test.operator {
-        Operator::Contains(parts) => Some(parts.iter().map(|part| regex::escape(part)).collect()),
-        Operator::Matches(patterns) => patterns.iter().map(linear).collect(),
-        _ => None,
-    };
-    Some((Where { field, only_texts: value.test.coercion != Coercion::Text }, sources?.join("|")))
-}
-
-impl Bucket {
-    fn search_for(&mut self, place: &Where, source: &str, clause: usize) {
-        match self.searches.iter_mut().find(|search| search.place == *place) {
-            Some(search) => {
-                search.sources.push(source.to_owned());
-                search.clauses.push(clause);
-            }
-            None => self.searches.push(Search {
-                place: place.clone(),
-                sources: vec![source.to_owned()],
-                clauses: vec![clause],
-                set: LazySet::default(),
-            }),
-        }
-    }
-
-    /// Puts the searches of one field together, unless they are few.
-    fn finish(&mut self) {
-        for mut search in std::mem::take(&mut self.searches) {
-            if search.clauses.len() < SEARCHES_TOGETHER_MIN {
-                self.plain.extend(search.clauses);
-            } else {
-                search.set = LazySet::of(std::mem::take(&mut search.sources));
-                self.searches.push(search);
-            }
-        }
-    }
-
-    fn all(&self) -> impl Iterator<Item = usize> {
-        let searched = self.searches.iter().flat_map(|search| &search.clauses);
-        self.plain.iter().chain(searched).copied()
-    }
-}
-
-impl Search {
-    /// The clauses whose pattern is found in the field; all of them where the set cannot tell.
-    fn candidates(&self, view: &View<'_>, found: &mut SmallVec<[usize; 8]>) {
-        let mut search = |value: &Value| {
-            if value.is_null() {
-                return true;
-            }
-            if self.place.only_texts && !value.is_string() {
-                return false;
-            }
-            let text = python_text(value);
-            let set = if Pattern::suits_set(&text) { self.set.get() } else { None };
-            let Some(set) = set else { return false };
-            let indices = set.matches(&text);
-            found.extend(indices.into_iter().filter_map(|index| self.clauses.get(index).copied()));
-            true
-        };
-        let is_known = match self.place.field.look(&view.call.input) {
-            Found::Missing => true,
-            Found::Value(value) => search(value),
-            Found::Values(values) => values.into_iter().all(search),
-            _ => false,
-        };
-        if !is_known {
-            found.extend_from_slice(&self.clauses);
-        }
     }
 }

@@ -271,7 +271,7 @@ impl fmt::Display for ValueTest {
     }
 }
 
-/// A test that names what somebody is, in words.
+/// A test that names a role or a person, in words.
 fn identity(test: &Test) -> String {
     let is = if test.is_negated { "is not" } else { "is" };
     let names: Vec<String> = match &test.operator {

@@ -15,7 +15,7 @@ pub enum Decision {
 }
 
 impl Decision {
-    /// The word every door and the audit trail use.
+    /// The word every door and the audit log use.
     pub fn word(self) -> &'static str {
         match self {
             Self::Allow => "allow",
@@ -31,7 +31,7 @@ impl Decision {
 pub enum Truth {
     /// It does not.
     No,
-    /// It cannot be told: a value of the wrong type, an engine that gave up, some items that do and some that
+    /// Unknown: a value of the wrong type, an engine that gave up, some items that do and some that
     /// do not. A restriction takes this for yes, and what would open a gate takes it for no.
     Doubt,
     /// It does.

@@ -152,7 +152,7 @@ impl Diagnostic {
         Self { code, severity, message, source: source.clone(), span, label: String::new(), remedy: None }
     }
 
-    /// Whether it holds whatever else the file says, so that it can be told beside mistakes.
+    /// Whether it holds whatever else the file says, so that it can be reported beside mistakes.
     pub fn is_local(&self) -> bool {
         !OF_WHOLE_FILES.contains(&self.code)
     }

@@ -11,6 +11,7 @@ mod decision;
 mod deed;
 mod diagnostic;
 mod hash;
+mod maps;
 mod names;
 mod net;
 mod policy;
@@ -27,9 +28,11 @@ mod waiting;
 pub mod window;
 pub mod workflow;
 
-pub use claim::{CLAIMS_MAX, Claim, Claimed, EXAMPLES_MAX, Example, ExampleStep, STEPS_MAX};
+pub use claim::{CLAIMS_MAX, Claim, EXAMPLES_MAX, Example, ExampleStep, Property, STEPS_MAX};
 pub use clause::{Applying, Clause, unreadable_sentence};
-pub use clauses::{Counted, Counting, Heard, Keeps, LooksFor, Masking, OnHit, OutputRule, Watcher};
+pub use clauses::{
+    Counting, DecidedCall, HitAction, Masking, OutputRule, OutputSearch, Retention, Watcher, WindowMarks,
+};
 pub use condition::{Condition, Operator, Subject, Test};
 pub use decision::{Decision, Truth};
 pub use deed::{Basis, Deed, Deeds};

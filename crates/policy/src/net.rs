@@ -232,7 +232,7 @@ impl Sketch {
         }
         let mut guards = Vec::with_capacity(self.transitions.len());
         for (transition, is_credit) in self.transitions.into_iter().zip(self.credits) {
-            // A manual transition without tools never fires: nobody can be asked about a call that is none.
+            // A manual transition without tools never fires: no human can be asked about it without a call.
             let by_itself = transition.tools.is_empty() && !transition.manual;
             let firing = if by_itself { Firing::Structural } else { Firing::Called };
             let inputs: Vec<&str> = transition.inputs.iter().map(String::as_str).collect();

@@ -4,42 +4,45 @@
 //! answered by an index: [`Policy::deeds`] says what a call amounts to, [`Policy::watches`] which rules
 //! know such a deed. Sessions, clocks and storage are not known here.
 
+mod analysis;
+mod audience;
 mod builder;
 mod keys;
 
 use std::{fmt, ops::Deref, sync::Arc};
 
-use lockgate_call::{AgentTools, Call, Files, may_answer_early, may_run_another};
-use smallvec::SmallVec;
-
-pub use builder::{Builder, FoundBy};
 use keys::Keys;
+use lockgate_call::{AgentTools, Files, ScriptFields, SeenCall, may_answer_early, may_run_another};
+use smallvec::SmallVec;
 
 use crate::{
     claim::{Claim, Example},
     clause::{Applying, Clause},
-    clauses::{Clauses, Counted, Counting, Heard, LooksFor, Masking, OutputRule},
+    clauses::{Clauses, DecidedCall, Masking, OutputRule, OutputSearch, WindowMarks},
     decision::Decision,
-    deed::{Deed, Deeds, FileMaps},
-    names::{FileId, Known, NameId, Names, Watch},
+    deed::Deed,
+    maps::FileMaps,
+    names::{FileId, NameId, Names, Watch},
     net::GuardNet,
-    rule::{Mode, Rule, RuleId},
+    rule::{Rule, RuleId},
     scripts::Scripts,
     source::Source,
-    statement::{Statement, Takes},
+    statement::Statement,
     tools::ToolName,
     view::{Memory, View},
     waiting::Waiting,
-    window::WindowId,
     workflow::{self, Workflow},
 };
+
+pub use audience::{Audience, Groups};
+pub use builder::{Builder, FoundBy};
 
 /// All rules of all files together.
 #[derive(Debug)]
 pub struct Policy {
     hash: PolicyHash,
     /// Where each rule is kept, by its number: rules are numbered in file order, whatever they became.
-    rules: Vec<Kept>,
+    rules: Vec<RuleTable>,
     keys: Keys,
     nets: Vec<NetRule>,
     clauses: Clauses,
@@ -58,7 +61,7 @@ pub struct Policy {
 
 /// In which table a rule is kept.
 #[derive(Clone, Copy, Debug)]
-enum Kept {
+enum RuleTable {
     Net(usize),
     Clause(usize),
     Output(usize),
@@ -86,14 +89,6 @@ impl Deref for NetRule {
 /// The fingerprint of a policy: the same text in the same order gives the same one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PolicyHash([u8; 32]);
-
-/// The rules a group of deeds concerns: those of one file whose maps renamed the call, or those of all
-/// other files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Audience(Option<FileId>);
-
-/// What a call amounts to, and to whose rules.
-pub type Groups = SmallVec<[(Audience, Deeds); 1]>;
 
 impl Policy {
     /// The policy's fingerprint.
@@ -124,8 +119,8 @@ impl Policy {
     /// The net with this number; none if the rule is something else.
     pub fn net(&self, id: RuleId) -> Option<&NetRule> {
         match self.rules.get(id.index())? {
-            Kept::Net(index) => self.nets.get(*index),
-            Kept::Clause(_) | Kept::Output(_) | Kept::Workflow(_) => None,
+            RuleTable::Net(index) => self.nets.get(*index),
+            RuleTable::Clause(_) | RuleTable::Output(_) | RuleTable::Workflow(_) => None,
         }
     }
 
@@ -137,8 +132,8 @@ impl Policy {
     /// The clause with this number; none if the rule is something else.
     pub fn clause(&self, id: RuleId) -> Option<&Clause> {
         match self.rules.get(id.index())? {
-            Kept::Clause(index) => self.clauses.get(*index),
-            Kept::Net(_) | Kept::Output(_) | Kept::Workflow(_) => None,
+            RuleTable::Clause(index) => self.clauses.get(*index),
+            RuleTable::Net(_) | RuleTable::Output(_) | RuleTable::Workflow(_) => None,
         }
     }
 
@@ -150,8 +145,8 @@ impl Policy {
     /// The workflow with this number; none if the rule is something else.
     pub fn workflow(&self, id: RuleId) -> Option<&Workflow> {
         match self.rules.get(id.index())? {
-            Kept::Workflow(index) => self.workflows.get(*index),
-            Kept::Net(_) | Kept::Clause(_) | Kept::Output(_) => None,
+            RuleTable::Workflow(index) => self.workflows.get(*index),
+            RuleTable::Net(_) | RuleTable::Clause(_) | RuleTable::Output(_) => None,
         }
     }
 
@@ -191,7 +186,7 @@ impl Policy {
     }
 
     /// The windows a call counts for, and what they hold from now on.
-    pub fn marks(&self, heard: &Heard<'_>, memory: &dyn Memory) -> Counted {
+    pub fn marks(&self, heard: &DecidedCall<'_>, memory: &dyn Memory) -> WindowMarks {
         self.clauses.marks(heard, memory)
     }
 
@@ -231,26 +226,33 @@ impl Policy {
     }
 
     /// What a workflow sees of a call, with what the files say about its tool.
-    pub fn sight<'c>(&'c self, call: &'c Call) -> workflow::Sight<'c> {
+    pub fn sight<'c>(&self, call: &'c SeenCall) -> workflow::Sight<'c> {
         let is_reader = self.clauses.readers.contains(&call.tool);
-        workflow::Sight::of(call, |field| self.declares_script(&call.tool, field)).declared_reader(is_reader)
+        workflow::Sight::of(call, self.script_fields(&call.tool)).declared_reader(is_reader)
+    }
+
+    /// The fields of a tool that hold scripts, by custom or because some file says so.
+    pub fn script_fields(&self, tool: &str) -> ScriptFields {
+        // A command in such a field may be evidence for a workflow of another file, so an untrusted file has no say.
+        let trusted = || self.maps.iter().zip(&self.sources).filter(|it| it.1.is_trusted()).map(|it| it.0);
+        let declared = |tool| trusted().flat_map(move |maps| maps.declared_scripts(tool)).cloned();
+        let mut names: Vec<String> = self.names.find(tool).into_iter().flat_map(declared).collect();
+        names.sort_unstable();
+        names.dedup();
+        ScriptFields::declared(names)
     }
 
     /// Whether some rule on results of this tool looks at the call as well.
     pub fn outputs_look_at_calls(&self, tool: &str) -> bool {
-        let looks =
-            |rule: &OutputRule| matches!(rule.looks_for, LooksFor::Condition(_)) || rule.template.is_some();
+        let looks = |rule: &OutputRule| {
+            matches!(rule.looks_for, OutputSearch::Condition(_)) || rule.template.is_some()
+        };
         self.clauses.outputs_of(tool).any(looks)
     }
 
     /// The variables of the environment that some rule looks at.
     pub fn variables(&self) -> &[String] {
         &self.clauses.variables
-    }
-
-    /// Whether some rule asks where paths really lead.
-    pub fn has_sandboxes(&self) -> bool {
-        self.clauses.has_sandboxes
     }
 
     /// Looks up where the folders of sandboxes really are.
@@ -278,7 +280,7 @@ impl Policy {
             || self.default_clause().is_some_and(|default| default.wants != Decision::Allow)
     }
 
-    /// Whether some rule can have to do with a tool of this agent, as far as that can be told: an agent may have tools of
+    /// Whether some rule can have to do with a tool of this agent, as far as that is known: an agent may have tools of
     /// MCP servers, of which only the way they are named is known.
     pub fn may_match(&self, agent: &AgentTools) -> bool {
         let given: Vec<&str> = self.maps.iter().flat_map(FileMaps::names).collect();
@@ -303,12 +305,12 @@ impl Policy {
 
     /// What a call amounts to, and to whose rules. The last group is what everybody sees whose file has no
     /// map for this tool.
-    pub fn deeds(&self, call: &Call) -> Groups {
+    pub fn deeds(&self, call: &SeenCall) -> Groups {
         self.look_at(call).0
     }
 
     /// The same, and why the scripts that maps look into cannot be read, where that is so.
-    pub fn look_at(&self, call: &Call) -> (Groups, Vec<String>) {
+    pub fn look_at(&self, call: &SeenCall) -> (Groups, Vec<String>) {
         let tool = self.names.find(&call.tool);
         let itself = Deed::of_tool(call, tool, &self.names);
         let mut groups = Groups::new();
@@ -318,7 +320,7 @@ impl Policy {
                 groups.push((Audience(Some(*file)), maps.deeds(call, itself.clone(), &mut scripts)));
             }
         }
-        // Where every file has maps for this tool, nobody is left to see the call as it is.
+        // Where every file has maps for this tool, no rule is left to see the call as it is.
         if groups.len() < self.maps.len() || groups.is_empty() {
             groups.push((Audience(None), SmallVec::from_iter([itself])));
         }
@@ -361,152 +363,13 @@ impl Policy {
         self.names.watches(id).iter().chain(plain).filter(is_meant)
     }
 
-    /// Everything the policy has to do with each name that it knows.
-    pub fn known_names(&self) -> impl Iterator<Item = &Known> {
-        self.names.iter()
-    }
-
-    /// The files whose maps rename calls of a tool.
-    pub fn renamed_in(&self, tool: &str) -> &[FileId] {
-        let known = self.names.find(tool).and_then(|tool| self.names.get(tool));
-        known.map(|known| known.renamed_in.as_slice()).unwrap_or_default()
-    }
-
-    /// The maps of a file for a tool, in the order they are asked.
-    pub fn maps_of(&self, file: FileId, tool: &str) -> Vec<(&Takes, &Arc<str>)> {
-        let maps = self.maps.get(file.0 as usize).zip(self.names.find(tool));
-        maps.map(|(maps, tool)| maps.of_tool(tool).collect()).unwrap_or_default()
-    }
-
-    /// Whether some map of a file looks into scripts of a tool.
-    pub fn reads_scripts(&self, file: FileId, tool: &str) -> bool {
-        let maps = self.maps.get(file.0 as usize).zip(self.names.find(tool));
-        maps.is_some_and(|(maps, tool)| maps.reads_scripts(tool))
-    }
-
-    /// What a call of a tool with this action is to rules without maps.
-    pub fn own_deed(&self, tool: &str, action: Option<&str>) -> Deed {
-        let call = Call::new("", tool);
-        let call = action.map_or_else(|| call.clone(), |action| call.clone().with("action", action));
-        Deed::of_tool(&call, self.names.find(tool), &self.names)
-    }
-
-    /// What a map that gives this name makes of a call.
-    pub fn mapped_deed(&self, name: &str) -> Deed {
-        Deed::named(name, &self.names)
-    }
-
-    /// What a call amounts to, as the rules of one file see it.
-    pub fn deeds_seen_in(&self, file: FileId, call: &Call) -> Deeds {
-        let mut groups = self.deeds(call);
-        let own = groups.iter().position(|(audience, _)| audience.file() == Some(file));
-        let all = groups.iter().position(|(audience, _)| audience.is_everybody());
-        own.or(all).map(|place| groups.swap_remove(place).1).unwrap_or_default()
-    }
-
-    /// The number of a file.
-    pub fn file_of(&self, source: &Source) -> Option<FileId> {
-        let place = self.sources.iter().position(|it| it == source)?;
-        u32::try_from(place).ok().map(FileId)
-    }
-
-    /// What its authors state about all sessions, and in which file.
-    pub fn claims_by_file(&self) -> impl Iterator<Item = (FileId, &Claim)> {
-        self.claims.iter().zip(&self.claim_files).map(|(claim, file)| (*file, claim))
-    }
-
-    /// How each clause names its tools, by its place among [`Policy::clauses`].
-    pub fn ways_of_clauses(&self) -> Vec<Vec<Option<ToolName>>> {
-        self.clauses.ways()
-    }
-
-    /// The tools whose calls count for a window, and which of their calls do.
-    pub fn watched(&self, window: WindowId) -> Vec<(Option<ToolName>, Counting)> {
-        self.clauses.watched(window)
-    }
-
-    /// The tool of a trap in lower case, by its place among [`Policy::clauses`].
-    pub fn traps(&self) -> impl Iterator<Item = (&str, usize)> {
-        self.clauses.traps()
-    }
-
-    /// A trap by the name of the tool.
-    pub fn trap(&self, tool: &str) -> Option<&Clause> {
-        self.clauses.trap(tool)
-    }
-
-    /// A one-line rule that blocks a tool whatever the call and the session.
-    pub fn net_blocker(&self, tool: &str) -> Option<&NetRule> {
-        let known = self.names.find(tool).and_then(|id| self.names.get(id));
-        // A rule does not see the calls that a map of its own file gives another name.
-        let plain = known
-            .into_iter()
-            .flat_map(|known| known.watches.iter().filter(|watch| !known.renamed_in.contains(&watch.file)));
-        let blocks =
-            |net: &&NetRule| matches!(net.statement, Statement::Block { .. }) && net.mode == Mode::Enforce;
-        plain.filter_map(|watch| self.net(watch.rule)).find(blocks)
-    }
-
-    /// A rule that blocks a tool whatever the call and the session.
-    pub fn blocker(&self, tool: &str) -> Option<&Rule> {
-        if let Some(net) = self.net_blocker(tool) {
-            return Some(net);
-        }
-        let acts = |clause: &&Clause| {
-            clause.wants == Decision::Block && (clause.mode == Mode::Enforce || clause.acts_always)
-        };
-        let always = |clause: &&Clause| acts(clause) && clause.conditions.is_empty();
-        if let Some(id) = self.clauses_about(tool).find(always).map(|clause| clause.id) {
-            return self.rule(id);
-        }
-        // Where a clause may speak in its place, the default is not what always happens.
-        let is_spoken_of =
-            || self.clauses_about(tool).any(|clause| clause.speaks_for_default && !acts(&clause));
-        self.default_clause().filter(always).filter(|_| !is_spoken_of()).map(|clause| &**clause)
-    }
-
-    /// Whether some file says that this field of a tool holds a script.
-    pub fn declares_script(&self, tool: &str, field: &str) -> bool {
-        // A command in such a field may be evidence for a workflow of another file, so an untrusted file has no say.
-        let trusted = || self.maps.iter().zip(&self.sources).filter(|it| it.1.is_trusted()).map(|it| it.0);
-        self.names.find(tool).is_some_and(|tool| trusted().any(|maps| maps.declares_script(tool, field)))
-    }
-
-    /// The policy's own copy of a name where it has one, so that a known name costs no allocation.
-    pub fn name(&self, name: &str) -> Arc<str> {
-        let known = self.names.find(name).and_then(|id| self.names.get(id));
-        known.map_or_else(|| Arc::from(name), |known| known.name.clone())
-    }
-
-    fn kept(&self, kept: Kept) -> Option<&Rule> {
+    fn kept(&self, kept: RuleTable) -> Option<&Rule> {
         match kept {
-            Kept::Net(index) => self.nets.get(index).map(|net| &net.rule),
-            Kept::Clause(index) => self.clauses.get(index).map(|clause| &clause.rule),
-            Kept::Output(index) => self.clauses.output(index).map(|output| &output.rule),
-            Kept::Workflow(index) => self.workflows.get(index).map(|workflow| &workflow.rule),
+            RuleTable::Net(index) => self.nets.get(index).map(|net| &net.rule),
+            RuleTable::Clause(index) => self.clauses.get(index).map(|clause| &clause.rule),
+            RuleTable::Output(index) => self.clauses.output(index).map(|output| &output.rule),
+            RuleTable::Workflow(index) => self.workflows.get(index).map(|workflow| &workflow.rule),
         }
-    }
-}
-
-impl Audience {
-    /// Those of one file.
-    pub fn of(file: FileId) -> Self {
-        Self(Some(file))
-    }
-
-    /// Those of all files that have no map for the tool.
-    pub fn everybody() -> Self {
-        Self(None)
-    }
-
-    /// The file, if the rules of one are meant.
-    pub fn file(self) -> Option<FileId> {
-        self.0
-    }
-
-    /// Whether this is everybody whose file has no map for the tool.
-    pub fn is_everybody(self) -> bool {
-        self.0.is_none()
     }
 }
 

@@ -1,15 +1,28 @@
 //! What every rule has, whichever form it takes.
 
+use serde::Deserialize;
+
 use crate::source::{Place, Source, Span};
 
 /// Whether a rule acts or only records what it would have done.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Mode {
     /// The rule only records what it would have done.
     Observe,
     /// The rule acts.
     #[default]
     Enforce,
+}
+
+impl Mode {
+    /// The word that files, settings and answers use.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Observe => "observe",
+            Self::Enforce => "enforce",
+        }
+    }
 }
 
 /// What every rule has, whatever it became.

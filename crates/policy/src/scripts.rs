@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use lockgate_call::{Call, Command, Script, ScriptCache, is_script_field};
+use lockgate_call::{Command, Script, SeenCall, is_script_field};
 use serde_json::Value;
 use smallvec::SmallVec;
 
@@ -17,10 +17,15 @@ pub(crate) type ReadScript<'c> = (Arc<Script>, Cow<'c, str>);
 
 impl<'c> Scripts<'c> {
     /// The script in a field, and its text; none where the value is nothing a shell could be given.
-    pub(crate) fn of(&mut self, call: &'c Call, field: &'c str, value: &'c Value) -> Option<&ReadScript<'c>> {
+    pub(crate) fn of(
+        &mut self,
+        call: &SeenCall,
+        field: &'c str,
+        value: &'c Value,
+    ) -> Option<&ReadScript<'c>> {
         let known = self.read.iter().position(|(name, _)| *name == field);
         let at = known.unwrap_or_else(|| {
-            self.read.push((field, read(value, &call.about.scripts)));
+            self.read.push((field, call.script_in(value)));
             self.read.len() - 1
         });
         self.read.get(at)?.1.as_ref()
@@ -41,14 +46,14 @@ impl<'c> Scripts<'c> {
 }
 
 /// Why the scripts of a call cannot be read, in words; empty where they can.
-pub fn unreadable_scripts(call: &Call, declared: &[(String, String)]) -> Vec<String> {
+pub fn unreadable_scripts(call: &SeenCall, declared: &[(String, String)]) -> Vec<String> {
     let is_declared =
         |field: &str| declared.iter().any(|(tool, declared)| *tool == call.tool && declared == field);
     unreadable_in(call, |field| is_script_field(field) || is_declared(field))
 }
 
 /// Why the scripts in these fields of a call cannot be read, in words; empty where they can, or there is none.
-fn unreadable_in(call: &Call, is_script: impl Fn(&str) -> bool) -> Vec<String> {
+fn unreadable_in(call: &SeenCall, is_script: impl Fn(&str) -> bool) -> Vec<String> {
     let mut scripts = Scripts::default();
     for (field, value) in call.input.iter().filter(|(field, _)| is_script(field)) {
         if matches!(value, Value::String(_) | Value::Array(_) | Value::Object(_)) {
@@ -71,16 +76,4 @@ fn doubts_of(field: &str, script: Option<&Script>) -> Vec<String> {
         doubts.push("the script cannot be read".to_owned());
     }
     doubts
-}
-
-fn read<'c>(value: &'c Value, scripts: &ScriptCache) -> Option<ReadScript<'c>> {
-    match value {
-        Value::String(text) => Some((scripts.script(text), Cow::Borrowed(text.as_str()))),
-        Value::Array(items) => {
-            let words: Option<Vec<String>> =
-                items.iter().map(|item| item.as_str().map(str::to_owned)).collect();
-            words.map(|words| (scripts.words(&words), Cow::Owned(words.join(" "))))
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
-    }
 }

@@ -9,6 +9,8 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+use serde::Serialize;
+
 /// One policy file: the name people know it by, and what it says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
@@ -31,7 +33,7 @@ pub enum Layer {
     Untrusted,
 }
 
-/// Where each line but the first starts, once somebody has asked: a thousand places are found without reading the text
+/// Where each line but the first starts, once they are needed: a thousand places are found without reading the text
 /// a thousand times.
 #[derive(Clone, Debug, Default)]
 struct Lines(Arc<OnceLock<Vec<usize>>>);
@@ -133,8 +135,8 @@ impl Span {
     }
 }
 
-/// Where a rule stands, for messages and the audit trail.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+/// Where a rule stands, for messages and the audit log.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Place {
     /// The file's name.
     pub file: Arc<str>,

@@ -78,7 +78,7 @@ impl Template {
         Self { parts: vec![Part::Text(text.clone())], text }
     }
 
-    /// Reads a message. What stands in braces and stands for nothing is part of the words; with a remedy it is told.
+    /// Reads a message. What stands in braces and stands for nothing is part of the words; with a remedy it is reported.
     pub fn parse(
         text: &str,
         mut read: impl FnMut(&str) -> Result<Subject, Option<String>>,

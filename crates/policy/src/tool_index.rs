@@ -2,7 +2,7 @@
 //!
 //! All linear patterns are tried in one pass, so that a thousand of them cost little more than one. Patterns
 //! that only the backtracking engine can run are tried one after another; where it gives up, what they stand for
-//! is found with a doubt, and whoever asked decides what that means.
+//! is found with a doubt, and the caller decides what that means.
 
 use std::sync::OnceLock;
 

@@ -5,7 +5,7 @@
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use jiff::tz::TimeZone;
-use lockgate_call::{Call, Time};
+use lockgate_call::{Call, SeenCall, Time};
 use serde_json::Value;
 
 use crate::window::{Window, WindowId};
@@ -14,7 +14,7 @@ use crate::window::{Window, WindowId};
 #[derive(Clone, Copy)]
 pub struct View<'a> {
     /// The call.
-    pub call: &'a Call,
+    pub call: &'a SeenCall,
     /// What the tool answered, once it has.
     pub output: Option<&'a Value>,
     /// Now: not before anything the session has seen.
@@ -27,7 +27,7 @@ pub struct View<'a> {
 
 impl<'a> View<'a> {
     /// A call and its result, for rules that ask neither the session nor the clock.
-    pub fn of_result(call: &'a Call, output: Option<&'a Value>, around: &'a Surroundings) -> Self {
+    pub fn of_result(call: &'a SeenCall, output: Option<&'a Value>, around: &'a Surroundings) -> Self {
         Self { call, output, now: Time(0), around, memory: &NewSession }
     }
 }

@@ -18,7 +18,7 @@ pub mod progress;
 mod sight;
 
 pub use line::{Line, StageStand, Whereabouts};
-pub use machine::{Considered, Earned, Moved, Outcome, UnknownStage};
+pub use machine::{Assessment, CallEvidence, OperatorMove, Outcome, UnknownStage};
 pub use progress::{Progress, Step};
 pub use sight::Sight;
 
@@ -69,7 +69,7 @@ pub struct Requirement {
     pub text: Arc<str>,
     /// What its evidence is kept under: the text, and for commands the stage as well.
     pub key: Arc<str>,
-    /// What the agent is told while it does not hold.
+    /// The sentence for the agent while it does not hold.
     pub message: Option<String>,
     /// Where the condition is written.
     pub span: Span,
@@ -121,7 +121,7 @@ pub struct Check {
     pub pattern: Pattern,
     /// `command_not_matches`: no command may match. Otherwise every one has to.
     pub forbids: bool,
-    /// What the agent is told.
+    /// The sentence for the agent.
     pub message: Option<String>,
     /// Where it is written.
     pub span: Span,

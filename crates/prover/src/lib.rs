@@ -13,9 +13,10 @@ mod shown;
 mod verify;
 mod workflow;
 
-pub use play::{Ended, PLAYED_FROM, PLAYED_MAX, Part, Seen, Step};
+pub use lockgate_petri::prove::TooManyRules;
+pub use play::{CallEnd, PLAYED_FROM, PLAYED_MAX, Part, PlayedSession, Step};
 pub use played::{Differences, Finding, Proved, ProvedClaim, Undecided, diff, prove};
 pub use report::NetReport;
-pub use shown::{Kind, Shown};
+pub use shown::{DifferenceKind, ShownDifference};
 pub use verify::verify;
 pub use workflow::{Move, WorkflowNet, workflow_net};

@@ -1,4 +1,4 @@
-//! Proofs that were seen: every session the prover shows is played through the judge before it is told.
+//! Proofs that were seen: every session the prover shows is played through the judge before it is reported.
 //!
 //! The prover knows at least what sessions can do, and not always the texts that do it. So a session it finds may
 //! still be refused; one that is, proves nothing, and its question counts as not decided. The examples of the policy
@@ -10,13 +10,14 @@ use std::{
 };
 
 use lockgate_gate::Rulebook;
-use lockgate_policy::{Claimed, Diagnostic, Example, Policy, RuleId, Severity};
+use lockgate_petri::prove::TooManyRules;
+use lockgate_policy::{Diagnostic, Example, Policy, Property, RuleId, Severity};
 
 use crate::{
-    play::{Ended, Inputs, Part, Seen, Stage, play},
+    play::{CallEnd, Inputs, Part, PlayedSession, Rehearsal, play},
     proof::{self, Calls, Change, ClaimReport, LeftOut, Played, Proof, Side},
     sampled::Sampled,
-    shown::{Kind, Shown},
+    shown::{DifferenceKind, ShownDifference},
 };
 
 /// All that was proved about a policy, and seen.
@@ -39,7 +40,7 @@ pub struct Proved {
 /// Something about the policy as a whole.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    /// What is told, and where.
+    /// The message and its place.
     pub diagnostic: Diagnostic,
     /// The rules it rests on, the first one first.
     pub rules: Vec<RuleId>,
@@ -74,7 +75,7 @@ pub fn prove(rulebook: &Rulebook) -> Proved {
     let mut kept = Vec::new();
     // One session may show many findings.
     let mut played: HashMap<Vec<Played>, Option<Arc<[Part]>>> = HashMap::new();
-    for proof::Finding { diagnostic, rules, tools, trace } in findings {
+    for proof::ProofFinding { diagnostic, rules, tools, trace } in findings {
         let session = match trace {
             trace if trace.is_empty() => Some(Arc::default()),
             trace => match played.entry(trace) {
@@ -105,14 +106,14 @@ fn seen(rulebook: &Rulebook, mut report: ClaimReport) -> ProvedClaim {
     if report.session.is_empty() {
         return ProvedClaim { report, session: Arc::default() };
     }
-    let asks_nobody = |seen: &Seen| seen.last().is_some_and(|step| step.granted.is_none());
-    let breaks = |seen: &Seen| proof::shows(&rulebook.policy, &report.claim, &seen.moments());
-    let shows = |seen: &Seen| match report.claim.says {
-        Claimed::HumanBefore(_) => seen.passes && breaks(seen) && asks_nobody(seen),
+    let asks_nobody = |seen: &PlayedSession| seen.last().is_some_and(|step| step.granted.is_none());
+    let breaks = |seen: &PlayedSession| proof::shows(&rulebook.policy, &report.claim, &seen.moments());
+    let shows = |seen: &PlayedSession| match report.claim.property {
+        Property::HumanBefore(_) => seen.passes && breaks(seen) && asks_nobody(seen),
         _ => seen.passes && breaks(seen),
     };
-    let inputs = match report.claim.says {
-        Claimed::HumanBefore(_) => Inputs::Unasked,
+    let inputs = match report.claim.property {
+        Property::HumanBefore(_) => Inputs::Unasked,
         _ => Inputs::Passing,
     };
     match play(rulebook, &report.session, &[&*rulebook.policy], inputs) {
@@ -148,7 +149,7 @@ fn refuted(claim: &ProvedClaim) -> Finding {
 
 /// An example whose last call is decided otherwise, or which cannot be played.
 fn broken(rulebook: &Rulebook, calls: &Calls<'_>, example: &Example) -> Option<Finding> {
-    let mut stage = Stage::hurried(rulebook);
+    let mut stage = Rehearsal::hurried(rulebook);
     let mut steps = Vec::new();
     for (index, step) in example.steps.iter().enumerate() {
         let find = |message: String, remedy: &str, rules: Vec<RuleId>, session: Vec<Part>| {
@@ -178,7 +179,7 @@ fn broken(rulebook: &Rulebook, calls: &Calls<'_>, example: &Example) -> Option<F
         let granted = if is_last { step.granted } else { Some(step.granted.unwrap_or(true)) };
         let (played, verdict) =
             stage.call(call, Arc::from(step.call.as_str()), granted, Some(step.ok.unwrap_or(true)));
-        let is_refused = played.ended == Ended::Refused;
+        let is_refused = played.ended == CallEnd::Refused;
         steps.push(played);
         let rules = || verdict.obstacles.iter().filter_map(|obstacle| obstacle.rule).collect();
         // A refusal on the way is nothing the author spoke of, unless a human was to refuse.
@@ -205,7 +206,7 @@ fn broken(rulebook: &Rulebook, calls: &Calls<'_>, example: &Example) -> Option<F
 #[derive(Debug)]
 pub struct Differences {
     /// One session for each way they differ in, the shortest ones first.
-    pub shown: Vec<Shown>,
+    pub shown: Vec<ShownDifference>,
     /// Rules of which it was not decided whether they make a difference.
     pub undecided: Vec<Undecided>,
 }
@@ -236,9 +237,8 @@ impl Differences {
 ///
 /// # Errors
 /// When there are more rules than the prover takes.
-pub fn diff(old: &Rulebook, new: &Rulebook) -> Result<Differences, String> {
-    let proof::Difference { changes, cut } =
-        proof::diff(&old.policy, &new.policy).map_err(|error| error.to_string())?;
+pub fn diff(old: &Rulebook, new: &Rulebook) -> Result<Differences, TooManyRules> {
+    let proof::Difference { changes, cut } = proof::diff(&old.policy, &new.policy)?;
     let (mut shown, mut undecided) = (Vec::new(), Vec::new());
     let (played, looked): (Vec<Change>, Vec<Change>) =
         changes.into_iter().partition(|change| change.session.is_some());
@@ -249,7 +249,7 @@ pub fn diff(old: &Rulebook, new: &Rulebook) -> Result<Differences, String> {
         if found.is_empty() {
             undecided.push(doubt(change, "no calls were found that make up the session"));
         }
-        let mut is_new = |it: &Shown| told.insert((it.kind, it.tool.clone(), it.stricter, it.rule));
+        let mut is_new = |it: &ShownDifference| told.insert((it.kind, it.tool.clone(), it.stricter, it.rule));
         shown.extend(found.into_iter().filter(|it| is_new(it)));
     }
     for change in &looked {
@@ -260,12 +260,12 @@ pub fn diff(old: &Rulebook, new: &Rulebook) -> Result<Differences, String> {
             ..doubt(change, change.undecided.as_deref().unwrap_or_default())
         });
         // What a session of the prover shows needs no second one.
-        let is_new = |it: &Shown| {
-            !shown
-                .iter()
-                .any(|seen: &Shown| (seen.kind, seen.stricter, seen.rule) == (it.kind, it.stricter, it.rule))
+        let is_new = |it: &ShownDifference| {
+            !shown.iter().any(|seen: &ShownDifference| {
+                (seen.kind, seen.stricter, seen.rule) == (it.kind, it.stricter, it.rule)
+            })
         };
-        let found: Vec<Shown> = found.into_iter().filter(is_new).collect();
+        let found: Vec<ShownDifference> = found.into_iter().filter(is_new).collect();
         shown.extend(found);
     }
     only_doubts(old, new, &shown, &mut undecided);
@@ -279,7 +279,9 @@ pub fn diff(old: &Rulebook, new: &Rulebook) -> Result<Differences, String> {
             is_shown: false,
         });
     }
-    let length = |it: &Shown| it.session.iter().map(|part| part.steps.len() as u64 * part.times).sum::<u64>();
+    let length = |it: &ShownDifference| {
+        it.session.iter().map(|part| part.steps.len() as u64 * part.times).sum::<u64>()
+    };
     shown.sort_by_key(|it| (it.kind, length(it)));
     Ok(Differences { shown, undecided })
 }
@@ -291,7 +293,7 @@ fn doubt(change: &Change, why: &str) -> Undecided {
 
 /// A rule that was seen to make a difference is doubted less, in the policy that is stricter and in the other one, where
 /// it has the same name; and a rule that was edited needs one doubt, not two.
-fn only_doubts(old: &Rulebook, new: &Rulebook, shown: &[Shown], undecided: &mut Vec<Undecided>) {
+fn only_doubts(old: &Rulebook, new: &Rulebook, shown: &[ShownDifference], undecided: &mut Vec<Undecided>) {
     let name = |side: Side, rule: RuleId| {
         let rulebook = if side == Side::Old { old } else { new };
         rulebook.policy.rule(rule).map_or("", |rule| rule.name.as_str())
@@ -320,24 +322,26 @@ fn only_doubts(old: &Rulebook, new: &Rulebook, shown: &[Shown], undecided: &mut 
 }
 
 /// Plays the session of a change in both; none where it does not tell them apart.
-fn told_apart(old: &Rulebook, new: &Rulebook, change: &Change) -> Option<Shown> {
+fn told_apart(old: &Rulebook, new: &Rulebook, change: &Change) -> Option<ShownDifference> {
     let policies: [&Policy; 2] = [&old.policy, &new.policy];
     let session = change.session.as_ref()?;
     let play = |rulebook| play(rulebook, session, &policies, Inputs::Plain);
     let (before, after) = (play(old)?, play(new)?);
-    let steps = |seen: &Seen| seen.parts.iter().map(|part| part.steps.len() as u64 * part.times).sum::<u64>();
+    let steps = |seen: &PlayedSession| {
+        seen.parts.iter().map(|part| part.steps.len() as u64 * part.times).sum::<u64>()
+    };
     if steps(&before) != steps(&after) || !is_at_once(&before, &after) {
         return None;
     }
     let (was, is) = (before.verdict.decision, after.verdict.decision);
-    let kind = Kind::of(was, is)?;
+    let kind = DifferenceKind::of(was, is)?;
     let (side, stricter) = if was > is { (Side::Old, &before) } else { (Side::New, &after) };
     // Where the other one is the stricter, another rule decides.
     if side != change.stricter {
         return None;
     }
     let tool = after.last().map(|step| step.deed.clone()).unwrap_or_default();
-    Some(Shown {
+    Some(ShownDifference {
         kind,
         tool,
         stricter: change.stricter,
@@ -351,8 +355,8 @@ fn told_apart(old: &Rulebook, new: &Rulebook, change: &Change) -> Option<Shown> 
 }
 
 /// Whether two sessions wait alike. Where only one policy has to wait, they are not one session.
-fn is_at_once(one: &Seen, other: &Seen) -> bool {
-    fn waits(seen: &Seen) -> impl Iterator<Item = u64> {
+fn is_at_once(one: &PlayedSession, other: &PlayedSession) -> bool {
+    fn waits(seen: &PlayedSession) -> impl Iterator<Item = u64> {
         let rounds = seen.parts.iter().flat_map(|part| (0..part.times).flat_map(|_| &part.steps));
         rounds.map(|step| step.waited_ms)
     }

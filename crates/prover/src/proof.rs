@@ -6,6 +6,7 @@
 //! session found here has to be played through the judge before it is believed: `lockgate-gate` does so.
 //! `docs/proof.md` tells per construct what is exact.
 
+mod act;
 mod behaviour;
 mod claims;
 mod compose;
@@ -24,12 +25,12 @@ mod table;
 mod together;
 mod ways;
 
+pub use act::{Act, End};
 pub use behaviour::{Group, STATES_DRAWN_MAX, behaviours};
 pub use claims::{ClaimReport, Moment, shows};
-pub use compose::{Composed, LeftOut, Played, Why};
+pub use compose::{Composed, LeftOut, LeftOutReason, Played};
 pub use diff::{Approach, Change, Difference, Side, diff};
-pub use findings::{Finding, Proof, prove};
-pub use labels::{Act, End};
+pub use findings::{Proof, ProofFinding, prove};
 pub use openers::{OPENERS_MAX, openers};
 pub use sample::{Calls, sample};
 pub use samples::{BEFORE_MAX, Run, SAMPLES_MAX, Sample, Sampler, merged};

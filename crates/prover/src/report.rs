@@ -1,4 +1,4 @@
-//! What is told of one rule's net.
+//! What is reported about one rule's net.
 
 use lockgate_policy::RuleId;
 

@@ -15,9 +15,9 @@ use lockgate_gate::{Rulebook, Verdict};
 use lockgate_policy::{Decision, Policy, RuleId};
 
 use crate::{
-    play::{Part, Stage, Step, runs_of},
+    play::{Part, Rehearsal, Step, runs_of},
     proof::{Approach, Change, Run, Sample, Sampler, Side, merged},
-    shown::{Kind, Shown},
+    shown::{DifferenceKind, ShownDifference},
 };
 
 /// How many rules of the same name are looked at beside a changed one.
@@ -70,9 +70,9 @@ impl<'a> Sampled<'a> {
     }
 
     /// What a changed rule decides otherwise, one session of each kind.
-    pub(crate) fn told_apart(&self, change: &Change) -> Vec<Shown> {
+    pub(crate) fn told_apart(&self, change: &Change) -> Vec<ShownDifference> {
         let samples = self.samples(change);
-        let mut shown: Vec<Shown> = Vec::new();
+        let mut shown: Vec<ShownDifference> = Vec::new();
         for sample in &samples {
             let pair = self.play(sample);
             keep(&mut shown, pair.and_then(|pair| self.shown(change, pair)));
@@ -91,7 +91,7 @@ impl<'a> Sampled<'a> {
 
     /// What a rule closes that other rules let pass only for some calls: the session that was found for it, with
     /// calls like its own.
-    pub(crate) fn opened(&self, change: &Change) -> Vec<Shown> {
+    pub(crate) fn opened(&self, change: &Change) -> Vec<ShownDifference> {
         let mut shown = Vec::new();
         let policies: [&Policy; 2] = [&self.old.policy, &self.new.policy];
         let runs = change.session.as_ref().and_then(|session| runs_of(session, &policies));
@@ -114,7 +114,7 @@ impl<'a> Sampled<'a> {
 
     /// Plays a sample in both, up to the first call they decide differently about.
     fn play(&self, sample: &Sample) -> Option<Pair> {
-        let stage = |rulebook| Stage::starting(rulebook, sample.start, sample.attributes.clone());
+        let stage = |rulebook| Rehearsal::starting(rulebook, sample.start, sample.attributes.clone());
         let (mut old, mut new) = (stage(self.old), stage(self.new));
         let (mut parts, mut last) = (Vec::new(), None);
         for run in &sample.runs {
@@ -147,9 +147,9 @@ impl<'a> Sampled<'a> {
     }
 
     /// What a pair shows, if it is the changed rule that decides.
-    fn shown(&self, change: &Change, pair: Pair) -> Option<Shown> {
+    fn shown(&self, change: &Change, pair: Pair) -> Option<ShownDifference> {
         let Pair { parts, tool, was, is } = pair;
-        let kind = Kind::of(was.decision, is.decision)?;
+        let kind = DifferenceKind::of(was.decision, is.decision)?;
         let (stricter, verdict) =
             if was.decision > is.decision { (Side::Old, &was) } else { (Side::New, &is) };
         let decides = if stricter == change.stricter {
@@ -158,7 +158,7 @@ impl<'a> Sampled<'a> {
             self.opens(change, verdict, stricter)
         };
         let is_shortest = parts.len() == 1;
-        decides.then(|| Shown {
+        decides.then(|| ShownDifference {
             kind,
             tool,
             stricter: change.stricter,
@@ -175,7 +175,7 @@ impl<'a> Sampled<'a> {
     fn closes(&self, change: &Change, verdict: &Verdict) -> bool {
         let rule = self.rulebook(change.stricter).policy.rule(change.rule);
         let strictest = verdict.obstacles.iter().filter(|it| it.decision == verdict.decision);
-        // Several limits of one rule that say the same are told as one obstacle.
+        // Several limits of one rule that say the same are reported as one obstacle.
         rule.is_some_and(|rule| {
             let is_it = |name: &str, line| name == rule.name && line == rule.place.line;
             strictest.into_iter().any(|it| it.rule == Some(rule.id) || is_it(&it.name, it.line))
@@ -225,7 +225,7 @@ impl<'a> Sampled<'a> {
 }
 
 /// One of each kind is enough, and the shorter one is the better.
-fn keep(shown: &mut Vec<Shown>, found: Option<Shown>) {
+fn keep(shown: &mut Vec<ShownDifference>, found: Option<ShownDifference>) {
     let Some(found) = found else { return };
     match shown.iter_mut().find(|it| it.kind == found.kind) {
         Some(known) if known.session.len() > found.session.len() => *known = found,

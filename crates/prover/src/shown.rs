@@ -8,9 +8,9 @@ use crate::{play::Part, proof::Side};
 
 /// A session that tells two policies apart.
 #[derive(Clone, Debug)]
-pub struct Shown {
+pub struct ShownDifference {
     /// What became of its last call.
-    pub kind: Kind,
+    pub kind: DifferenceKind,
     /// The name of its last call.
     pub tool: Arc<str>,
     /// The policy whose rule makes the difference.
@@ -31,7 +31,7 @@ pub struct Shown {
 
 /// Which way two policies differ, in the order in which a reviewer wants to see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+pub enum DifferenceKind {
     /// The old one refused it.
     NewlyAllowed,
     /// The old one asked a human.
@@ -42,7 +42,7 @@ pub enum Kind {
     NewlyBlocked,
 }
 
-impl Kind {
+impl DifferenceKind {
     /// What it is that one decision became another; none where a human and the tool would not notice.
     pub(crate) fn of(was: Decision, is: Decision) -> Option<Self> {
         Some(match (was, is) {

@@ -10,7 +10,7 @@ use std::{fs, path::Path};
 use lockgate_call::Call;
 use lockgate_gate::{Gate, Outcome, Rulebook};
 use lockgate_policy::{Decision, Source};
-use lockgate_prover::{Differences, Kind, diff};
+use lockgate_prover::{DifferenceKind, Differences, diff};
 use proptest::{prelude::*, sample::select};
 use serde_json::json;
 
@@ -26,10 +26,10 @@ fn compare(old: &str, new: &str) -> Differences {
 /// What is told, in order: kind and tool; then the names of what was not decided.
 fn told(differences: &Differences) -> String {
     let kind = |kind| match kind {
-        Kind::NewlyAllowed => "allowed",
-        Kind::NoLongerAsked => "unasked",
-        Kind::NewlyAsked => "asked",
-        Kind::NewlyBlocked => "blocked",
+        DifferenceKind::NewlyAllowed => "allowed",
+        DifferenceKind::NoLongerAsked => "unasked",
+        DifferenceKind::NewlyAsked => "asked",
+        DifferenceKind::NewlyBlocked => "blocked",
     };
     let mut told: Vec<String> =
         differences.shown.iter().map(|it| format!("{} {}", kind(it.kind), it.tool)).collect();

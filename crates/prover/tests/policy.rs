@@ -128,7 +128,7 @@ fn deeds(policy: &Policy, call: &Call) -> Vec<String> {
         };
         format!("{}{doubt}", deed.name)
     };
-    let groups = policy.deeds(call).into_iter();
+    let groups = policy.deeds(&call.clone().into()).into_iter();
     groups.map(|(_, deeds)| deeds.iter().map(told).collect::<Vec<_>>().join(" ")).collect()
 }
 

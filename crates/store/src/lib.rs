@@ -1,6 +1,6 @@
 //! How sessions, answers of humans and the audit log rest in one SQLite file.
 //!
-//! [`Sqlite`] is a [`Shelf`](lockgate_gate::Shelf) that outlives its process and that many processes share. What is
+//! [`Sqlite`] is a [`Backend`](lockgate_gate::Backend) that outlives its process and that many processes share. What is
 //! written is stored with its entries of the audit log in one transaction, or not at all. The entries are a
 //! chain of hashes under a signed [`Head`]: [`Sqlite::verify_trail`] finds what was changed, lost or put in behind
 //! our back, and [`verify_lines`] finds it in an export. There are no decisions in this room: what bytes mean and
@@ -13,6 +13,8 @@
 
 mod audit;
 mod error;
+#[cfg_attr(not(unix), path = "platform/other.rs")]
+mod platform;
 mod sqlite;
 
 pub use audit::{

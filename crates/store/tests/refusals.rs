@@ -2,8 +2,6 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::string_slice, reason = "this is a test")]
 
-mod common;
-
 use std::{
     fs::{self, Permissions},
     os::unix::fs::{MetadataExt, PermissionsExt, symlink},
@@ -11,8 +9,8 @@ use std::{
     time::Duration,
 };
 
-use common::{Home, bytes_of, entry, put};
-use lockgate_gate::{Put, Reach, Shelf, StoreError};
+use crate::common::{Home, bytes_of, entry, put};
+use lockgate_gate::{Backend, Reach, RowWrite, StoreError};
 use lockgate_store::{Durability, OpenErrorKind, Options, Sqlite, WAIT_MAX};
 use rusqlite::Connection;
 
@@ -238,7 +236,7 @@ fn many_processes_that_open_at_once_make_one_database() {
         let home = Home::new();
         let start = || {
             std::process::Command::new(std::env::current_exe().unwrap())
-                .args(["one_process_makes_one_decision", "--exact"])
+                .args(["refusals::one_process_makes_one_decision", "--exact"])
                 .env(DATABASE, home.path())
                 .output()
                 .unwrap()
@@ -278,18 +276,18 @@ fn a_lock_that_others_hold_is_told_when_the_wait_is_over() {
     let wait = Duration::from_millis(30);
     let patient = |wait| Sqlite::open(home.path(), Options { wait, ..Options::default() }).unwrap();
     let (store, other) = (home.open(), patient(wait));
-    let held = store.take("s", Reach::Session).unwrap();
+    let held = store.lock("s", Reach::Session).unwrap();
     let told = |error: StoreError| {
         let sentence = error.to_string();
         assert!(sentence.contains("locked by others for 30 ms"), "{sentence}");
     };
-    told(other.take("s", Reach::Session).err().unwrap());
-    told(other.keep_answer("s", 1, &common::yes(1), &entry(1, "s")).unwrap_err());
+    told(other.lock("s", Reach::Session).err().unwrap());
+    told(other.keep_answer("s", 1, &crate::common::yes(1), &entry(1, "s")).unwrap_err());
     drop(held);
     // The threads of one process wait no longer than others do.
-    let held = other.take("s", Reach::Session).unwrap();
+    let held = other.lock("s", Reach::Session).unwrap();
     std::thread::scope(|scope| {
-        scope.spawn(|| told(other.take("s", Reach::Commons).err().unwrap()));
+        scope.spawn(|| told(other.lock("s", Reach::SharedState).err().unwrap()));
     });
     drop(held);
     put(&other, "s", b"2", 2, &[]).unwrap();
@@ -360,6 +358,6 @@ fn a_trigger_that_somebody_put_in_is_not_run() {
 fn what_is_only_looked_at_cannot_be_put_back() {
     let home = Home::with_records(1);
     let store = home.open();
-    let error = store.take("s", Reach::Look).unwrap().put(&Put::default()).unwrap_err();
+    let error = store.lock("s", Reach::Look).unwrap().write(&RowWrite::default()).unwrap_err();
     assert!(matches!(error, StoreError::Unavailable(_)));
 }

@@ -1,12 +1,10 @@
-//! Whatever is done to the audit trail behind our back is found.
+//! Whatever is done to the audit log behind our back is found.
 
 #![allow(clippy::unwrap_used, reason = "this is a test")]
 
-mod common;
-
 use std::io::Cursor;
 
-use common::{Home, entries, entry, put};
+use crate::common::{Home, entries, entry, put};
 use lockgate_gate::Time;
 use lockgate_store::{
     Anchor, LINE_BYTES_MAX, PROBLEMS_MAX, ProblemKind, Query, Verified, link_hash, to_hex, verify_lines,
@@ -148,7 +146,7 @@ fn nothing_is_signed_on_top_of_what_somebody_else_did() {
         for store in [&store, &home.open()] {
             put(store, "s", b"after", 6, &[entry(6, "s")]).expect_err(sql);
             store.prune_trail(Time(100), &entry(6, "s")).expect_err(sql);
-            assert_eq!(common::bytes_of(store, "s").unwrap(), b"before", "{sql}");
+            assert_eq!(crate::common::bytes_of(store, "s").unwrap(), b"before", "{sql}");
         }
     }
 }
@@ -204,7 +202,7 @@ fn whoever_waits_for_a_check_is_told_how_far_it_is() {
 
 fn export(home: &Home) -> Vec<String> {
     let store = home.open();
-    let links = store.trail(Query::default()).map(|link| link.unwrap().to_line());
+    let links = store.audit_log(Query::default()).map(|link| link.unwrap().to_line());
     links.chain([store.head().unwrap().to_line()]).collect()
 }
 
@@ -297,7 +295,7 @@ proptest! {
         std::fs::write(home.path(), file).unwrap();
         let Ok(store) = lockgate_store::Sqlite::open(home.path(), lockgate_store::Options::default()) else { return Ok(()) };
         let verified = store.verify_trail(None, &mut |_| {});
-        let read: Result<Vec<_>, _> = store.trail(Query::default()).map(|link| link.map(|link| link.entry)).collect();
+        let read: Result<Vec<_>, _> = store.audit_log(Query::default()).map(|link| link.map(|link| link.entry)).collect();
         let (Ok(verified), Ok(read)) = (verified, read) else { return Ok(()) };
         prop_assert!(!verified.is_whole() || read == honest);
         // Whatever else is broken: no panic.

@@ -4,10 +4,9 @@
 //! [`play`] plays them through a [`Door`]; every door of Lockgate answers to the same pages. Beside them
 //! stands a [`Model`]: the one-line rules as a slow and obvious machine, against which the gate is compared
 //! on the policies and histories of [`generate`], and a [`WorkflowModel`] for workflows. [`conformance`] compares with
-//! what other gates were recorded to answer, [`yardsticks`] are nets whose state spaces are known, and a [`survey`]
-//! counts those of others in the slowest way. What every shelf promises is the [`contract`]. A [`StubModel`] is what
-//! real coding agents talk to when `./test hosts` runs them behind the gate; a [`human`] sits at a terminal of their own,
-//! and a real [`bash`] says what scripts run. Nothing in here is shipped.
+//! what other gates were recorded to answer, [`records`] say what a gate stored in the words of another, [`yardsticks`] are nets whose state spaces are known, and a [`survey`]
+//! counts those of others in the slowest way. LogEvent every backend promises is the [`contract`]. A [`human`] sits at a
+//! terminal of their own, and a real [`bash`] says what scripts run. Nothing in here is shipped.
 
 pub mod bash;
 pub mod conformance;
@@ -19,9 +18,9 @@ pub mod human;
 mod model;
 pub mod oracle;
 mod page;
+pub mod records;
 mod runner;
 pub mod simulator;
-mod stub_model;
 pub mod survey;
 mod workflow_model;
 pub mod yardsticks;
@@ -32,5 +31,4 @@ pub use page::{
     CallStep, Expected, Human, Mistake, Outcome, Page, PolicyFile, Row, Sentence, Step, Story, read_pages,
 };
 pub use runner::{Door, Failure, Options, Played, play};
-pub use stub_model::{Script, StubModel, Turn};
 pub use workflow_model::{Deed, Said, WorkflowModel};

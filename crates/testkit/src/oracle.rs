@@ -13,11 +13,11 @@ use std::{
     hash::Hash,
 };
 
-use lockgate::{
+use lockgate::engine::{
     Call, Decision, Outcome, Policy, Session, Source, Time, Verdict,
     gate::{Flight, Human, Rulebook, judge, judge_answer, settle},
     petri::Marking,
-    policy::{Audience, Claimed, Condition, Deed, Subject, condition::Attribute},
+    policy::{Audience, Condition, Deed, Property, Subject, condition::Attribute},
 };
 use serde_json::Value;
 
@@ -298,7 +298,7 @@ impl Space {
     /// which deeds of a call are of a name, `earns` whether a success of it is one of the name.
     pub fn about(
         &self,
-        claim: &Claimed,
+        claim: &Property,
         is_of: impl Fn(usize, &str) -> Places,
         earns: impl Fn(usize, &str) -> bool,
     ) -> Option<Walked> {
@@ -306,34 +306,34 @@ impl Space {
         let called = |letter: Letter, name: &str| places(letter, name).any();
         let earned = |letter: Letter, name: &str| letter.succeeded().is_some_and(|call| earns(call, name));
         Some(match claim {
-            Claimed::Possible(call) | Claimed::Impossible(call) => {
+            Property::Possible(call) | Property::Impossible(call) => {
                 self.walk((), |(), letter, _| (!called(letter, call)).then_some(()))
             }
-            Claimed::HumanBefore(call) => {
+            Property::HumanBefore(call) => {
                 self.walk((), |(), letter, it| (!called(letter, call) || it.has_human).then_some(()))
             }
-            Claimed::NeverBefore { call, needs } => self.walk(false, |has, letter, _| {
+            Property::NeverBefore { call, needs } => self.walk(false, |has, letter, _| {
                 (*has || !called(letter, call)).then(|| *has || earned(letter, needs))
             }),
-            Claimed::NeverWithoutSince { call, needs, since } => self.walk(false, |has, letter, _| {
+            Property::NeverWithoutSince { call, needs, since } => self.walk(false, |has, letter, _| {
                 // The call of `since` comes before its own result.
                 let after = || (*has && !called(letter, since)) || earned(letter, needs);
                 let is_cleared = places(letter, call).any_after(places(letter, since));
                 ((*has && !is_cleared) || !called(letter, call)).then(after)
             }),
-            Claimed::NeverAfter { call, after } => self.walk(false, |is_after, letter, _| {
+            Property::NeverAfter { call, after } => self.walk(false, |is_after, letter, _| {
                 let is_after = *is_after || places(letter, call).any_after(places(letter, after));
                 (!is_after || !called(letter, call)).then(|| is_after || called(letter, after))
             }),
-            Claimed::AtMost { count, call } => self.walk(0, |so_far, letter, _| {
+            Property::AtMost { count, call } => self.walk(0, |so_far, letter, _| {
                 let now = so_far + u64::from(places(letter, call).count());
                 (now <= *count).then_some(now)
             }),
-            Claimed::NeverTogether(one, other) => self.walk((false, false), |(ones, others), letter, _| {
+            Property::NeverTogether(one, other) => self.walk((false, false), |(ones, others), letter, _| {
                 let both = (*ones || called(letter, one), *others || called(letter, other));
                 (both != (true, true)).then_some(both)
             }),
-            Claimed::StaysPossible(call) => return self.loses(|letter| is_of(letter, call).any()),
+            Property::StaysPossible(call) => return self.loses(|letter| is_of(letter, call).any()),
         })
     }
 }
@@ -426,7 +426,7 @@ impl Stage {
         let mut after = self.clone();
         after.calls += 1;
         let id = after.calls.to_string();
-        let call = Call { id: id.clone(), at: self.now, ..call.clone() };
+        let call = Call { id: id.clone(), at: self.now, ..call.clone() }.into();
         let judged = judge(rulebook, &self.session, &call, Human::Reachable);
         judged.events.iter().for_each(|event| after.session.apply(event));
         let decision = judged.verdict.decision;
@@ -539,8 +539,9 @@ impl Looks {
                 Condition::Called { .. } | Condition::CalledInOrder { .. } | Condition::Earned { .. }
             )
         };
-        let stands =
-            |clause: &lockgate::policy::Clause| clause.standing != lockgate::policy::clause::Standing::Once;
+        let stands = |clause: &lockgate::engine::policy::Clause| {
+            clause.standing != lockgate::engine::policy::clause::Standing::Once
+        };
         Self {
             counts_max,
             at_calls: counts(&Attribute::Calls),
@@ -551,7 +552,7 @@ impl Looks {
 
     fn key(&self, policy: &Policy, stage: &Stage) -> Key {
         let session = &stage.session;
-        let marking = |rule: &lockgate::policy::NetRule| session.marking(policy, rule.id).cloned();
+        let marking = |rule: &lockgate::engine::policy::NetRule| session.marking(policy, rule.id).cloned();
         let cap = |count: u64| count.min(self.counts_max);
         let mut per_tool: Vec<(String, u64)> =
             session.per_tool().map(|(tool, count)| (tool.to_string(), cap(count))).collect();
@@ -594,7 +595,7 @@ impl Stage {
 }
 
 /// Where a session stands in a workflow, without what is only told to people.
-fn progress(session: &Session, workflow: &lockgate::policy::Workflow) -> String {
+fn progress(session: &Session, workflow: &lockgate::engine::policy::Workflow) -> String {
     let Some(it) = session.progress(workflow.id) else { return String::new() };
     let evidence = &it.evidence;
     let reads: BTreeSet<_> = evidence.reads.iter().collect();
@@ -661,7 +662,7 @@ impl Meaning {
         let base = format!("{name}.");
         let action = beside.iter().find(|it| it.starts_with(&base));
         let text = format!("{maps}limit {name} to 9 per {}", action.unwrap_or(&"session"));
-        let policy = lockgate::languages::read(&[Source::new("meaning.rules", text.as_str())]).0?;
+        let policy = lockgate::engine::languages::read(&[Source::new("meaning.rules", text.as_str())]).0?;
         Some(Self { policy, name: name.to_owned() })
     }
 
@@ -685,7 +686,7 @@ impl Meaning {
             self.policy.watches(audience, deed).any(|watch| *watch.name == *self.name)
         };
         let mut places = 0;
-        for (audience, deeds) in self.policy.deeds(call) {
+        for (audience, deeds) in self.policy.deeds(&call.clone().into()) {
             for (deed, place) in deeds.iter().zip(0..64) {
                 places |= u64::from(counts(deed) && is_seen(audience, deed)) << place;
             }

@@ -1,7 +1,7 @@
 //! Weeks of bad luck in a moment: processes that die, events that come twice, late or never, answers that race, a
 //! store that fails. All of it from one number.
 //!
-//! [`simulate`] plays one seed on any [`Rest`] and holds every verdict, every marking and the audit trail against the
+//! [`simulate`] plays one seed on any [`Rest`] and holds every verdict, every marking and the audit log against the
 //! naive [`Model`]. Nothing here waits or depends on the machine, so a seed that fails fails again: its story is the
 //! error. Races between threads are missing on purpose; they are in the contract of the stores.
 
@@ -14,11 +14,12 @@ use std::{
 };
 
 use fastrand::Rng;
-use lockgate::{
+use lockgate::engine::{
     Call, Decision, Gate, Outcome, Terms, Time,
     gate::{
-        AnswerError, ApprovalId, KeptAnswer, Label, Put, Reach, Shelf, StoreError, Taken,
-        trail::{Entry, What},
+        AnswerError, ApprovalId, Backend, LockedRow, Reach, RowWrite, SessionListing, StoreError,
+        StoredAnswer,
+        audit_log::{LogEntry, LogEvent},
     },
     languages::one_line,
     policy::{Severity, Source},
@@ -123,14 +124,14 @@ impl Luck {
     }
 }
 
-/// A shelf that has bad luck now and then.
+/// A backend that has bad luck now and then.
 struct Unlucky {
-    shelf: Box<dyn Shelf>,
+    backend: Box<dyn Backend>,
     luck: Luck,
 }
 
 struct UnluckyTaken<'a> {
-    taken: Box<dyn Taken + 'a>,
+    row: Box<dyn LockedRow + 'a>,
     luck: &'a Luck,
 }
 
@@ -138,54 +139,54 @@ fn died() -> StoreError {
     StoreError::Unavailable("the process died".to_owned())
 }
 
-impl Shelf for Unlucky {
-    fn take<'a>(&'a self, session: &'a str, reach: Reach) -> Result<Box<dyn Taken + 'a>, StoreError> {
+impl Backend for Unlucky {
+    fn lock<'a>(&'a self, session: &'a str, reach: Reach) -> Result<Box<dyn LockedRow + 'a>, StoreError> {
         let is_away = self.luck.with(|(next, _)| *next == Some(Misfortune::Away));
         if is_away && reach != Reach::Look {
             self.luck.strike();
             return Err(StoreError::Unavailable("it is away".to_owned()));
         }
-        Ok(Box::new(UnluckyTaken { taken: self.shelf.take(session, reach)?, luck: &self.luck }))
+        Ok(Box::new(UnluckyTaken { row: self.backend.lock(session, reach)?, luck: &self.luck }))
     }
 
     fn keep_answer(
         &self,
         session: &str,
         number: u64,
-        answer: &KeptAnswer,
+        answer: &StoredAnswer,
         entry: &str,
     ) -> Result<bool, StoreError> {
-        self.shelf.keep_answer(session, number, answer, entry)
+        self.backend.keep_answer(session, number, answer, entry)
     }
 
-    fn answer(&self, session: &str, number: u64) -> Result<Option<KeptAnswer>, StoreError> {
-        self.shelf.answer(session, number)
+    fn answer(&self, session: &str, number: u64) -> Result<Option<StoredAnswer>, StoreError> {
+        self.backend.answer(session, number)
     }
 
-    fn sessions(&self) -> Result<Vec<Label>, StoreError> {
-        self.shelf.sessions()
+    fn sessions(&self) -> Result<Vec<SessionListing>, StoreError> {
+        self.backend.sessions()
     }
 }
 
-impl Taken for UnluckyTaken<'_> {
+impl LockedRow for UnluckyTaken<'_> {
     fn session(&self) -> Option<&[u8]> {
-        self.taken.session()
+        self.row.session()
     }
 
-    fn commons(&self) -> Option<&[u8]> {
-        self.taken.commons()
+    fn shared_state(&self) -> Option<&[u8]> {
+        self.row.shared_state()
     }
 
-    fn put(self: Box<Self>, put: &Put<'_>) -> Result<(), StoreError> {
+    fn write(self: Box<Self>, write: &RowWrite<'_>) -> Result<(), StoreError> {
         match self.luck.strike() {
             Some(Misfortune::Conflict(_)) => return Err(StoreError::Conflict),
             Some(Misfortune::Unstored | Misfortune::Away) => return Err(died()),
             Some(Misfortune::Untold) => {
-                self.taken.put(put)?;
+                self.row.write(write)?;
                 self.luck.stored();
                 return Err(died());
             }
-            None => self.taken.put(put)?,
+            None => self.row.write(write)?,
         }
         self.luck.stored();
         Ok(())
@@ -230,10 +231,10 @@ impl Simulation<'_> {
         if mistakes.iter().any(|it| it.severity == Severity::Error) {
             return Err(format!("{mistakes:?}"));
         }
-        let (policy, _) = lockgate::languages::compile(vec![draft]);
+        let (policy, _) = lockgate::engine::languages::compile(vec![draft]);
         let terms = Terms { lease_ms: LEASE_MS, approval_ms: APPROVAL_MS, ..Terms::default() };
-        let shelf = Unlucky { shelf: self.rest.open(), luck: self.luck.clone() };
-        Gate::builder(policy).terms(terms).shelf(shelf).build().map_err(|error| error.to_string())
+        let backend = Unlucky { backend: self.rest.open(), luck: self.luck.clone() };
+        Gate::builder(policy).terms(terms).backend(backend).build().map_err(|error| error.to_string())
     }
 
     fn tell(&mut self, line: impl std::fmt::Display) {
@@ -418,7 +419,7 @@ impl Simulation<'_> {
         self.took(&id, verdict)
     }
 
-    fn session(&self) -> Result<lockgate::Session, String> {
+    fn session(&self) -> Result<lockgate::engine::Session, String> {
         self.gates[0].session("default").map_err(|error| error.to_string())
     }
 
@@ -446,14 +447,14 @@ impl Simulation<'_> {
         expect("what runs", running, expected)
     }
 
-    /// The trail tells every verdict that was stored, once.
+    /// The audit log tells every verdict that was stored, once.
     fn read_trail(&self) -> Result<(), String> {
         let mut verdicts = 0;
-        for entry in self.rest.trail() {
-            let entry: Entry = serde_json::from_str(&entry).map_err(|error| error.to_string())?;
-            verdicts += usize::from(matches!(entry.what, What::Call { .. }));
+        for entry in self.rest.audit_log() {
+            let entry: LogEntry = serde_json::from_str(&entry).map_err(|error| error.to_string())?;
+            verdicts += usize::from(matches!(entry.what, LogEvent::Call { .. }));
         }
-        expect("how many verdicts the trail tells", verdicts, self.stored)
+        expect("how many verdicts the audit log tells", verdicts, self.stored)
     }
 }
 

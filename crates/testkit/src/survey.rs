@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use lockgate::petri::{Firing, Net};
+use lockgate::engine::petri::{Firing, Net};
 
 /// A net as plain lists.
 #[derive(Clone, Debug)]

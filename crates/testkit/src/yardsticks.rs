@@ -4,7 +4,7 @@
 //! counted by us, so that a mistake of ours cannot hide in them. Left out are the families that are only known as
 //! files.
 
-use lockgate::petri::{Firing, Net, NetBuilder};
+use lockgate::engine::petri::{Firing, Net, NetBuilder};
 
 /// A family of nets by size.
 pub type Family = fn(u64) -> Net;

@@ -1,7 +1,7 @@
 //! ARCHITECTURE.md is short and true: its crates exist, and the path of one call names files and lines as they are.
 //!
-//! After code has moved, `LOCKGATE_WRITE_LINES=1 cargo test -p lockgate-testkit --test architecture` writes the new line
-//! numbers. A function that is gone needs an edit by hand.
+//! After code has moved, `LOCKGATE_WRITE_LINES=1 cargo test -p lockgate-testkit --test all architecture::` writes the
+//! new line numbers. A function that is gone needs an edit by hand.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests may panic")]
 

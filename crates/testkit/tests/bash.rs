@@ -13,7 +13,7 @@
 use std::io::{Write, stderr};
 
 use bolero::check;
-use lockgate::call::read_script;
+use lockgate::engine::call::read_script;
 use lockgate_testkit::bash::{Bash, script};
 
 /// How many bytes decide about a script: more than any needs.

@@ -1,4 +1,4 @@
-//! Every shelf keeps what every shelf promises.
+//! Every backend keeps what every backend promises.
 
 use lockgate_store::Durability;
 use lockgate_testkit::contract::{CASES, MemoryRest, Rest, SqliteRest, histories, play};

@@ -17,10 +17,10 @@ use std::{
 };
 
 /// Crates whose messages have none.
-const PLAIN: [&str; 4] = ["gate", "mcp", "petri", "store"];
+const PLAIN: [&str; 7] = ["gate", "languages", "mcp", "pattern", "petri", "prover", "store"];
 
 /// The most that the messages of all other shipped crates have together: files still move between them.
-const OTHERS_MOST: usize = 26;
+const OTHERS_MOST: usize = 4;
 
 const PLACES: [&str; 7] =
     ["docs", "spec", "templates", "examples", "README.md", "SECURITY.md", "CONTRIBUTING.md"];

@@ -7,18 +7,19 @@
 use std::{sync::Arc, time::Duration};
 
 use bolero::check;
-use lockgate::{
+use lockgate::engine::{
     Call, Gate, Policy, Source, Time,
     call::{
-        SeenCall, read_script, says_failure,
+        ScriptFields, SeenCall, read_script, says_failure,
         sensitive::{Detectors, Mask, Suspicion, suspicious},
     },
+    gate::Ask,
     languages::{Draft, accept, lint, one_line, render},
     petri::{Limits, explore, from_pnml, to_pnml},
     policy::{Diagnostic, Match, Pattern, workflow::Sight},
 };
 use lockgate_cli::{Clock, ServeOptions, protocol, serve};
-use lockgate_mcp::{Action, ApprovalSource, Config, Context, DeadTools, Environment, Naming, Relay};
+use lockgate_mcp::{Action, Config, Context, DeadTools, Environment, Naming, Relay};
 use serde_json::Value;
 
 /// How many bytes decide about an input: of a longer one some line is always wrong, and the rest is never reached.
@@ -71,10 +72,13 @@ fn check_diagnostics(text: &str, diagnostics: &[Diagnostic]) {
 fn check_claims(draft: &Draft) {
     for claim in &draft.claims {
         let (again, diagnostics) =
-            one_line::parse(&Source::new("again.rules", format!("claim {}", claim.says)));
+            one_line::parse(&Source::new("again.rules", format!("claim {}", claim.property)));
         // A name in YAML may have what starts a comment on a line.
-        if !claim.says.names().iter().any(|name| name.contains('#')) {
-            assert!(again.claims.iter().any(|it| it.says == claim.says), "{claim:?}: {diagnostics:?}");
+        if !claim.property.names().iter().any(|name| name.contains('#')) {
+            assert!(
+                again.claims.iter().any(|it| it.property == claim.property),
+                "{claim:?}: {diagnostics:?}"
+            );
         }
     }
     for example in &draft.examples {
@@ -91,12 +95,12 @@ fn check_claims(draft: &Draft) {
 /// A policy is read or told what is wrong, what it claims is within its text, and acceptances point into it.
 fn check_policy(name: &str, text: &str) -> Option<Policy> {
     let source = Source::new(name, text);
-    let (policy, diagnostics) = lockgate::languages::read(std::slice::from_ref(&source));
+    let (policy, diagnostics) = lockgate::engine::languages::read(std::slice::from_ref(&source));
     check_diagnostics(text, &diagnostics);
     assert!(policy.is_some() || !diagnostics.is_empty(), "no policy and no mistake: {text:?}");
-    let unlinted = lockgate::languages::load(
+    let unlinted = lockgate::engine::languages::load(
         std::slice::from_ref(&source),
-        lockgate::languages::Options { is_unlinted: true, ..Default::default() },
+        lockgate::engine::languages::Options { is_unlinted: true, ..Default::default() },
     )
     .0;
     assert_eq!(
@@ -467,7 +471,7 @@ fn any_line_gets_one_answer_and_only_a_call_is_allowed() {
     ));
     check!().with_max_len(BYTES_MAX).for_each(|bytes: &[u8]| {
         let policy = "require backup before delete\nrequire human-approval before deploy\nblock rm";
-        let gate = Gate::new(lockgate::rules(policy).unwrap());
+        let gate = Gate::new(lockgate::Policy::rules(policy).unwrap());
         // Every second input as it is, so that bytes which are no text are tried too.
         let input = match bytes.split_first() {
             Some((first, rest)) if first % 2 == 0 => rest.to_vec(),
@@ -561,12 +565,12 @@ fn proxy(rules: &str) -> Relay {
         fn log(&self, _: &str) {}
     }
     let config = Config {
-        gate: Gate::new(lockgate::rules(rules).unwrap()),
-        shelf: None,
+        gate: Gate::new(lockgate::Policy::rules(rules).unwrap()),
+        backend: None,
         environment: Box::new(Still),
         session: "s".to_owned(),
         naming: Naming::plain(),
-        approval_source: ApprovalSource::Client,
+        ask: Ask::Host,
         ask_for: Duration::from_secs(1),
         dead_tools: DeadTools::Mark,
         folder: None,
@@ -592,8 +596,8 @@ fn any_script_is_read_and_one_that_names_rm_is_not_read_as_harmless() {
         let script = read_script(&text);
         // Whatever the script, its places are found without a panic, in a script and as plain text.
         for field in ["command", "note", "url", "path"] {
-            let call = Call::new("1", "any").with(field, text.as_str());
-            let reading = SeenCall::of(&call);
+            let call = SeenCall::from(Call::new("1", "any").with(field, text.as_str()));
+            let reading = call.reading(&ScriptFields::Customary);
             let (paths, hosts) = (reading.paths(), reading.hosts());
             assert!(
                 field != "command" || !script.opaque || !paths.unseen.is_empty() || !hosts.unseen.is_empty()
@@ -603,8 +607,8 @@ fn any_script_is_read_and_one_that_names_rm_is_not_read_as_harmless() {
             assert!(!command.is_confirmed || !script.opaque, "a doubtful script proves nothing: {text:?}");
         }
         // A workflow tells it in one short line.
-        let call = Call::new("1", "Bash").with("command", text.as_str());
-        let summary = Sight::of(&call, |_| false).summary();
+        let call = SeenCall::from(Call::new("1", "Bash").with("command", text.as_str()));
+        let summary = Sight::of(&call, ScriptFields::Customary).summary();
         assert!(summary.chars().count() <= 200 && !summary.contains(char::is_control), "{summary:?}");
         assert!(!says_failure(&Value::from(text.as_str())), "a script is no result: {text:?}");
         // A plain command in front stays what it is, whatever stands behind its line.

@@ -10,12 +10,12 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use lockgate::{
+use lockgate::engine::{
     Call, Decision, Gate, MemoryStore, Mode, Outcome, Policy, Session, Severity, Source, Store, Time,
     Verdict,
     gate::{
-        ApprovalId, Changes, Commons, Event, Human, OpenedSession, Reach, StoreError, judge, judge_answer,
-        settle,
+        ApprovalId, Changes, Event, Human, OpenedSession, Reach, SharedState, StoreError, judge,
+        judge_answer, settle,
     },
     languages::one_line,
 };
@@ -65,7 +65,7 @@ proptest! {
             let at = moment(step);
             match happening {
                 Happening::Call { can_ask, .. } => {
-                    let (call, human) = (call(happening, at), human(*can_ask));
+                    let (call, human) = (call(happening, at).into(), human(*can_ask));
                     prop_assert_eq!(judge(rulebook, &session, &call, human), judge(rulebook, &session, &call, human));
                 }
                 Happening::Answer { id, granted } => {
@@ -97,7 +97,7 @@ proptest! {
         for happening in &history {
             match happening {
                 Happening::Call { can_ask, .. } => {
-                    let call = call(happening, Time(0));
+                    let call = call(happening, Time(0)).into();
                     let judged = |gate: &Gate| {
                         judge(gate.rulebook(), &gate.session(SESSION).unwrap(), &call, human(*can_ask)).verdict
                     };
@@ -526,8 +526,8 @@ impl OpenedSession for RecordingOpened<'_> {
         self.opened.session()
     }
 
-    fn commons(&self) -> &Commons {
-        self.opened.commons()
+    fn shared_state(&self) -> &SharedState {
+        self.opened.shared_state()
     }
 
     fn commit(self: Box<Self>, changes: &Changes<'_>) -> Result<(), StoreError> {
@@ -543,7 +543,7 @@ fn read(files: &[&str]) -> Policy {
         assert!(mistakes.iter().all(|it| it.severity < Severity::Error), "{mistakes:?}");
         draft
     };
-    lockgate::languages::compile(files.iter().enumerate().map(draft).collect()).0
+    lockgate::engine::languages::compile(files.iter().enumerate().map(draft).collect()).0
 }
 
 fn gate(files: &[&str]) -> Gate {

@@ -84,7 +84,10 @@ fn the_example_in_the_readme_is_a_page_that_holds() {
 
 /// Neither time, halting, watching, hand-written nets nor scripts.
 fn is_within_reach(story: &Story) -> bool {
+    let stems: Vec<&str> = story.policy.iter().filter_map(|file| file.name.strip_suffix(".rules")).collect();
     let plain = |step: &Step| match step {
+        // The model switches nets and not whole files.
+        Step::Switch { net, .. } if stems.contains(&net.as_str()) => false,
         Step::Wait { .. } | Step::At { .. } | Step::Halt { .. } => false,
         Step::Call(call) => call.input.values().all(|value| match value {
             Value::String(text) => is_plain_command(text),
@@ -92,7 +95,13 @@ fn is_within_reach(story: &Story) -> bool {
         }),
         _ => true,
     };
+    // A tool that opens itself is two transitions of one net, which the model has as one rule.
+    let opens_itself = |line: &str| match line.split_whitespace().collect::<Vec<_>>()[..] {
+        ["require", opener, "before", tool] => opener == tool,
+        _ => false,
+    };
     !story.observe
+        && !story.policy.iter().any(|file| file.text.lines().any(opens_itself))
         && story.policy.iter().all(|file| file.name.ends_with(".rules"))
         && story.rows.iter().all(|row| plain(&row.step))
 }

@@ -1,7 +1,7 @@
 //! What the prover says about a policy, held against all its sessions played through the judge.
 //!
 //! Small policies of every family are doubted once a run, and each test reads one row of what came out: `cargo test -p
-//! lockgate-testkit --test proofs rulesets::` runs the rows of a family, `-- --nocapture counts` shows what was
+//! lockgate-testkit --test all proofs::rulesets::` runs the rows of a family, `-- --nocapture counts` shows what was
 //! counted. `PROPTEST_RNG_SEED=7` doubts other worlds, `WORLDS=10` ten times as many.
 
 #![expect(
@@ -18,10 +18,10 @@ use std::{
     sync::{LazyLock, Mutex, OnceLock},
 };
 
-use lockgate::{
+use lockgate::engine::{
     Answer, Call, Gate, Outcome, Scripted, Severity, Source,
     gate::{Human, Rulebook, judge},
-    policy::{Claimed, Decision, RuleId, Statement},
+    policy::{Decision, Property, RuleId, Statement},
 };
 use lockgate_testkit::{
     generate::proofs::{COUNTS_MAX, Family, Language, SmallPolicy, edited, policies},
@@ -33,16 +33,16 @@ use proptest::{
     strategy::ValueTree,
     test_runner::{RngSeed, TestRunner},
 };
-use prover::{Direction, SaidChange, SaidClaim, SaidFinding, Shown};
+use prover::{Direction, SaidChange, SaidClaim, SaidFinding, ShownDifference};
 
 /// All contact with the prover: what it says, in the words of these tests.
 mod prover {
-    pub(super) use lockgate::prover::Kind as Direction;
-    use lockgate::{
+    pub(super) use lockgate::engine::prover::DifferenceKind as Direction;
+    use lockgate::engine::{
         Call, Time,
         gate::Rulebook,
-        policy::{Claimed, RuleId, Severity},
-        prover::{Ended, Finding, Part, diff as diff_policies, prove as prove_policy},
+        policy::{Property, RuleId, Severity},
+        prover::{CallEnd, Finding, Part, diff as diff_policies, prove as prove_policy},
     };
     use lockgate_testkit::oracle::{HOUR_MS, Letter};
 
@@ -61,9 +61,9 @@ mod prover {
     pub(super) struct SaidClaim {
         pub(super) text: String,
         pub(super) file: String,
-        pub(super) says: Claimed,
+        pub(super) says: Property,
         pub(super) holds: Option<bool>,
-        pub(super) shown: Option<Shown>,
+        pub(super) shown: Option<ShownDifference>,
         pub(super) is_shortest: bool,
     }
 
@@ -74,7 +74,7 @@ mod prover {
         pub(super) is_loud: bool,
         pub(super) rules: Vec<RuleId>,
         pub(super) tools: Vec<String>,
-        pub(super) shown: Option<Shown>,
+        pub(super) shown: Option<ShownDifference>,
     }
 
     #[derive(Debug)]
@@ -86,13 +86,13 @@ mod prover {
     #[derive(Debug)]
     pub(super) struct SaidChange {
         pub(super) direction: Direction,
-        pub(super) shown: Option<Shown>,
+        pub(super) shown: Option<ShownDifference>,
         pub(super) is_shortest: bool,
     }
 
     /// A session that the prover shows: what happens in it, by the numbers of its calls.
     #[derive(Clone, Debug, Default)]
-    pub(super) struct Shown {
+    pub(super) struct ShownDifference {
         pub(super) calls: Vec<Call>,
         pub(super) letters: Vec<Letter>,
     }
@@ -102,7 +102,7 @@ mod prover {
         let claims = proved.claims.iter().map(|it| SaidClaim {
             text: it.report.claim.source.slice(it.report.claim.span).to_owned(),
             file: it.report.claim.source.name().to_owned(),
-            says: it.report.claim.says.clone(),
+            says: it.report.claim.property.clone(),
             holds: it.report.holds,
             shown: shown(&it.session),
             is_shortest: it.report.is_shortest,
@@ -136,12 +136,12 @@ mod prover {
     }
 
     /// A session written out; none where there is none, or it is too long.
-    fn shown(parts: &[Part]) -> Option<Shown> {
+    fn shown(parts: &[Part]) -> Option<ShownDifference> {
         let length: u64 = parts.iter().map(|it| it.steps.len() as u64 * it.times).sum();
         if length == 0 || length > SHOWN_MAX {
             return None;
         }
-        let mut shown = Shown::default();
+        let mut shown = ShownDifference::default();
         for step in parts.iter().flat_map(|it| (0..it.times).flat_map(|_| &it.steps)) {
             let call = Call { id: "1".to_owned(), at: Time(0), ..step.call.clone() };
             let known = shown.calls.iter().position(|it| *it == call);
@@ -151,10 +151,10 @@ mod prover {
             });
             shown.letters.extend((0..step.waited_ms.div_ceil(HOUR_MS)).map(|_| Letter::AnHour));
             shown.letters.push(match step.ended {
-                Ended::Success | Ended::Refused => Letter::Succeeds(number),
-                Ended::Failure => Letter::Fails(number),
-                Ended::Open => Letter::StaysOpen(number),
-                Ended::LateSuccess => Letter::Lands(number),
+                CallEnd::Success | CallEnd::Refused => Letter::Succeeds(number),
+                CallEnd::Failure => Letter::Fails(number),
+                CallEnd::Open => Letter::StaysOpen(number),
+                CallEnd::LateSuccess => Letter::Lands(number),
             });
         }
         Some(shown)
@@ -201,8 +201,8 @@ struct Wrong {
 fn load(files: &[(String, String)]) -> Result<Rulebook, String> {
     let sources: Vec<Source> =
         files.iter().map(|(name, text)| Source::new(name.as_str(), text.as_str())).collect();
-    let (policy, mistakes) = lockgate::languages::read(&sources);
-    policy.map(Rulebook::new).ok_or_else(|| lockgate::languages::render(&mistakes, false))
+    let (policy, mistakes) = lockgate::engine::languages::read(&sources);
+    policy.map(Rulebook::new).ok_or_else(|| lockgate::engine::languages::render(&mistakes, false))
 }
 
 /// What a call is to the rules of a file about a name.
@@ -266,7 +266,7 @@ impl<'a> World<'a> {
     }
 
     /// What sessions do about a claim: one call after another, and in flight.
-    fn about(&self, file: usize, says: &Claimed, may_be: bool) -> [Option<Walked>; 2] {
+    fn about(&self, file: usize, says: &Property, may_be: bool) -> [Option<Walked>; 2] {
         let is_of = |call: usize, name: &str| {
             let meant = self.meant(file, name, &says.names())[call];
             if may_be { meant.may_be } else { meant.is }
@@ -327,7 +327,7 @@ struct Replayed {
     passed: usize,
 }
 
-impl Shown {
+impl ShownDifference {
     /// Whether each call ends before the next one, and no time passes.
     fn is_in_turn(&self) -> bool {
         self.letters.iter().all(|it| matches!(it, Letter::Succeeds(_) | Letter::Fails(_)))
@@ -335,7 +335,7 @@ impl Shown {
 }
 
 /// Plays a session up to the first call that is refused.
-fn replay(rulebook: &Rulebook, shown: &Shown) -> Replayed {
+fn replay(rulebook: &Rulebook, shown: &ShownDifference) -> Replayed {
     let mut replayed = Replayed { happened: Vec::new(), end: Stage::default(), last: None, passed: 0 };
     for letter in &shown.letters {
         let Some((it, next)) = replayed.end.play(rulebook, &shown.calls, *letter) else { break };
@@ -353,7 +353,7 @@ fn replay(rulebook: &Rulebook, shown: &Shown) -> Replayed {
 
 /// Whether what happened breaks a claim, by the words of the claim; for what is claimed to be possible, does it.
 fn is_broken(
-    says: &Claimed,
+    says: &Property,
     happened: &[Happened],
     is_of: impl Fn(usize, &str) -> Places,
     earns: impl Fn(usize, &str) -> bool,
@@ -369,41 +369,41 @@ fn is_broken(
         (0..happened.len()).filter(|number| called(&happened[*number], name)).collect()
     };
     match says {
-        Claimed::NeverBefore { call, needs } => {
+        Property::NeverBefore { call, needs } => {
             calls_of(call).into_iter().any(|number| !happened[..number].iter().any(|it| succeeded(it, needs)))
         }
-        Claimed::NeverWithoutSince { call, needs, since } => calls_of(call).into_iter().any(|number| {
+        Property::NeverWithoutSince { call, needs, since } => calls_of(call).into_iter().any(|number| {
             let here = &happened[number];
             let latest = happened[..number].iter().rposition(|it| called(it, since)).unwrap_or(0);
             places(here, call).any_after(places(here, since))
                 || !happened[latest..number].iter().any(|it| succeeded(it, needs))
         }),
-        Claimed::NeverAfter { call, after } => calls_of(call).into_iter().any(|number| {
+        Property::NeverAfter { call, after } => calls_of(call).into_iter().any(|number| {
             let here = &happened[number];
             places(here, call).any_after(places(here, after))
                 || happened[..number].iter().any(|it| called(it, after))
         }),
-        Claimed::AtMost { count, call } => u64::from(times(call)) > *count,
-        Claimed::Impossible(call) | Claimed::Possible(call) => times(call) > 0,
-        Claimed::NeverTogether(one, other) => times(one) > 0 && times(other) > 0,
-        Claimed::HumanBefore(name) => happened
+        Property::AtMost { count, call } => u64::from(times(call)) > *count,
+        Property::Impossible(call) | Property::Possible(call) => times(call) > 0,
+        Property::NeverTogether(one, other) => times(one) > 0 && times(other) > 0,
+        Property::HumanBefore(name) => happened
             .iter()
             .any(|it| matches!(it, Happened::Called(call, human) if !human && is_of(*call, name).any())),
-        Claimed::StaysPossible(_) => false,
+        Property::StaysPossible(_) => false,
     }
 }
 
-fn check_of(says: &Claimed) -> &'static str {
+fn check_of(says: &Property) -> &'static str {
     match says {
-        Claimed::NeverBefore { .. } => checks::NEVER_BEFORE,
-        Claimed::NeverWithoutSince { .. } => checks::NEVER_WITHOUT,
-        Claimed::NeverAfter { .. } => checks::NEVER_AFTER,
-        Claimed::NeverTogether(..) => checks::NEVER_TOGETHER,
-        Claimed::AtMost { .. } => checks::AT_MOST,
-        Claimed::Possible(_) => checks::POSSIBLE,
-        Claimed::Impossible(_) => checks::IMPOSSIBLE,
-        Claimed::StaysPossible(_) => checks::STAYS_POSSIBLE,
-        Claimed::HumanBefore(_) => checks::HUMAN_BEFORE,
+        Property::NeverBefore { .. } => checks::NEVER_BEFORE,
+        Property::NeverWithoutSince { .. } => checks::NEVER_WITHOUT,
+        Property::NeverAfter { .. } => checks::NEVER_AFTER,
+        Property::NeverTogether(..) => checks::NEVER_TOGETHER,
+        Property::AtMost { .. } => checks::AT_MOST,
+        Property::Possible(_) => checks::POSSIBLE,
+        Property::Impossible(_) => checks::IMPOSSIBLE,
+        Property::StaysPossible(_) => checks::STAYS_POSSIBLE,
+        Property::HumanBefore(_) => checks::HUMAN_BEFORE,
     }
 }
 
@@ -457,14 +457,14 @@ fn doubt_claim(world: &World<'_>, claim: &SaidClaim, tally: &mut Tally) -> Vec<W
     let wrong = |what: String| vec![Wrong { check, what: format!("claim {}: {what}", claim.text) }];
     let [turns, flights] = world.about(file, &claim.says, false);
     let happens = |walked: Option<Walked>| walked.and_then(Walked::happens);
-    let is_shown = matches!(claim.says, Claimed::Possible(_)) == holds;
+    let is_shown = matches!(claim.says, Property::Possible(_)) == holds;
     if !is_shown {
         for (walked, how) in [(turns, "one after another"), (flights, "in flight")] {
             if happens(walked) == Some(true) {
                 return wrong(format!("proof says {holds}, but with calls {how} {walked:?}"));
             }
         }
-        let is_safety = !matches!(claim.says, Claimed::Possible(_) | Claimed::StaysPossible(_));
+        let is_safety = !matches!(claim.says, Property::Possible(_) | Property::StaysPossible(_));
         let [turns, flights] = world.about(file, &claim.says, true);
         return match is_safety && (happens(turns) == Some(true) || happens(flights) == Some(true)) {
             true => vec![Wrong {
@@ -480,8 +480,8 @@ fn doubt_claim(world: &World<'_>, claim: &SaidClaim, tally: &mut Tally) -> Vec<W
     let Some(shown) = &claim.shown else {
         // What is dead from the start, and what a stranger can do, needs no session.
         let is_plain = match claim.says {
-            Claimed::StaysPossible(_) => turns == Some(Walked::Shortest(0)) || turns.is_none(),
-            Claimed::Possible(_) => happens(turns) != Some(false) || happens(flights) != Some(false),
+            Property::StaysPossible(_) => turns == Some(Walked::Shortest(0)) || turns.is_none(),
+            Property::Possible(_) => happens(turns) != Some(false) || happens(flights) != Some(false),
             _ => false,
         };
         return if is_plain {
@@ -511,7 +511,13 @@ fn doubt_claim(world: &World<'_>, claim: &SaidClaim, tally: &mut Tally) -> Vec<W
 }
 
 /// Whether a session that was let pass breaks a claim, or does what is claimed to be possible.
-fn is_borne_out(world: &World<'_>, file: usize, says: &Claimed, shown: &Shown, replayed: Replayed) -> bool {
+fn is_borne_out(
+    world: &World<'_>,
+    file: usize,
+    says: &Property,
+    shown: &ShownDifference,
+    replayed: Replayed,
+) -> bool {
     let names: HashMap<&str, Vec<Meant>> = says
         .names()
         .into_iter()
@@ -519,7 +525,9 @@ fn is_borne_out(world: &World<'_>, file: usize, says: &Claimed, shown: &Shown, r
         .collect();
     let is_of = |call: usize, name: &str| names[name][call].is;
     let earns = |call: usize, name: &str| names[name][call].earns;
-    let Claimed::StaysPossible(name) = says else { return is_broken(says, &replayed.happened, is_of, earns) };
+    let Property::StaysPossible(name) = says else {
+        return is_broken(says, &replayed.happened, is_of, earns);
+    };
     let is_before = !replayed
         .happened
         .iter()
@@ -633,7 +641,9 @@ fn is_plainly_blocked(world: &World<'_>, file: usize, name: &str) -> bool {
     let meant = world.meant(file, name, &[]);
     let mut calls = world.calls.iter().zip(meant.iter()).filter(|(_, meant)| meant.is.any());
     calls.all(|(call, _)| {
-        let verdict = judge(&world.rulebook, &lockgate::Session::default(), call, Human::Reachable).verdict;
+        let call = call.clone().into();
+        let verdict =
+            judge(&world.rulebook, &lockgate::engine::Session::default(), &call, Human::Reachable).verdict;
         verdict.obstacles.iter().filter_map(|it| it.rule).any(is_plain)
     })
 }
@@ -1015,7 +1025,7 @@ fn the_classics_are_proved_as_they_say() {
         let proved = prover::prove(&rulebook);
         let mut found: Vec<&str> = proved.findings.iter().filter(|it| it.is_loud).map(|it| it.code).collect();
         // What each net and workflow comes to by itself is told beside.
-        let alone = lockgate::verify(&rulebook.policy).1;
+        let alone = lockgate::engine::verify(&rulebook.policy).1;
         found.extend(alone.iter().filter(|it| it.severity >= Severity::Warning).map(|it| it.code));
         found.sort_unstable();
         if found != expected {

@@ -13,7 +13,7 @@ use std::{
     process::{self, Command},
 };
 
-use lockgate::petri::{Firing, Net, to_pnml};
+use lockgate::engine::petri::{Firing, Net, to_pnml};
 use lockgate_testkit::conformance::{
     Conformance, Report, edictum, one_liners, petri, petriflow, play_folder, policyshield, shell,
 };

@@ -4,7 +4,7 @@
 
 use std::ops::ControlFlow;
 
-use lockgate::petri::{
+use lockgate::engine::petri::{
     Exploration, Limits, Marking, Net, Progress, Reach, StateSpace, Stop, TransitionId, explore, from_pnml,
     to_pnml,
 };
@@ -117,7 +117,7 @@ fn no_net_is_too_wide() {
     let names: Vec<String> = (0..places).map(|place| format!("p{place}")).collect();
     let builder = names.iter().fold(Net::builder(), |net, name| net.place(name, u64::from(name == "p0")));
     let net = names.windows(2).step_by(997).fold(builder, |net, pair| {
-        let firing = lockgate::petri::Firing::Called;
+        let firing = lockgate::engine::petri::Firing::Called;
         net.transition(format!("from {}", pair[0]), firing, &[&pair[0]], &[&pair[1]])
     });
     let net = net.build().unwrap();

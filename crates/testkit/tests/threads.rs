@@ -7,16 +7,10 @@
     reason = "helpers of tests may stop a test"
 )]
 
-use std::{
-    sync::{Arc, Barrier, Mutex},
-    thread,
-};
+use std::{sync::Barrier, thread};
 
-use lockgate::{
-    Call, Decision, Gate, Outcome, Source, Time,
-    gate::audit::{Action, Record},
-    policy::workflow::Moved,
-};
+use lockgate::engine::{Call, Decision, Gate, Outcome, Source, Time, policy::workflow::OperatorMove};
+use lockgate_testkit::records::{Action, RecordingStore};
 
 /// What each of `count` threads answers, all started at once.
 fn at_once<T: Send>(count: usize, act: impl Fn(usize) -> T + Sync) -> Vec<T> {
@@ -37,7 +31,7 @@ fn at_once<T: Send>(count: usize, act: impl Fn(usize) -> T + Sync) -> Vec<T> {
 
 #[test]
 fn a_budget_is_spent_once_however_many_threads_call() {
-    let gate = Gate::new(lockgate::rules("limit a to 100 per session").unwrap());
+    let gate = Gate::new(lockgate::Policy::rules("limit a to 100 per session").unwrap());
     let passed = at_once(8, |thread| {
         let calls = (0..200).map(|number| Call::new(format!("{thread}-{number}"), "a").in_session("one"));
         calls.filter(|call| gate.call(call).lets_pass()).count()
@@ -49,7 +43,7 @@ fn a_budget_is_spent_once_however_many_threads_call() {
 
 #[test]
 fn of_two_answers_to_one_question_exactly_one_counts() {
-    let gate = Gate::new(lockgate::rules("require human-approval before deploy").unwrap());
+    let gate = Gate::new(lockgate::Policy::rules("require human-approval before deploy").unwrap());
     for round in 0..200 {
         let asked = gate.call(&Call::new(format!("{round}"), "deploy"));
         let approval = asked.approval.unwrap();
@@ -65,7 +59,7 @@ fn of_two_answers_to_one_question_exactly_one_counts() {
 
 #[test]
 fn one_id_runs_once_however_many_threads_use_it() {
-    let gate = Gate::new(lockgate::rules("block rm").unwrap());
+    let gate = Gate::new(lockgate::Policy::rules("block rm").unwrap());
     for round in 0..50 {
         let call = Call::new(format!("{round}"), "ls");
         let passed = at_once(4, |_| gate.call(&call).lets_pass());
@@ -75,7 +69,7 @@ fn one_id_runs_once_however_many_threads_use_it() {
 
 /// A gate under when/then rules.
 fn when_then(text: &str) -> Gate {
-    Gate::new(lockgate::languages::read(&[Source::new("policy.yaml", text)]).0.unwrap())
+    Gate::new(lockgate::engine::languages::read(&[Source::new("policy.yaml", text)]).0.unwrap())
 }
 
 /// How many of 60 calls at once are let pass, the session of each chosen by its number.
@@ -134,7 +128,7 @@ fn an_answer_for_every_session_reaches_those_that_ask_at_once() {
 fn ruleset(rules: &str) -> Gate {
     let head = "{apiVersion: edictum/v1, kind: Ruleset, metadata: {name: a}, defaults: {mode: enforce}";
     let source = Source::new("policy.yaml", format!("{head}, rules: [{rules}]}}"));
-    Gate::new(lockgate::languages::read(&[source]).0.unwrap())
+    Gate::new(lockgate::engine::languages::read(&[source]).0.unwrap())
 }
 
 /// A rule of a ruleset with these limits.
@@ -183,20 +177,19 @@ fn fifty_grants_at_once_do_not_lift_a_limit() {
 }
 
 /// A gate under a workflow, and what it records.
-fn workflow(stages: &str) -> (Gate, Arc<Mutex<Vec<Record>>>) {
+fn workflow(stages: &str) -> (Gate, RecordingStore) {
     let head = "{apiVersion: edictum/v1, kind: Workflow, metadata: {name: work}";
     let source = Source::new("work.yaml", format!("{head}, stages: [{stages}]}}"));
-    let (policy, diagnostics) = lockgate::languages::read(&[source]);
-    let records = Arc::new(Mutex::new(Vec::new()));
-    let heard = Arc::clone(&records);
-    let record = move |record: &Record| heard.lock().unwrap().push(record.clone());
-    let gate = Gate::builder(policy.unwrap_or_else(|| panic!("{diagnostics:?}"))).on_record(record).build();
-    (gate.unwrap(), records)
+    let (policy, diagnostics) = lockgate::engine::languages::read(&[source]);
+    let store = RecordingStore::default();
+    let gate =
+        Gate::builder(policy.unwrap_or_else(|| panic!("{diagnostics:?}"))).store(store.clone()).build();
+    (gate.unwrap(), store)
 }
 
 /// How often something was recorded about a session.
-fn recorded(records: &Mutex<Vec<Record>>, session: &str, action: Action) -> usize {
-    let records = records.lock().unwrap();
+fn recorded((gate, store): (&Gate, &RecordingStore), session: &str, action: Action) -> usize {
+    let records = store.records(gate.policy());
     records.iter().filter(|record| record.session == session && record.action == action).count()
 }
 
@@ -213,7 +206,7 @@ const FROM_LOOKING_TO_WRITING: &str = "{id: look, tools: [Read], exit: [{conditi
 
 #[test]
 fn a_stage_ends_once_however_many_calls_lead_on() {
-    let (gate, records) = workflow(FROM_LOOKING_TO_WRITING);
+    let (gate, store) = workflow(FROM_LOOKING_TO_WRITING);
     for round in 0..20 {
         let session = format!("session {round}");
         let read = Call::new("read", "Read").with("file_path", "/a").in_session(&*session);
@@ -223,14 +216,14 @@ fn a_stage_ends_once_however_many_calls_lead_on() {
             gate.call(&Call::new(format!("{number}"), "Edit").in_session(&*session)).lets_pass()
         });
         assert!(passed.iter().all(|passed| *passed), "round {round}");
-        assert_eq!(recorded(&records, &session, Action::StageAdvanced), 2, "round {round}");
+        assert_eq!(recorded((&gate, &store), &session, Action::StageAdvanced), 2, "round {round}");
         assert_eq!(stage_of(&gate, &session), ("write".into(), vec!["look".into(), "line".into()]));
     }
 }
 
 #[test]
 fn a_workflow_is_completed_once_however_many_results_come_at_once() {
-    let (gate, records) = workflow(
+    let (gate, store) = workflow(
         "{id: push, tools: [Bash], exit: [{condition: 'command_matches(\"^git push\")', message: m}]}",
     );
     for round in 0..20 {
@@ -240,7 +233,7 @@ fn a_workflow_is_completed_once_however_many_results_come_at_once() {
         };
         assert!(at_once(50, |number| gate.call(&call(number)).lets_pass()).iter().all(|passed| *passed));
         at_once(50, |number| gate.result(&Outcome::success(&call(number))).unwrap());
-        assert_eq!(recorded(&records, &session, Action::WorkflowCompleted), 1, "round {round}");
+        assert_eq!(recorded((&gate, &store), &session, Action::WorkflowCompleted), 1, "round {round}");
         assert_eq!(stage_of(&gate, &session), (String::new(), vec!["push".into()]), "round {round}");
         assert!(!gate.call(&call(51)).lets_pass());
     }
@@ -250,7 +243,7 @@ const REVIEWED: &str = "{id: review, approval: {message: m}}, {id: send, tools: 
 
 #[test]
 fn of_many_answers_about_a_stage_one_ends_it_and_each_is_about_its_own_call() {
-    let (gate, records) = workflow(REVIEWED);
+    let (gate, store) = workflow(REVIEWED);
     for round in 0..20 {
         let session = format!("session {round}");
         let asked = at_once(40, |number| {
@@ -261,16 +254,16 @@ fn of_many_answers_about_a_stage_one_ends_it_and_each_is_about_its_own_call() {
             at_once(40, |number| gate.answer(&asked[number], number % 2 == 0, Time(0)).unwrap().lets_pass());
         let granted: Vec<bool> = (0..40).map(|number| number % 2 == 0).collect();
         assert_eq!(passed, granted, "round {round}");
-        assert_eq!(recorded(&records, &session, Action::StageAdvanced), 1, "round {round}");
-        assert_eq!(recorded(&records, &session, Action::ApprovalGranted), 20, "round {round}");
-        assert_eq!(recorded(&records, &session, Action::ApprovalBlocked), 20, "round {round}");
+        assert_eq!(recorded((&gate, &store), &session, Action::StageAdvanced), 1, "round {round}");
+        assert_eq!(recorded((&gate, &store), &session, Action::ApprovalGranted), 20, "round {round}");
+        assert_eq!(recorded((&gate, &store), &session, Action::ApprovalBlocked), 20, "round {round}");
         assert_eq!(stage_of(&gate, &session), ("send".into(), vec!["review".into()]), "round {round}");
     }
 }
 
 #[test]
 fn of_many_answers_to_the_question_of_a_stage_exactly_one_counts() {
-    let (gate, records) = workflow(REVIEWED);
+    let (gate, store) = workflow(REVIEWED);
     for round in 0..20 {
         let session = format!("session {round}");
         let approval = gate.call(&Call::new("1", "Mail").in_session(&*session)).approval.unwrap();
@@ -279,7 +272,7 @@ fn of_many_answers_to_the_question_of_a_stage_exactly_one_counts() {
             answers.iter().enumerate().filter_map(|(number, it)| Some((number, it.as_ref().ok()?))).collect();
         let [(number, verdict)] = counted.as_slice() else { panic!("round {round}: {counted:?}") };
         assert_eq!(verdict.lets_pass(), number % 2 == 0, "round {round}");
-        let ended = recorded(&records, &session, Action::StageAdvanced);
+        let ended = recorded((&gate, &store), &session, Action::StageAdvanced);
         assert_eq!(ended, usize::from(verdict.lets_pass()), "round {round}");
     }
 }
@@ -292,7 +285,7 @@ fn an_answer_from_before_a_move_never_ends_the_stage_after_it() {
         let approval = gate.call(&Call::new("1", "Mail").in_session(&*session)).approval.unwrap();
         let verdicts = at_once(2, |number| {
             if number == 0 {
-                gate.move_stage(&session, "work", Moved::Reset, "review", Time(0)).unwrap();
+                gate.move_stage(&session, "work", OperatorMove::Reset, "review", Time(0)).unwrap();
                 return None;
             }
             Some(gate.answer(&approval, true, Time(0)).unwrap())
@@ -315,8 +308,12 @@ fn however_calls_results_and_moves_race_completed_is_what_comes_before_the_activ
             for step in 0..10 {
                 let call = |tool: &str| Call::new(format!("{thread}-{step}"), tool).in_session(&*session);
                 match thread {
-                    0 => gate.move_stage(&session, "work", Moved::Set, stages[step % 3], Time(0)).unwrap(),
-                    1 => gate.move_stage(&session, "work", Moved::Reset, stages[step % 3], Time(0)).unwrap(),
+                    0 => gate
+                        .move_stage(&session, "work", OperatorMove::Set, stages[step % 3], Time(0))
+                        .unwrap(),
+                    1 => gate
+                        .move_stage(&session, "work", OperatorMove::Reset, stages[step % 3], Time(0))
+                        .unwrap(),
                     2..7 => {
                         let read = call("Read").with("file_path", "/a");
                         if gate.call(&read).lets_pass() {

@@ -5,7 +5,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests may stop a test")]
 
-use lockgate::{Call, Decision, Gate, MemoryStore, Outcome, Policy, Session, Source, Time, Verdict};
+use lockgate::engine::{Call, Decision, Gate, MemoryStore, Outcome, Policy, Session, Source, Time, Verdict};
 use proptest::{collection::vec, option, prelude::*, sample::select};
 use serde_json::{Value, json};
 
@@ -415,7 +415,7 @@ impl Play {
 }
 
 fn read(text: &str) -> Policy {
-    let (policy, diagnostics) = lockgate::languages::read(&[Source::new("policy.yaml", text)]);
+    let (policy, diagnostics) = lockgate::engine::languages::read(&[Source::new("policy.yaml", text)]);
     policy.unwrap_or_else(|| panic!("{diagnostics:?}\n{text}"))
 }
 

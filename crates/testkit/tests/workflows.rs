@@ -10,10 +10,10 @@ use std::{
     },
 };
 
-use lockgate::{
+use lockgate::engine::{
     Call, Decision, Gate, MemoryStore, Outcome, Policy, Session, Source, Time, Verdict,
     gate::{ApprovalId, Runner},
-    policy::workflow::{Exec, Moved},
+    policy::workflow::{Exec, OperatorMove},
 };
 use lockgate_testkit::{
     LibraryDoor, Page, Said, WorkflowModel,
@@ -164,7 +164,7 @@ fn happen(model: &mut WorkflowModel, happening: &Happening) -> Came {
 }
 
 fn read(workflow: &str) -> Policy {
-    let (policy, diagnostics) = lockgate::languages::read(&[Source::new("work.yaml", workflow)]);
+    let (policy, diagnostics) = lockgate::engine::languages::read(&[Source::new("work.yaml", workflow)]);
     let told = || diagnostics.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
     policy.unwrap_or_else(|| panic!("{}\n{workflow}", told()))
 }
@@ -221,7 +221,7 @@ impl Live {
             Happening::Move { stage, forgets } => {
                 let workflow = self.gate.policy().workflows().first().expect("a workflow");
                 let stage = &stage.get(&workflow.stages).id;
-                let how = if *forgets { Moved::Reset } else { Moved::Set };
+                let how = if *forgets { OperatorMove::Reset } else { OperatorMove::Set };
                 self.gate.move_stage("default", "work", how, stage, at).expect("a stage");
                 Came::Moved
             }
@@ -308,7 +308,7 @@ fn one_yes_is_never_asked_to_count_at_two_ends() {
             "{HEAD}stages:\n  - {{id: {stage}, entry: [{{condition: '{condition}', message: m}}], tools: [Edit], \
              approval: {{message: m}}}}\n  - {{id: review, approval: {{message: m}}}}\n"
         );
-        let (policy, mistakes) = lockgate::languages::read(&[Source::new("w.yaml", text)]);
+        let (policy, mistakes) = lockgate::engine::languages::read(&[Source::new("w.yaml", text)]);
         assert!(policy.is_none());
         assert!(mistakes.iter().any(|mistake| mistake.code == "early-approval"), "{mistakes:?}");
     }
@@ -321,7 +321,7 @@ fn a_refusal_from_before_a_move_says_nothing_about_the_stage_after_it() {
     ));
     live.gate.call(&Call::new("1", "Mail"));
     let asked = live.gate.call(&Call::new("2", "Mail")).approval.expect("a question");
-    live.gate.move_stage("default", "w", Moved::Set, "review", Time(0)).expect("a stage");
+    live.gate.move_stage("default", "w", OperatorMove::Set, "review", Time(0)).expect("a stage");
     live.gate.answer(&asked, false, Time(0)).expect("an open question");
     let session = live.gate.session("default").expect("a store");
     let progress = session.progress(live.gate.policy().workflows()[0].id).expect("a stage");

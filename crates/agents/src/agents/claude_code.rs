@@ -15,15 +15,14 @@ use serde_json::{Value, json};
 use super::{
     copilot::Copilot,
     cursor::Cursor,
-    shared::{hooks_are_on, shell_trial},
+    shared::{call, hooks_are_on, session, shell_trial},
 };
 use crate::{
     coding_agent::{CALL_LIMIT, CodingAgent, Facts, OTHER_LIMIT, Processes, Reaction, Signs, printed_object},
     edit::{Entry, Form, HookCommand, Layout, Mistake, Places, Scope, add, remove},
     event::{
-        Answer, Ask, Event, EventError, HookReply, Message, Moment, Phase, ToolCall, ToolResult, cannot_hide,
-        complaint, object, optional_text, phase_of, quiet, reason_of, refuse, same_shape, silence,
-        specific_reply, text, unknown, value, withheld,
+        Answer, Ask, Event, EventError, HookReply, Message, Moment, Phase, cannot_hide, complaint, phase_of,
+        quiet, reason_of, refuse, same_shape, silence, specific_reply, text, unknown, value, withheld,
     },
 };
 
@@ -78,7 +77,6 @@ static FACTS: Facts = Facts {
     switches: &[".claude/settings.json", ".claude/settings.local.json", ".mcp.json", ".claude.json"],
     marks: &[&[".claude", "settings"], &[".mcp.json"], &[".claude.json"]],
     switch_words: &["disableAllHooks", "allowManagedHooksOnly"],
-    readers: &["Read", "Grep", "Glob", "LS", "NotebookRead"],
     ..Facts::of(NAME)
 };
 
@@ -224,10 +222,11 @@ fn decode(message: &Message) -> Result<Event, EventError> {
         "PreToolUse" => Ok(Event::Call(Box::new(call(message, "PreToolUse")?))),
         "PostToolUse" => {
             let output = value(message, "tool_response")?.clone();
-            result(message, "PostToolUse", has_ended_well(&output), output)
+            Ok(Event::result(call(message, "PostToolUse")?, has_ended_well(&output), output))
         }
         "PostToolUseFailure" => {
-            result(message, "PostToolUseFailure", false, value(message, "error")?.clone())
+            let output = value(message, "error")?.clone();
+            Ok(Event::result(call(message, "PostToolUseFailure")?, false, output))
         }
         "PermissionDenied" => Ok(Event::Refused(Box::new(call(message, "PermissionDenied")?))),
         // Comes only after `PreToolUse` let the same call pass, without the call's id and with the input as we may
@@ -245,32 +244,10 @@ fn decode(message: &Message) -> Result<Event, EventError> {
     }
 }
 
-fn call(message: &Message, seen_at: &'static str) -> Result<ToolCall, EventError> {
-    Ok(ToolCall {
-        session: text(message, "session_id")?.to_owned(),
-        id: Some(text(message, "tool_use_id")?.to_owned()),
-        tool: text(message, "tool_name")?.to_owned(),
-        input: object(message, "tool_input")?,
-        cwd: optional_text(message, "cwd")?,
-        agent: optional_text(message, "agent_id")?,
-        seen_at,
-        distinct_by: &[],
-    })
-}
-
-fn result(message: &Message, seen_at: &'static str, ok: bool, output: Value) -> Result<Event, EventError> {
-    Ok(Event::Result(Box::new(ToolResult { call: call(message, seen_at)?, ok, output })))
-}
-
 /// A command that was interrupted or goes on in the background has not succeeded.
 fn has_ended_well(output: &Value) -> bool {
     let says = |key| output.get(key).is_some_and(|value| !value.is_null() && *value != Value::Bool(false));
     !says("interrupted") && !says("backgroundTaskId")
-}
-
-fn session(message: &Message, phase: Phase) -> Result<Event, EventError> {
-    quiet(message)?;
-    Ok(Event::Session { session: text(message, "session_id")?.to_owned(), phase })
 }
 
 fn moment(message: &Message) -> Moment {

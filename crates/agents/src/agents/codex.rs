@@ -13,17 +13,16 @@
 
 use std::path::{Path, PathBuf};
 
-use lockgate::call::plain_mistake;
+use lockgate::engine::call::plain_mistake;
 use serde_json::{Value, json};
 
-use super::shared::shell_trial;
+use super::shared::{call, session, shell_trial};
 use crate::{
     coding_agent::{CALL_LIMIT, CodingAgent, Facts, OTHER_LIMIT, Processes, Reaction, Signs, printed_object},
-    edit::{Entry, Form, HookCommand, Layout, Mistake, Places, Scope, Syntax, add, remove},
+    edit::{Entry, Form, HookCommand, Layout, Mistake, Places, Scope, Syntax, add, line_end, remove},
     event::{
-        Answer, Ask, Event, EventError, HookReply, Message, Moment, Phase, ToolCall, ToolResult, as_text,
-        complaint, json_reply, object, optional_text, phase_of, quiet, reason_of, refuse, sentence, silence,
-        specific_reply, text, unknown, value,
+        Answer, Event, EventError, HookReply, Message, Moment, Phase, as_text, complaint, json_reply,
+        phase_of, quiet, reason_of, refuse, sentence, silence, specific_reply, text, unknown, value,
     },
 };
 
@@ -64,21 +63,14 @@ impl CodingAgent for Codex {
         &FACTS
     }
 
-    fn asking(&self, _message: &Message) -> Ask {
-        Ask::Wait
-    }
-
     fn decode(&self, message: &Message) -> Result<Event, EventError> {
         match text(message, "hook_event_name")? {
             "PreToolUse" => Ok(Event::Call(Box::new(call(message, "PreToolUse")?))),
             "PostToolUse" => {
                 let call = call(message, "PostToolUse")?;
                 let output = value(message, "tool_response")?.clone();
-                Ok(Event::Result(Box::new(ToolResult {
-                    ok: says_success(&call.tool, &output),
-                    call,
-                    output,
-                })))
+                let ok = says_success(&call.tool, &output);
+                Ok(Event::result(call, ok, output))
             }
             // Comes after `PreToolUse` let the same call pass, without its id: telling it would count the call twice.
             "PermissionRequest" => Ok(Event::Other),
@@ -181,24 +173,6 @@ impl CodingAgent for Codex {
     }
 }
 
-fn call(message: &Message, seen_at: &'static str) -> Result<ToolCall, EventError> {
-    Ok(ToolCall {
-        session: text(message, "session_id")?.to_owned(),
-        id: Some(text(message, "tool_use_id")?.to_owned()),
-        tool: text(message, "tool_name")?.to_owned(),
-        input: object(message, "tool_input")?,
-        cwd: optional_text(message, "cwd")?,
-        agent: optional_text(message, "agent_id")?,
-        seen_at,
-        distinct_by: &[],
-    })
-}
-
-fn session(message: &Message, phase: Phase) -> Result<Event, EventError> {
-    quiet(message)?;
-    Ok(Event::Session { session: text(message, "session_id")?.to_owned(), phase })
-}
-
 /// The result of a command is its bare output, the same for exit code 0 and for any other: only what an MCP server
 /// or the patch tool says of itself can be believed.
 fn says_success(tool: &str, output: &Value) -> bool {
@@ -262,22 +236,21 @@ fn without_terminals(text: &str) -> Result<String, Mistake> {
         }
         None => {}
     }
-    let edited = match text.lines().position(is_features) {
-        Some(at) => {
-            let mut lines: Vec<&str> = text.lines().collect();
-            lines.insert(at + 1, SWITCH);
-            lines.join("\n") + "\n"
+    let end = line_end(text);
+    let mut features = 0;
+    let has_features = text.split_inclusive('\n').any(|line| {
+        features += line.len();
+        is_features(line)
+    });
+    let edited = match text.split_at_checked(features) {
+        Some((before, behind)) if has_features && before.ends_with('\n') => {
+            format!("{before}{SWITCH}{end}{behind}")
         }
-        None => {
-            let gap = if text.is_empty() || text.ends_with("\n\n") {
-                ""
-            } else if text.ends_with('\n') {
-                "\n"
-            } else {
-                "\n\n"
-            };
-            format!("{text}{gap}{HEADER}\n{SWITCH}\n")
-        }
+        _ if has_features => format!("{text}{end}{SWITCH}"),
+        _ if text.is_empty() => format!("{HEADER}{end}{SWITCH}{end}"),
+        _ if text.ends_with('\n') => format!("{text}{end}{HEADER}{end}{SWITCH}{end}"),
+        // Without an end of the last line, as it was.
+        _ => format!("{text}{end}{end}{HEADER}{end}{SWITCH}"),
     };
     match terminals(&edited) {
         Ok(Some(false)) => Ok(edited),
@@ -306,24 +279,26 @@ fn terminals(text: &str) -> Result<Option<bool>, Mistake> {
 
 /// The text without what we wrote; none if nothing else was in there.
 fn with_terminals(text: &str) -> Option<String> {
-    let mut lines: Vec<&str> = text.lines().collect();
-    let before = lines.len();
-    lines.retain(|line| *line != SWITCH);
-    if lines.len() == before {
-        return Some(text.to_owned());
-    }
-    if let Some(at) = lines.iter().position(|line| *line == HEADER) {
-        // A user may have put another switch under it.
-        let following = lines.get(at + 1..).unwrap_or_default().iter().find(|line| !line.trim().is_empty());
-        if following.is_none_or(|line| line.trim_start().starts_with('[')) {
-            lines.remove(at);
-            if at > 0 && lines.get(at - 1).is_some_and(|line| line.is_empty()) {
-                lines.remove(at - 1);
-            }
+    let mut lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let bare = |line: &str| line.trim_end_matches(['\r', '\n']).to_owned();
+    let Some(at) = lines.iter().position(|line| bare(line) == SWITCH) else { return Some(text.to_owned()) };
+    // A line without an end was put behind one that had none.
+    let has_end = lines.remove(at).ends_with('\n');
+    let is_header = at > 0 && lines.get(at - 1).is_some_and(|line| bare(line) == HEADER);
+    // A user may have put another switch under it.
+    let following = lines.get(at..).unwrap_or_default().iter().find(|line| !line.trim().is_empty());
+    if is_header && following.is_none_or(|line| line.trim_start().starts_with('[')) {
+        lines.remove(at - 1);
+        if at > 1 && lines.get(at - 2).is_some_and(|line| bare(line).is_empty()) {
+            lines.remove(at - 2);
         }
     }
-    let is_empty = lines.iter().all(|line| line.trim().is_empty());
-    (!is_empty).then(|| lines.join("\n") + "\n")
+    let left = lines.concat();
+    let left = match has_end {
+        true => left,
+        false => left.strip_suffix(line_end(text)).unwrap_or(&left).to_owned(),
+    };
+    (!left.trim().is_empty()).then_some(left)
 }
 
 #[cfg(test)]
@@ -341,6 +316,13 @@ mod tests {
                 "[a]\nb = 1\n[features] # mine\n\n[c]\n",
                 format!("[a]\nb = 1\n[features] # mine\n{SWITCH}\n\n[c]\n"),
             ),
+            // Ends of lines and of the file stay as they were.
+            ("model = \"m\"", format!("model = \"m\"\n\n{HEADER}\n{SWITCH}")),
+            ("model = \"m\"\n\n", format!("model = \"m\"\n\n\n{HEADER}\n{SWITCH}\n")),
+            ("a = 1\r\nb = 2\r\n", format!("a = 1\r\nb = 2\r\n\r\n{HEADER}\r\n{SWITCH}\r\n")),
+            ("a = 1\r\nb = 2", format!("a = 1\r\nb = 2\r\n\r\n{HEADER}\r\n{SWITCH}")),
+            ("[features]\r\nhooks = true\r\n", format!("[features]\r\n{SWITCH}\r\nhooks = true\r\n")),
+            ("[c]\n[features]", format!("[c]\n[features]\n{SWITCH}")),
             ("features = {hooks = true}\n", String::new()),
             ("features.hooks = true\n", String::new()),
             ("x = \"\"\"\n[features]\n\"\"\"\n", String::new()),

@@ -17,9 +17,8 @@ use crate::{
     coding_agent::{CALL_LIMIT, CodingAgent, Facts, OTHER_LIMIT, Processes, Reaction, Signs, printed_object},
     edit::{Entry, Form, HookCommand, Layout, Mistake, Places, Scope, add, remove},
     event::{
-        Answer, Ask, Event, EventError, HookReply, Message, Moment, Phase, ToolCall, ToolResult, cannot_hide,
-        complaint, json_reply, object, optional_text, quiet, reason_of, refuse, sentence, silence, text,
-        unknown, value,
+        Answer, Ask, Event, EventError, HookReply, Message, Moment, Phase, ToolCall, cannot_hide, complaint,
+        json_reply, object, optional_text, quiet, reason_of, refuse, sentence, silence, text, unknown, value,
     },
 };
 
@@ -72,7 +71,6 @@ static FACTS: Facts = Facts {
     session_variable: Some("COPILOT_AGENT_SESSION_ID"),
     switches: &[".github/hooks", ".copilot/hooks", ".copilot/settings.json", ".copilot/mcp-config.json"],
     marks: &[&[".github/hooks"], &[".copilot", "hooks"], &["mcp-config.json"]],
-    readers: &["view", "grep", "glob"],
     limits: &["a hook that is too slow lets the tool run; Lockgate answers long before"],
     ..Facts::of(NAME)
 };
@@ -98,15 +96,12 @@ impl CodingAgent for Copilot {
             Kind::After(seen_at) => {
                 let call = call(message, seen_at)?;
                 let output = value(message, spelling(message, "toolResult", "tool_result"))?.clone();
-                Ok(Event::Result(Box::new(ToolResult {
-                    ok: says_success(&call.tool, &output),
-                    call,
-                    output,
-                })))
+                let ok = says_success(&call.tool, &output);
+                Ok(Event::result(call, ok, output))
             }
             Kind::Failed(seen_at) => {
                 let output = value(message, "error")?.clone();
-                Ok(Event::Result(Box::new(ToolResult { call: call(message, seen_at)?, ok: false, output })))
+                Ok(Event::result(call(message, seen_at)?, false, output))
             }
             // Comes only after `preToolUse` let the same call pass, with the input as we may have changed it:
             // telling it would count the call twice. Silence leaves the permission to Copilot.

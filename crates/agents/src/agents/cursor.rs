@@ -16,9 +16,9 @@ use crate::{
     coding_agent::{CALL_LIMIT, CodingAgent, Facts, OTHER_LIMIT, Processes, Reaction, Signs, printed_object},
     edit::{Entry, Form, HookCommand, Layout, Mistake, Places, Scope, add, remove},
     event::{
-        Answer, Ask, Event, EventError, HookReply, Message, Moment, Phase, ToolCall, ToolResult, as_text,
-        cannot_hide, complaint, json_reply, object, optional_text, quiet, reason_of, refuse, sentence, text,
-        unknown, value,
+        Answer, Event, EventError, HookReply, Message, Moment, Phase, ToolCall, as_text, cannot_hide,
+        complaint, json_reply, object, optional_text, quiet, reason_of, refuse, sentence, text, unknown,
+        value,
     },
 };
 
@@ -59,7 +59,6 @@ static FACTS: Facts = Facts {
     processes: Processes { programs: &["cursor-agent"], packages: &[], variables: &["CURSOR_AGENT"] },
     switches: &[".cursor/hooks.json", ".cursor/mcp.json"],
     marks: &[&[".cursor", "hooks"], &[".cursor", "mcp.json"]],
-    readers: &["ls", "codebase_search"],
     ..Facts::of(NAME)
 };
 
@@ -73,10 +72,6 @@ const SESSION_EVENTS: [&str; 3] = ["sessionStart", "sessionEnd", "preCompact"];
 impl CodingAgent for Cursor {
     fn facts(&self) -> &'static Facts {
         &FACTS
-    }
-
-    fn asking(&self, _message: &Message) -> Ask {
-        Ask::Wait
     }
 
     fn decode(&self, message: &Message) -> Result<Event, EventError> {
@@ -93,19 +88,25 @@ impl CodingAgent for Cursor {
                 // A command that does not tell its exit code may still be running.
                 let ended_well =
                     output.get("exitCode").map_or(call.tool != "Shell", |code| code.as_i64() == Some(0));
-                result(call, ended_well && is_no_error(&output), output)
+                Ok(Event::result(call, ended_well && is_no_error(&output), output))
             }
             "postToolUseFailure" => {
                 let output = message.get("error_message").or_else(|| message.get("error")).cloned();
-                result(tool_call(message, "postToolUseFailure")?, false, output.unwrap_or_default())
+                Ok(Event::result(
+                    tool_call(message, "postToolUseFailure")?,
+                    false,
+                    output.unwrap_or_default(),
+                ))
             }
             // Does not say how the command ended, so it does not count as a success; `postToolUse` says it.
             "afterShellExecution" => {
-                result(shell_call(message, "afterShellExecution")?, false, value(message, "output")?.clone())
+                let call = shell_call(message, "afterShellExecution")?;
+                Ok(Event::result(call, false, value(message, "output")?.clone()))
             }
             "afterMCPExecution" => {
                 let output = unpacked(value(message, "result_json")?);
-                result(mcp_call(message, "afterMCPExecution")?, is_no_error(&output), output)
+                let call = mcp_call(message, "afterMCPExecution")?;
+                Ok(Event::result(call, is_no_error(&output), output))
             }
             "sessionStart" => session_event(message, Phase::Started),
             "preCompact" => session_event(message, Phase::Compacted),
@@ -256,10 +257,6 @@ fn session(message: &Message) -> Result<String, EventError> {
 fn session_event(message: &Message, phase: Phase) -> Result<Event, EventError> {
     quiet(message)?;
     Ok(Event::Session { session: session(message)?, phase })
-}
-
-fn result(call: ToolCall, ok: bool, output: Value) -> Result<Event, EventError> {
-    Ok(Event::Result(Box::new(ToolResult { call, ok, output })))
 }
 
 /// Outputs are JSON written into a text.

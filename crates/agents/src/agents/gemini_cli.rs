@@ -11,13 +11,13 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use super::shared::{anonymous_call, session};
 use crate::{
     coding_agent::{CALL_LIMIT, CodingAgent, Facts, OTHER_LIMIT, Processes, Reaction, Signs},
     edit::{Entry, Form, HookCommand, Layout, Mistake, Places, Scope, add, remove, whole},
     event::{
-        Answer, Ask, Event, EventError, HookReply, Message, Moment, Phase, ToolCall, ToolResult, as_text,
-        complaint, json_reply, object, optional_text, phase_of, quiet, reason_of, refuse, sentence, silence,
-        text, unknown, value,
+        Answer, Event, EventError, HookReply, Message, Moment, Phase, as_text, complaint, json_reply, object,
+        phase_of, quiet, reason_of, refuse, sentence, silence, text, unknown, value,
     },
 };
 
@@ -38,14 +38,6 @@ static FACTS: Facts = Facts {
     processes: Processes { programs: &["gemini"], packages: &["/gemini-cli/"], variables: &["GEMINI_CLI"] },
     switches: &[".gemini/settings.json", ".gemini/policies"],
     marks: &[&[".gemini", "settings"]],
-    readers: &[
-        "read_file",
-        "read_many_files",
-        "list_directory",
-        "glob",
-        "grep_search",
-        "search_file_content",
-    ],
     limits: &["a hook that is killed or too slow lets the tool run; Lockgate answers long before"],
     ..Facts::of(NAME)
 };
@@ -61,21 +53,14 @@ impl CodingAgent for GeminiCli {
         &FACTS
     }
 
-    fn asking(&self, _message: &Message) -> Ask {
-        Ask::Wait
-    }
-
     fn decode(&self, message: &Message) -> Result<Event, EventError> {
         match text(message, "hook_event_name")? {
-            "BeforeTool" => Ok(Event::Call(Box::new(call(message, "BeforeTool")?))),
+            "BeforeTool" => Ok(Event::Call(Box::new(anonymous_call(message, "BeforeTool")?))),
             "AfterTool" => {
-                let call = call(message, "AfterTool")?;
+                let call = anonymous_call(message, "AfterTool")?;
                 let output = value(message, "tool_response")?.clone();
-                Ok(Event::Result(Box::new(ToolResult {
-                    ok: says_success(&call.tool, &output),
-                    call,
-                    output,
-                })))
+                let ok = says_success(&call.tool, &output);
+                Ok(Event::result(call, ok, output))
             }
             "SessionStart" => session(message, phase_of(message)),
             "PreCompress" => session(message, Phase::Compacted),
@@ -158,24 +143,6 @@ impl CodingAgent for GeminiCli {
     fn server_files(&self, places: &Places<'_>) -> Vec<(PathBuf, &'static Form)> {
         Vec::from([(places.choose(".gemini/settings.json", ".gemini/settings.json"), &SERVERS)])
     }
-}
-
-fn call(message: &Message, seen_at: &'static str) -> Result<ToolCall, EventError> {
-    Ok(ToolCall {
-        session: text(message, "session_id")?.to_owned(),
-        id: None,
-        tool: text(message, "tool_name")?.to_owned(),
-        input: object(message, "tool_input")?,
-        cwd: optional_text(message, "cwd")?,
-        agent: None,
-        seen_at,
-        distinct_by: &[],
-    })
-}
-
-fn session(message: &Message, phase: Phase) -> Result<Event, EventError> {
-    quiet(message)?;
-    Ok(Event::Session { session: text(message, "session_id")?.to_owned(), phase })
 }
 
 /// A failed command is not an error to Gemini: it writes `Exit Code:` below the output, and nothing where that was 0.

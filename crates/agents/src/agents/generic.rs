@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::plain;
 use crate::{
     coding_agent::{CodingAgent, Facts, Reaction},
-    event::{Answer, Ask, Event, EventError, HookReply, Message},
+    event::{Answer, Event, EventError, HookReply, Message},
 };
 
 /// An agent without a file of its own.
@@ -16,10 +16,6 @@ static FACTS: Facts = Facts::of("generic");
 impl CodingAgent for Generic {
     fn facts(&self) -> &'static Facts {
         &FACTS
-    }
-
-    fn asking(&self, _message: &Message) -> Ask {
-        Ask::Wait
     }
 
     fn decode(&self, message: &Message) -> Result<Event, EventError> {

@@ -34,7 +34,6 @@ static FACTS: Facts = Facts {
     },
     switches: &[".openclaw"],
     marks: &[&[".openclaw"]],
-    readers: &["read"],
     limits: &["whether the plugin is enabled is known to OpenClaw alone: see `openclaw plugins list`"],
     ..Facts::of(NAME)
 };

@@ -11,7 +11,7 @@ use super::plain;
 use crate::{
     coding_agent::{CALL_LIMIT, CodingAgent, Facts, Processes, Reaction, Signs},
     edit::{Form, HookCommand, Mistake, Places, Scope, script, script_of_ours},
-    event::{Answer, Ask, Event, EventError, HookReply, Message},
+    event::{Answer, Event, EventError, HookReply, Message},
 };
 
 /// OpenCode.
@@ -28,7 +28,6 @@ static FACTS: Facts = Facts {
     processes: Processes { programs: &["opencode"], packages: &["/opencode-ai/"], variables: &["OPENCODE"] },
     switches: &[".opencode", "opencode.json", ".config/opencode"],
     marks: &[&[".opencode", "plugin"], &["opencode.json"]],
-    readers: &["read", "list", "grep", "glob"],
     limits: &["the plugin was not run, only the command it runs"],
     ..Facts::of(NAME)
 };
@@ -46,10 +45,6 @@ const PLUGIN: &str = include_str!("../../assets/opencode-plugin.js");
 impl CodingAgent for OpenCode {
     fn facts(&self) -> &'static Facts {
         &FACTS
-    }
-
-    fn asking(&self, _message: &Message) -> Ask {
-        Ask::Wait
     }
 
     fn decode(&self, message: &Message) -> Result<Event, EventError> {

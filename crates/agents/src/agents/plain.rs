@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use crate::{
     coding_agent::{Reaction, printed_object},
     event::{
-        Answer, Event, EventError, HookReply, Message, Moment, Phase, ToolCall, ToolResult, complaint,
-        json_reply, object, optional_text, quiet, reason_of, sentence, text, unknown, value,
+        Answer, Event, EventError, HookReply, Message, Moment, Phase, ToolCall, complaint, json_reply,
+        object, optional_text, quiet, reason_of, sentence, text, unknown, value,
     },
 };
 
@@ -23,7 +23,7 @@ pub(super) fn decode(message: &Message) -> Result<Event, EventError> {
                 .as_bool()
                 .ok_or_else(|| EventError("the field `ok` of the event is not a boolean".to_owned()))?;
             let output = value(message, "output")?.clone();
-            Ok(Event::Result(Box::new(ToolResult { call: call(message, "after")?, ok, output })))
+            Ok(Event::result(call(message, "after")?, ok, output))
         }
         "start" => session(message, Phase::Started),
         "resume" => session(message, Phase::Resumed),

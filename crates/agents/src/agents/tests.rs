@@ -901,6 +901,6 @@ fn every_agent_understands_its_trial() {
 
 #[test]
 fn the_table_of_tools_has_a_row_for_every_agent() {
-    let known: Vec<&str> = lockgate::call::AGENTS.iter().map(|row| row.agent).collect();
+    let known: Vec<&str> = lockgate::engine::call::AGENTS.iter().map(|row| row.agent).collect();
     assert_eq!(known, Agent::ALL.iter().map(|agent| agent.name()).collect::<Vec<_>>());
 }

@@ -57,12 +57,12 @@ pub(crate) fn program_text(program: &Path) -> Result<String, Mistake> {
         return Err(Mistake::new(0, format!("the path `{}` is not UTF-8", program.display()), remedy));
     };
     if !program.is_absolute() || text.contains(char::is_control) {
-        let shown = lockgate::call::visible(text);
+        let shown = lockgate::engine::call::visible(text);
         return Err(Mistake::new(0, format!("`{shown}` cannot be the program of a hook"), remedy));
     }
     // Under another name it could not be found again, so it could never be taken out.
     if !is_program(text) {
-        let reason = format!("this program is called `{}`", lockgate::call::visible(text));
+        let reason = format!("this program is called `{}`", lockgate::engine::call::visible(text));
         return Err(Mistake::new(
             0,
             reason,

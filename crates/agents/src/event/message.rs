@@ -1,37 +1,9 @@
 //! Events: what an agent writes to its hook, as it was written and as we read it.
 
-use serde::Deserialize;
 use serde_json::{Map, Value};
 
 /// An event as the agent wrote it.
 pub type Message = Map<String, Value>;
-
-/// How a question reaches a human, the strictest last.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Ask {
-    /// The agent asks, where it can; it refuses where no human is at its terminal.
-    #[default]
-    Host,
-    /// The agent ends its run, and comes back with the same call after a human has answered.
-    Defer,
-    /// The hook waits for `lockgate approve`, and blocks when its time is over.
-    Wait,
-    /// No human is asked: a call that needs one is blocked.
-    Block,
-}
-
-impl Ask {
-    /// As it is written in a file of settings.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Host => "host",
-            Self::Defer => "defer",
-            Self::Wait => "wait",
-            Self::Block => "block",
-        }
-    }
-}
 
 /// What an agent tells its hook.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,6 +23,13 @@ pub(crate) enum Event {
     },
     /// Nothing that a gate decides.
     Other,
+}
+
+impl Event {
+    /// A tool has run.
+    pub(crate) fn result(call: ToolCall, ok: bool, output: Value) -> Self {
+        Self::Result(Box::new(ToolResult { call, ok, output }))
+    }
 }
 
 /// What happens to a session.

@@ -1,6 +1,6 @@
 //! What is answered to an event: the gate's word, for whatever the host tells.
 //!
-//! A [`Decider`] has a gate, a shelf and a clock, and knows no host: dialects read and write for it. What a human is
+//! A [`Decider`] has a gate, a backend and a clock, and knows no host: dialects read and write for it. What a human is
 //! asked reaches them by the host's own question or by `lockgate approve`; then the desk waits, no longer than its
 //! deadline, and refuses when that is over.
 
@@ -10,11 +10,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use lockgate::{
-    Call, Decision, Gate, Outcome, Time, Verdict,
-    call::Sighting,
-    gate::{ApprovalId, OutputDecision, Shelf, StoreError},
-    look_at_links,
+use lockgate::engine::{
+    Call, Decision, Gate, LocalEyes, Outcome, SeenCall, Time, Verdict,
+    call::DuplicateKey,
+    gate::{ApprovalId, Backend, OutputDecision, StoreError},
 };
 use serde_json::{Value, json};
 
@@ -29,7 +28,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Where events are answered.
 pub(crate) struct Decider<'a> {
     pub(crate) gate: &'a Gate,
-    pub(crate) shelf: &'a dyn Shelf,
+    pub(crate) backend: &'a dyn Backend,
     /// The agent whose events these are: the first part of the names of its sessions.
     pub(crate) host: &'a str,
     pub(crate) asking: Ask,
@@ -60,9 +59,9 @@ impl Decider<'_> {
     }
 
     fn call(&self, event: ToolCall) -> Result<Answer, StoreError> {
-        let call = self.call_of(event);
+        let call = SeenCall::look(self.call_of(event), Some(&LocalEyes));
         // An agent may come back with a call that it put off: the same question is still open, or answered.
-        let verdict = match self.gate.call_unless_asked(&call, self.asking != Ask::Block) {
+        let verdict = match self.gate.call_unless_asked(&call, self.asking.human()) {
             Ok(verdict) => verdict,
             Err(open) => self.collect(&open)?.unwrap_or_else(|| Verdict::still_asking(open)),
         };
@@ -105,7 +104,7 @@ impl Decider<'_> {
 
     /// Takes in what a human answered by `lockgate approve`, if there is an answer.
     fn collect(&self, approval: &ApprovalId) -> Result<Option<Verdict>, StoreError> {
-        let Some(kept) = self.shelf.answer(&approval.session, approval.number)? else { return Ok(None) };
+        let Some(kept) = self.backend.answer(&approval.session, approval.number)? else { return Ok(None) };
         // Who answered is in the audit log already.
         let verdict = self.gate.answer_by(approval, kept.granted, None, (self.clock)());
         verdict.map(Some).map_err(|error| StoreError::Unavailable(error.to_string()))
@@ -167,11 +166,8 @@ impl Decider<'_> {
         };
         call.about.cwd = cwd.or_else(|| self.folder.clone());
         call.about.metadata = Some(metadata(self.host, agent));
-        let told_apart_by = distinct_by.iter().map(|field| (*field).to_owned()).collect();
-        call.about.sighting = Some(Sighting { door: Arc::from(seen_at), told_apart_by });
-        if self.gate.wants_links() {
-            look_at_links(&mut call);
-        }
+        let identifying_fields = distinct_by.iter().map(|field| (*field).to_owned()).collect();
+        call.about.duplicate_key = Some(DuplicateKey { door: Arc::from(seen_at), identifying_fields });
         call
     }
 }

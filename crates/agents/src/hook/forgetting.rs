@@ -1,8 +1,8 @@
 //! Unused sessions are forgotten, and the audit log says so.
 
-use lockgate::{
+use lockgate::engine::{
     Time,
-    gate::trail::{Entry, What},
+    gate::audit_log::{LogEntry, LogEvent},
 };
 use serde_json::{Value, json};
 
@@ -19,6 +19,6 @@ pub fn forgotten(before: Time, sessions: &[String]) -> String {
 /// An entry about what an operator did to everything.
 pub fn operator(act: &str, about: Value) -> String {
     let Value::Object(about) = about else { return String::new() };
-    let what = What::Operator { act: act.to_owned(), about };
-    Entry { at: now().0, session: None, policy: None, what }.to_json()
+    let what = LogEvent::Operator { act: act.to_owned(), about };
+    LogEntry { at: now().0, session: None, policy: None, what }.to_json()
 }

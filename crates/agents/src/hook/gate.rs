@@ -6,8 +6,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use lockgate::{
-    Gate, LocalRunner, OpenError, Time,
+use lockgate::engine::{
+    Gate, LocalRunner, PolicyError, Time,
     policy::{Diagnostic, Severity},
     store::{Options, Sqlite},
 };
@@ -32,17 +32,17 @@ pub(super) fn open_shelf(settings: &Settings, deadline: Instant) -> Result<Sqlit
 }
 
 /// Forgets, a few at a time, the sessions that were not used for as long as the settings say.
-pub(super) fn forget_old_sessions(settings: &Settings, shelf: &Sqlite) -> Result<(), String> {
+pub(super) fn forget_old_sessions(settings: &Settings, backend: &Sqlite) -> Result<(), String> {
     let Some(after) = settings.forget_after else { return Ok(()) };
     let after = u64::try_from(after.as_millis()).unwrap_or(u64::MAX);
     let before = Time(now().0.saturating_sub(after));
     let entry = |sessions: &[String]| forgotten(before, sessions);
-    shelf.forget(before, FORGET_BATCH, &entry).map(|_| ()).map_err(|error| error.to_string())
+    backend.forget(before, FORGET_BATCH, &entry).map(|_| ()).map_err(|error| error.to_string())
 }
 
 /// Why there is no policy, in one line: of many mistakes, the first.
-pub fn in_short(error: &OpenError) -> String {
-    let OpenError::Mistaken(mistakes) = error else { return error.to_string() };
+pub fn in_short(error: &PolicyError) -> String {
+    let PolicyError::Mistaken(mistakes) = error else { return error.to_string() };
     let is_error = |mistake: &&Diagnostic| mistake.severity == Severity::Error;
     let Some(first) = mistakes.iter().find(is_error).or(mistakes.first()) else { return error.to_string() };
     let mut told = first.to_string();
@@ -59,15 +59,16 @@ pub(super) fn open_gate(
     settings: &Settings,
     folder: &Path,
     environment: &Environment,
-    shelf: Arc<Sqlite>,
+    backend: Arc<Sqlite>,
     deadline: Instant,
 ) -> Result<Gate, String> {
-    let not_in_force = |error: OpenError| format!("the policy is not in force: {}", in_short(&error));
+    let not_in_force = |error: PolicyError| format!("the policy is not in force: {}", in_short(&error));
     let sources = settings.sources().map_err(not_in_force)?;
     // Findings have no reader here, and looking for them may take longer than all the rest.
-    let policy = lockgate::open_unlinted(&sources).map_err(not_in_force)?;
-    settings.check(&policy, &sources)?;
-    let mut builder = settings.registry.lend(Gate::builder(policy)).mode(settings.mode).shelf(shelf);
+    let policy =
+        lockgate::Policy::builder().sources(&sources).without_findings().load().map_err(not_in_force)?;
+    settings.check(&policy.compiled(), &sources)?;
+    let mut builder = settings.registry.lend(Gate::builder(policy)).mode(settings.mode).backend(backend);
     if settings.exec {
         // A program that takes longer than this process may is ended, and the condition does not hold.
         let left = deadline.saturating_duration_since(Instant::now()).saturating_sub(LAST_WORD);

@@ -1,12 +1,12 @@
 //! The hook door without a process around it: events of an agent in, what the process would print out.
 //!
 //! [`HookDoor`] reads, asks and writes with the very code of `lockgate hook`, so that the pages of `spec/` can be
-//! played through it with a clock and a shelf of their own. What belongs to the process is missing on purpose:
+//! played through it with a clock and a backend of their own. What belongs to the process is missing on purpose:
 //! settings, the folder of a session, the watchdog and the answer to a panic.
 
 use std::time::{Duration, Instant};
 
-use lockgate::{Gate, Time, gate::Shelf};
+use lockgate::engine::{Gate, Time, gate::Backend};
 
 use super::decision::Decider;
 use crate::{
@@ -21,7 +21,7 @@ pub struct HookDoor<'a> {
     /// Who decides.
     pub gate: &'a Gate,
     /// Where the gate's sessions rest, and the answers of humans.
-    pub shelf: &'a dyn Shelf,
+    pub backend: &'a dyn Backend,
     /// How humans are asked.
     pub asks: Ask,
     /// How long a hook waits for them.
@@ -36,7 +36,7 @@ impl HookDoor<'_> {
         let agent = Agent::named(self.host)?;
         let decider = Decider {
             gate: self.gate,
-            shelf: self.shelf,
+            backend: self.backend,
             host: agent.sender(message),
             asking: agent.asking(self.asks, message),
             folder: None,

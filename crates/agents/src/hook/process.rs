@@ -11,7 +11,7 @@ use std::{
     time::Instant,
 };
 
-use lockgate::{Policy, call::agent_tools};
+use lockgate::engine::{Policy, call::agent_tools};
 
 use super::{
     decision::Decider,
@@ -81,15 +81,15 @@ fn answer(responder: &Responder, environment: &Environment, started: Instant) ->
         }
         return Ok(reply);
     }
-    let shelf = Arc::new(open_shelf(&settings, deadline)?);
-    let gate = open_gate(&settings, &home, environment, Arc::clone(&shelf), deadline)?;
+    let backend = Arc::new(open_shelf(&settings, deadline)?);
+    let gate = open_gate(&settings, &home, environment, Arc::clone(&backend), deadline)?;
     remember(environment, &session, &settings, Some(&gate.policy().hash().to_string()))?;
     let asking = agent.asking(settings.ask, message);
     let deadline = deadline.checked_sub(LAST_WORD).unwrap_or(started);
     // Agents start their hooks where they stand themselves.
     let folder = std::env::current_dir().ok().and_then(|folder| folder.to_str().map(ToOwned::to_owned));
     let decider =
-        Decider { gate: &gate, shelf: &*shelf, host: sender, asking, folder, deadline, clock: &now };
+        Decider { gate: &gate, backend: &*backend, host: sender, asking, folder, deadline, clock: &now };
     let mut answer = decider.answer(event).map_err(|error| format!("Lockgate could not decide: {error}"))?;
     if let (Answer::Block { reason } | Answer::Ask { reason }, Some(waiting)) =
         (&mut answer, waiting_line(&settings, gate.policy()))

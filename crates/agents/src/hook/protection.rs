@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use lockgate::gate::Protection;
+use lockgate::engine::{call::reading_tools, gate::Protection};
 
 use crate::{
     agents::Agent,
@@ -32,17 +32,6 @@ const MARKS: &[&[&str]] = &[
     &["share/lockgate"],
     &[".config/lockgate"],
     &[".vscode", "mcp.json"],
-];
-
-/// Tools of the filesystem server of MCP that only read what they are given.
-const MCP_READERS: &[&str] = &[
-    "read_text_file",
-    "read_media_file",
-    "read_multiple_files",
-    "list_directory_with_sizes",
-    "directory_tree",
-    "search_files",
-    "get_file_info",
 ];
 
 /// What an agent may have Lockgate do: whatever changes nothing.
@@ -122,9 +111,8 @@ pub fn of_files(files: &[PathBuf], state: Option<&Path>) -> Protection {
 /// What is protected wherever Lockgate runs.
 fn own() -> Protection {
     let facts = || Agent::ALL.iter().map(|agent| agent.facts());
-    let readers: Vec<&str> = facts().flat_map(|agent| agent.readers).chain(MCP_READERS).copied().collect();
     let mut protection = Protection::new()
-        .readers(&readers)
+        .readers(&reading_tools())
         .program("lockgate", HARMLESS)
         .for_humans("lockgate", FOR_HUMANS)
         .named(FOLDER)

@@ -2,8 +2,8 @@
 
 use std::{io, path::PathBuf};
 
-use lockgate::{
-    gate::{Reach, Shelf},
+use lockgate::engine::{
+    gate::{Backend, Reach},
     store::{Options, Sqlite},
 };
 
@@ -69,7 +69,7 @@ fn was_judged(settings: &Settings, session: &str) -> bool {
     let is_there = std::fs::symlink_metadata(&settings.state).is_ok_and(|data| data.len() > 0);
     is_there
         && Sqlite::open(&settings.state, Options::default())
-            .is_ok_and(|shelf| shelf.take(session, Reach::Look).is_ok_and(|taken| taken.session().is_some()))
+            .is_ok_and(|backend| backend.lock(session, Reach::Look).is_ok_and(|row| row.session().is_some()))
 }
 
 fn records(environment: &Environment) -> Option<PathBuf> {

@@ -11,7 +11,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use lockgate::call::visible;
+use lockgate::engine::call::visible;
 use similar::TextDiff;
 
 use crate::{

@@ -6,7 +6,7 @@
 
 use std::{fmt, path::Path};
 
-use lockgate::call::visible;
+use lockgate::engine::call::visible;
 
 use super::{
     names::{is_agent, is_reaper, is_variable_of_agent},

@@ -1,10 +1,9 @@
 //! By what a process is known to be an agent's, or to adopt the processes of others.
 
+use lockgate::engine::call::{self, Program};
+
 use super::system::Process;
 use crate::agents::Agent;
-
-/// Interpreters that agents run in.
-const INTERPRETERS: &[&str] = &["node", "nodejs", "bun", "deno", "python", "python3"];
 
 /// Programs that adopt orphans.
 const REAPERS: &[&str] = &[
@@ -33,8 +32,7 @@ pub(crate) fn is_agent(process: &Process) -> bool {
         let name = word.rsplit('/').next().unwrap_or_default();
         programs(name.split('.').next().unwrap_or_default()) || in_package(word)
     };
-    let is_interpreter = INTERPRETERS.contains(&program)
-        || program.strip_prefix("python").is_some_and(|it| it.starts_with(['2', '3']));
+    let is_interpreter = call::program(program).is_some_and(Program::runs_files);
     let script = || process.words.iter().skip(1).find(|word| !word.starts_with('-'));
     programs(program)
         || programs(&process.name)

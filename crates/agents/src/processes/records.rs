@@ -10,6 +10,8 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use lockgate::engine::call::{self, Program};
+
 use super::{
     names::{is_agent, is_reaper},
     system::{self, Process},
@@ -110,8 +112,9 @@ fn above() -> io::Result<Vec<Process>> {
 }
 
 fn is_shell(process: &Process) -> bool {
-    let shells = ["sh", "bash", "dash", "zsh", "ash", "ksh", "fish", "busybox"];
-    shells.contains(&process.program())
+    let program = process.program();
+    // Some systems have one program for all commands, the shell among them.
+    program == "busybox" || call::program(program).is_some_and(Program::is_shell)
 }
 
 fn is_command_shell(process: &Process) -> bool {

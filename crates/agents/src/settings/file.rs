@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use lockgate::{Mode, call::plain_mistake};
+use lockgate::engine::{Mode, call::plain_mistake};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -30,29 +30,13 @@ pub(super) struct File {
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Written {
     pub(super) policy: Option<Spanned<Vec<Spanned<String>>>>,
-    pub(super) mode: Option<WrittenMode>,
+    pub(super) mode: Option<Mode>,
     pub(super) state: Option<Spanned<String>>,
     pub(super) protect: Option<bool>,
     pub(super) exec: Option<bool>,
     pub(super) hook: WrittenHook,
     pub(super) sessions: WrittenSessions,
     pub(super) registry: Option<WrittenRegistry>,
-}
-
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(super) enum WrittenMode {
-    Enforce,
-    Observe,
-}
-
-impl From<WrittenMode> for Mode {
-    fn from(mode: WrittenMode) -> Self {
-        match mode {
-            WrittenMode::Enforce => Self::Enforce,
-            WrittenMode::Observe => Self::Observe,
-        }
-    }
 }
 
 #[derive(Debug, Default, Deserialize)]

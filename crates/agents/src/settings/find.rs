@@ -9,8 +9,6 @@ use std::{
     time::Duration,
 };
 
-use lockgate::Mode;
-
 use super::{
     error::SettingsError,
     file::File,
@@ -200,7 +198,7 @@ impl Found {
             Some(said) => Some(Some(file.duration(said, FORGET_AFTER_MIN..Duration::MAX)?)),
         };
         let values = Values {
-            mode: file.written.mode.map(Mode::from),
+            mode: file.written.mode,
             state: self.state(&file, environment)?,
             protect: file.written.protect,
             ask: hook.ask,

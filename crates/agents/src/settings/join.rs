@@ -6,7 +6,7 @@
 
 use std::{fmt, path::PathBuf, time::Duration};
 
-use lockgate::Mode;
+use lockgate::engine::Mode;
 
 use super::{
     error::SettingsError,
@@ -56,7 +56,7 @@ impl Level {
 
     /// All files of its settings and its policy, without what they include; none where they cannot be listed.
     pub(super) fn named(&self) -> Option<Vec<PathBuf>> {
-        let mut named = lockgate::policy_files(&self.files).ok()?;
+        let mut named = lockgate::engine::policy_files(&self.files).ok()?;
         named.extend(self.settings.clone());
         Some(named)
     }
@@ -179,10 +179,7 @@ fn in_seconds(duration: Duration) -> String {
 }
 
 fn word_of_mode(mode: Mode) -> String {
-    match mode {
-        Mode::Enforce => "\"enforce\"".to_owned(),
-        Mode::Observe => "\"observe\"".to_owned(),
-    }
+    format!("\"{}\"", mode.word())
 }
 
 fn word_of_ask(ask: Ask) -> String {

@@ -7,7 +7,7 @@ pub const STARTER: &str = "policy.rules";
 
 /// The policy that `lockgate init` writes for these agents, and that is built in for all of them.
 pub fn starter_policy(agents: &[Agent]) -> String {
-    let reader = |agent: &Agent| agent.tools()?.reader.map(|(tool, field)| format!("{tool}.{field}"));
+    let reader = |agent: &Agent| agent.tools()?.reader().map(|(tool, field)| format!("{tool}.{field}"));
     let mut readers: Vec<String> = agents.iter().filter_map(reader).collect();
     readers.sort_unstable();
     readers.dedup();

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use lockgate::{Call, Gate, Mode, call::shell_tools};
+use lockgate::engine::{Call, Gate, Mode, call::shell_tools};
 
 use super::{
     file::FILE_BYTES_MAX,
@@ -408,7 +408,7 @@ fn what_others_could_have_put_there_is_refused() {
 
 #[test]
 fn the_built_in_policy_asks_before_what_cannot_be_undone() {
-    let policy = lockgate::rules(&starter_policy(Agent::ALL)).unwrap();
+    let policy = lockgate::Policy::rules(&starter_policy(Agent::ALL)).unwrap();
     let gate = Gate::new(policy);
     let shells = shell_tools();
     for (command, decision) in [

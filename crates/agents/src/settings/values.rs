@@ -2,7 +2,7 @@
 
 use std::{io, path::PathBuf, time::Duration};
 
-use lockgate::{GateBuilder, Mode, OpenError, Policy, Source, policy::Layer, read_sources};
+use lockgate::engine::{GateBuilder, Mode, Policy, PolicyError, Source, policy::Layer, read_sources};
 
 use super::starter::starter_policy;
 use crate::{agents::Agent, event::Ask, trust::Trust};
@@ -76,7 +76,7 @@ impl Settings {
     ///
     /// # Errors
     /// When a file cannot be read.
-    pub fn sources(&self) -> Result<Vec<Source>, OpenError> {
+    pub fn sources(&self) -> Result<Vec<Source>, PolicyError> {
         let mut sources = match &self.user {
             Some(user) => read_sources(&user.files)?,
             None if self.has_built_in() => {
@@ -130,7 +130,7 @@ impl ProjectPolicy {
     }
 
     /// Its texts, marked as what they are.
-    pub fn sources(&self) -> Result<Vec<Source>, OpenError> {
+    pub fn sources(&self) -> Result<Vec<Source>, PolicyError> {
         let sources = read_sources(&self.files)?;
         let Trust::Trusted(record) = &self.trust else {
             return Ok(sources.into_iter().map(|source| source.in_layer(Layer::Untrusted)).collect());
@@ -139,7 +139,7 @@ impl ProjectPolicy {
         if let Some(changed) = sources.iter().find(|source| !record.has(source.name(), source.text())) {
             let path = PathBuf::from(changed.name());
             let source = io::Error::other("it has changed while it was being read; try again");
-            return Err(OpenError::Unreadable { path, source });
+            return Err(PolicyError::Unreadable { path, source });
         }
         Ok(sources.into_iter().map(|source| source.in_layer(Layer::Project)).collect())
     }

@@ -1,6 +1,6 @@
 //! What of a project does not count yet: settings and rules that wait for trust, and programs that are not run.
 
-use lockgate::Policy;
+use lockgate::engine::Policy;
 
 use super::values::Settings;
 use crate::trust::Trust;
@@ -27,7 +27,8 @@ pub fn waiting_line(settings: &Settings, policy: &Policy) -> Option<String> {
 pub fn waiting_line_of_files(settings: &Settings) -> Option<String> {
     let is_untrusted = settings.project.as_ref().is_some_and(|project| !project.is_trusted());
     let sources = settings.sources().ok().filter(|_| is_untrusted)?;
-    waiting_line(settings, &lockgate::open_unlinted(&sources).ok()?)
+    let policy = lockgate::Policy::builder().sources(&sources).without_findings().load().ok()?;
+    waiting_line(settings, &policy.compiled())
 }
 
 /// What waits: settings as they are written, and places of the policy with what stands there.

@@ -11,7 +11,9 @@ mod tables;
 mod touched;
 
 use crate::call::Call;
-use crate::seen::{Place, SeenCall};
+use crate::contents::{Contents, Place};
+use crate::fields::ScriptFields;
+use crate::shell::cache::ScriptCache;
 
 use finder::Finder;
 pub use host::{Host, HostDoubt, HostPattern, Reach};
@@ -21,29 +23,26 @@ pub use touched::{Hosts, TouchedHost};
 /// Every host a call names.
 #[must_use]
 pub fn hosts(call: &Call) -> Hosts {
-    SeenCall::of(call).hosts()
+    find(&Contents::of(&call.input, &ScriptFields::Customary, &ScriptCache::default()))
 }
 
-impl SeenCall<'_> {
-    /// Every host the call names.
-    #[must_use]
-    pub fn hosts(&self) -> Hosts {
-        let mut finder = Finder::default();
-        finder.found.unseen.clone_from(&self.unseen);
-        for text in &self.texts {
-            finder.field(text);
-        }
-        for script in &self.scripts {
-            for (i, command) in script.script.commands.iter().enumerate() {
-                let place = |word| match word {
-                    Some(word) => Place::Word { field: script.selector.clone(), command: i, word },
-                    None => Place::Around { field: script.selector.clone(), command: i },
-                };
-                finder.command(command, &place);
-            }
-        }
-        finder.found
+/// Every host in an input.
+pub(crate) fn find(contents: &Contents) -> Hosts {
+    let mut finder = Finder::default();
+    finder.found.unseen.clone_from(&contents.unseen);
+    for text in &contents.texts {
+        finder.field(text);
     }
+    for script in &contents.scripts {
+        for (i, command) in script.script.commands.iter().enumerate() {
+            let place = |word| match word {
+                Some(word) => Place::Word { field: script.selector.clone(), command: i, word },
+                None => Place::Around { field: script.selector.clone(), command: i },
+            };
+            finder.command(command, &place);
+        }
+    }
+    finder.found
 }
 
 #[cfg(test)]

@@ -13,8 +13,10 @@ mod tables;
 mod touched;
 
 use crate::call::Call;
+use crate::contents::{Contents, Place, TOUCHED_MAX, Text, TextKind, Unseen};
+use crate::fields::ScriptFields;
 use crate::programs::files::Access;
-use crate::seen::{Place, SeenCall, TOUCHED_MAX, Text, TextKind, Unseen};
+use crate::shell::cache::ScriptCache;
 
 use finder::Finder;
 use folders::Folders;
@@ -29,100 +31,83 @@ pub use touched::{Files, Paths, Spot, TouchedPath};
 /// `about.context.env`, such as `{"env": {"HOME": "/home/me"}}`.
 #[must_use]
 pub fn paths(call: &Call) -> Paths {
-    SeenCall::of(call).paths()
+    let contents = Contents::of(&call.input, &ScriptFields::Customary, &ScriptCache::default());
+    find(call, &contents).0
 }
 
-impl SeenCall<'_> {
-    /// Every path the call touches.
-    #[must_use]
-    pub fn paths(&self) -> Paths {
-        let start = Folders { known: vec![self.call.about.cwd.clone()], unknown: false };
-        let folders = start.with_fields(self);
-        let mut finder =
-            Finder { reading: self, found: Paths::default(), home_may_change: false, standing: None };
-        finder.found.unseen.clone_from(&self.unseen);
-        for text in &self.texts {
-            // What names the folder starts where the call would stand without it.
-            let names_folder = FOLDER_FIELDS.contains(&text.key.as_str());
-            finder.field(text, if names_folder { &start } else { &folders });
-        }
-        for script in &self.scripts {
-            finder.script(script, &folders);
-        }
-        finder.found
+/// Every path that the call touches; and the folder that each command of its scripts stands in, as the path `.` at the
+/// command's first word. With `-C` and the like, that is the folder that the command goes to itself.
+pub(crate) fn find(call: &Call, contents: &Contents) -> (Paths, Vec<TouchedPath>) {
+    let (start, folders) = folders_of(call, contents);
+    let mut finder = Finder { call, found: Paths::default(), home_may_change: false, standing: Vec::new() };
+    finder.found.unseen.clone_from(&contents.unseen);
+    for text in &contents.texts {
+        // What names the folder starts where the call would stand without it.
+        let names_folder = FOLDER_FIELDS.contains(&text.key.as_str());
+        finder.field(text, if names_folder { &start } else { &folders });
     }
+    for script in &contents.scripts {
+        finder.script(script, &folders);
+    }
+    (finder.found, finder.standing)
+}
 
-    /// The folder that each command of the call's scripts stands in, as the path `.` at the command's first word; with
-    /// `-C` and the like, the folder it goes to itself.
-    #[must_use]
-    pub fn standing(&self) -> Vec<TouchedPath> {
-        let start = Folders { known: vec![self.call.about.cwd.clone()], unknown: false };
-        let folders = start.with_fields(self);
-        let mut finder = Finder {
-            reading: self,
-            found: Paths::default(),
-            home_may_change: false,
-            standing: Some(Vec::new()),
-        };
-        for script in &self.scripts {
-            finder.script(script, &folders);
-        }
-        finder.standing.unwrap_or_default()
-    }
+/// Every text of a field that is not a path by its name or look, read as one: a tool may take any of them for the name of
+/// a file. What cannot be one is left out.
+///
+/// # Errors
+/// When there are more of them than we list: any of the rest may be one.
+pub(crate) fn find_names(call: &Call, contents: &Contents) -> Result<Vec<TouchedPath>, Unseen> {
+    let (_, folders) = folders_of(call, contents);
+    let is_name = |text: &&Text| {
+        text.kind != TextKind::Number
+            && (text.kind == TextKind::Key || field_access(&text.key).is_none())
+            && !looks_like_a_path(&text.text)
+            && !is_web_address(&text.text)
+    };
+    let touched = |text: &Text| {
+        let spots = look(&text.text, Look::Field, call).and_then(|looked| folders.spots(&looked)).ok()?;
+        Some(TouchedPath {
+            text: text.text.clone(),
+            place: Place::Field(text.selector.clone()),
+            access: Access::Unknown,
+            is_guess: true,
+            spots: Ok(spots),
+        })
+    };
+    let names = contents.texts.iter().filter(is_name).filter_map(touched);
+    let names: Vec<TouchedPath> = names.take(TOUCHED_MAX + 1).collect();
+    if names.len() > TOUCHED_MAX { Err(Unseen::TooManyPlaces) } else { Ok(names) }
+}
 
-    /// Every text of a field that is no path by its name or look, read as one: a tool may take any of them for
-    /// the name of a file. What cannot be one is left out.
-    ///
-    /// # Errors
-    /// When there are more of them than we list: any of the rest may be one.
-    pub fn names(&self) -> Result<Vec<TouchedPath>, Unseen> {
-        let start = Folders { known: vec![self.call.about.cwd.clone()], unknown: false };
-        let folders = start.with_fields(self);
-        let is_name = |text: &&Text<'_>| {
-            text.kind != TextKind::Number
-                && (text.kind == TextKind::Key || field_access(&text.key).is_none())
-                && !looks_like_a_path(&text.text)
-                && !is_web_address(&text.text)
-        };
-        let touched = |text: &Text<'_>| {
-            let spots = look(&text.text, Look::Field, self).and_then(|looked| folders.spots(&looked)).ok()?;
-            Some(TouchedPath {
-                text: text.text.to_string(),
-                place: Place::Field(text.selector.clone()),
-                access: Access::Unknown,
-                is_guess: true,
-                spots: Ok(spots),
-            })
-        };
-        let names = self.texts.iter().filter(is_name).filter_map(touched);
-        let names: Vec<TouchedPath> = names.take(TOUCHED_MAX + 1).collect();
-        if names.len() > TOUCHED_MAX { Err(Unseen::TooManyPlaces) } else { Ok(names) }
-    }
+/// The folder that the call starts in, and with it those that its fields name.
+fn folders_of(call: &Call, contents: &Contents) -> (Folders, Folders) {
+    let start = Folders { known: vec![call.about.cwd.clone()], unknown: false };
+    let folders = start.with_fields(call, contents);
+    (start, folders)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::borrow::Cow;
-
     use super::*;
+    use crate::contents::ReadScript;
     use crate::json::selector::Selector;
     use crate::programs::word::{Known, Word};
-    use crate::seen::ReadScript;
     use crate::shell::script::{Command, Redirection, RedirectionKind, Script};
 
     /// The paths of one command as a script's reader would hand it on.
     fn see(command: Command) -> Vec<(String, Access)> {
         let mut call = Call::new("1", "bash");
         call.about.cwd = Some("/desk".into());
-        let mut reading = SeenCall::of(&call);
+        let mut contents = Contents::of(&call.input, &ScriptFields::Customary, &ScriptCache::default());
         let script = Script { commands: vec![command], ..Script::default() };
         let selector = Selector::parse("command").unwrap();
-        reading.scripts.push(ReadScript { source: Cow::Borrowed(""), selector, script: script.into() });
+        contents.scripts.push(ReadScript { source: String::new(), selector, script: script.into() });
         let shown = |path: TouchedPath| match path.spots {
             Ok(spots) => (spots[0].path.clone(), path.access),
             Err(doubt) => (format!("?{doubt:?}"), path.access),
         };
-        reading.paths().touched.into_iter().map(shown).collect()
+        find(&call, &contents).0.touched.into_iter().map(shown).collect()
     }
 
     fn word(text: &str, known: Known) -> Word {

@@ -1,64 +1,41 @@
-//! Programs that take further commands while they run: the table of those that are no shell and no interpreter.
+//! Programs that take further commands while they run and are neither a shell nor an interpreter.
 //!
-//! Whoever has let one start has let everything happen that is typed into it later, because most hosts show nobody
-//! what that is. [`takes_commands`] says so of a command line. Pagers (`less x`, `man x`, `git log`) are missing on
-//! purpose: most runs of them have no terminal, and a gate that doubts each of them would be switched off.
+//! An agent that starts one can type anything into it later, and most agents show that to no hook. [`Console`]
+//! says with which words that is so. Pagers (`less x`, `man x`, `git log`) are missing on purpose: most runs of them have no
+//! terminal, and a gate that doubts each of them would be switched off.
 
 use super::names::has;
 use super::word::Field;
 
-/// How one is recognised. Lists are words with spaces between them.
-struct Console {
-    names: &'static str,
+/// When a program takes further commands. Lists are words with spaces between them.
+#[derive(Debug)]
+pub(crate) struct Console {
     /// The words one of which makes it a console, wherever they stand: `rails console`. None is always.
-    verbs: &'static str,
+    pub(crate) verbs: &'static str,
+    /// The options one of which makes it a console; none is always.
+    pub(crate) only_with: &'static str,
     /// Words of the command line with which it takes no commands: `mongosh --eval x`.
-    unless: &'static str,
-    /// Whether a word that is no option means that it takes none.
-    takes_files: bool,
+    pub(crate) unless: &'static str,
+    /// Whether a word that is not an option means that it takes none.
+    pub(crate) takes_files: bool,
 }
 
-const PLAIN: Console = Console { names: "", verbs: "", unless: "--version --help", takes_files: false };
+impl Console {
+    pub(crate) const PLAIN: Self =
+        Self { verbs: "", only_with: "", unless: "--version --help", takes_files: false };
 
-const CONSOLES: &[Console] = &[
-    Console {
-        names: "bpython ptpython pry ghci iex octave maxima gp sage utop hy coffee",
-        unless: "--version --help -e --eval",
-        takes_files: true,
-        ..PLAIN
-    },
-    // It runs what follows and goes on: `iex -S mix`.
-    Console { names: "iex pry", verbs: "-S -r", ..PLAIN },
-    Console {
-        names: "mongosh mongo sqlplus sqlcmd",
-        unless: "--version --help --eval -f --file -i -Q -q",
-        ..PLAIN
-    },
-    Console { names: "nano pico micro hx helix kak joe mcedit ranger nnn lf mc vifm", ..PLAIN },
-    Console { names: "sftp", unless: "-b", ..PLAIN },
-    Console { names: "lftp", unless: "-c -f --version --help", ..PLAIN },
-    Console { names: "ftp telnet mosh login newgrp minicom picocom dtach abduco byobu", ..PLAIN },
-    Console { names: "socat", verbs: "- STDIO STDIN READLINE", ..PLAIN },
-    Console { names: "xterm gnome-terminal konsole alacritty kitty", unless: "-e --version --help", ..PLAIN },
-    Console {
-        names: "zellij",
-        unless: "ls list-sessions kill-session delete-session --version --help",
-        ..PLAIN
-    },
-    Console { names: "docker podman nerdctl", verbs: "attach", ..PLAIN },
-    Console { names: "kubectl oc", verbs: "attach", ..PLAIN },
-    Console { names: "toolbox distrobox", verbs: "enter", unless: "--", ..PLAIN },
-    Console { names: "nix", verbs: "develop shell repl", unless: "-c --command", ..PLAIN },
-    Console {
-        names: "poetry pipenv hatch pixi nix railway",
-        verbs: "shell",
-        unless: "-c --command",
-        ..PLAIN
-    },
-    Console { names: "rails jupyter bundle heroku fly flyctl", verbs: "console c dbconsole", ..PLAIN },
-    Console { names: "cabal stack sbt lein dotnet", verbs: "repl ghci console", ..PLAIN },
-    Console { names: "aws", verbs: "start-session execute-command", ..PLAIN },
-];
+    /// Whether these words make it one.
+    pub(crate) fn is_one(&self, arguments: &[Field]) -> bool {
+        let says = |list: &str| arguments.iter().any(|word| has(list, &word.text));
+        let is_letter = |letter: char| has(self.only_with, &format!("-{letter}"));
+        let is_given = self.only_with.is_empty() || says(self.only_with) || letters(arguments).any(is_letter);
+        let has_file = || arguments.iter().any(|word| !word.text.starts_with('-') && !word.text.is_empty());
+        (self.verbs.is_empty() || says(self.verbs))
+            && is_given
+            && !says(self.unless)
+            && !(self.takes_files && has_file())
+    }
+}
 
 /// What can be said to a running `tmux` that starts nothing, or nothing that is not read elsewhere.
 const TMUX_KNOWN: &str = "ls list-sessions lsw list-windows lsp list-panes kill-session kill-server kill-window \
@@ -69,26 +46,8 @@ const TMUX_KNOWN: &str = "ls list-sessions lsw list-windows lsp list-panes kill-
 /// Options of `tmux` before its verb whose value is the next word.
 const TMUX_VALUED: &str = "-L -S -f -T";
 
-/// Whether a program goes on to take commands from whoever sits at its terminal.
-pub(crate) fn takes_commands(program: &str, arguments: &[Field]) -> bool {
-    let says = |list: &str| arguments.iter().any(|word| has(list, &word.text));
-    match program {
-        "tmux" => tmux(arguments),
-        "screen" => screen(arguments),
-        // `docker start -ai web`
-        "docker" | "podman" | "nerdctl" if says("start") && !says("run exec") => {
-            says("--interactive") || letters(arguments).any(|letter| letter == 'i')
-        }
-        _ => CONSOLES.iter().filter(|console| has(console.names, program)).any(|console| {
-            let is_one = console.verbs.is_empty() || says(console.verbs);
-            let has_file = arguments.iter().any(|word| !word.text.starts_with('-') && !word.text.is_empty());
-            is_one && !says(console.unless) && !(console.takes_files && has_file)
-        }),
-    }
-}
-
 /// Whether it shows a terminal. A word in no list may be the short form of one that does.
-fn tmux(arguments: &[Field]) -> bool {
+pub(crate) fn tmux(arguments: &[Field]) -> bool {
     let mut words = arguments.iter().map(|word| word.text.as_str());
     let verb = loop {
         match words.next() {
@@ -106,7 +65,7 @@ fn tmux(arguments: &[Field]) -> bool {
 }
 
 /// Whether it shows a terminal, or types into one by itself: `screen -X stuff 'rm x'`.
-fn screen(arguments: &[Field]) -> bool {
+pub(crate) fn screen(arguments: &[Field]) -> bool {
     const LISTS: &str = "-ls -list -wipe -v --version --help";
     if arguments.iter().any(|word| has(LISTS, &word.text)) && arguments.len() <= 2 {
         return false;

@@ -1,4 +1,4 @@
-//! Programs that run code in another language than the shell's: the table, and what that code hands on.
+//! Programs that run code in another language than the shell's, and what that code hands on.
 //!
 //! We do not parse these languages. [`Interpreter::handed_on`] looks for calls of functions that start a shell or
 //! a program: what they are given in plain literals is read on, anything else is a doubt. Code that mentions no
@@ -6,9 +6,6 @@
 //! doubts where they go through a function of the table, and not seen otherwise.
 
 mod code;
-
-use std::collections::HashMap;
-use std::sync::LazyLock;
 
 use super::names::has;
 use super::word::Field;
@@ -20,50 +17,50 @@ const ENDINGS: &str = "q qa qall quit quitall wq wqa wqall x xa xall exit cq";
 const PROMPTS: &str = "pdb code asyncio IPython ptpython bpython";
 
 /// How an interpreter's command line and its language are built. Lists are words with spaces between them.
+#[derive(Debug)]
 pub(crate) struct Interpreter {
-    names: &'static str,
     /// Options whose value is code.
-    code: &'static str,
+    pub(crate) code: &'static str,
     /// Options whose value is the next word.
-    valued: &'static str,
+    pub(crate) valued: &'static str,
     /// Options whose value, if any, is glued to them.
-    glued: &'static str,
+    pub(crate) glued: &'static str,
     /// Options that name what is run, so that neither standard input nor a file is code.
-    elsewhere: &'static str,
+    pub(crate) elsewhere: &'static str,
     /// Whether the first word that is no option is code, not a file.
-    operand: bool,
+    pub(crate) operand: bool,
     /// Whether standard input is code when nothing else is.
-    input: bool,
+    pub(crate) input: bool,
     /// How many words that are no options name what it works on, before one could name its code: `sqlite3 x.db`.
-    data: usize,
+    pub(crate) data: usize,
     /// Whether it takes commands from its standard input after all it was given, until one of them ends it.
-    stays: bool,
+    pub(crate) stays: bool,
     /// Options and words with which it does so: `python -i x.py`.
-    stays_with: &'static str,
+    pub(crate) stays_with: &'static str,
     /// Options with which it does nothing of the kind, and takes none from there at all.
-    leaves_with: &'static str,
+    pub(crate) leaves_with: &'static str,
     /// Options with which, where they stand alone, it only talks about itself.
-    talks_with: &'static str,
+    pub(crate) talks_with: &'static str,
     /// Functions that run a shell or a program.
-    shells: &'static str,
+    pub(crate) shells: &'static str,
     /// Functions that take code from a terminal.
-    typed: &'static str,
+    pub(crate) typed: &'static str,
     /// Functions that run code of the same language, or find a function by its name: a plain literal says all.
-    evals: &'static str,
+    pub(crate) evals: &'static str,
     /// Modules of such functions: any function of theirs counts.
-    modules: &'static str,
+    pub(crate) modules: &'static str,
     /// Whether functions are called without brackets too.
-    bare: bool,
+    pub(crate) bare: bool,
     /// Whether backticks run a command.
-    backticks: bool,
+    pub(crate) backticks: bool,
     /// Whether variables are put into double quotes.
-    interpolates: bool,
+    pub(crate) interpolates: bool,
     /// What the language does beside calling functions.
-    dialect: Dialect,
+    pub(crate) dialect: Dialect,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Dialect {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dialect {
     Plain,
     /// A pipe in the code runs a command.
     Awk,
@@ -73,270 +70,6 @@ enum Dialect {
     Make,
     /// What follows a `!` is a script.
     Editor,
-}
-
-const PLAIN: Interpreter = Interpreter {
-    names: "",
-    code: "",
-    valued: "",
-    glued: "",
-    elsewhere: "",
-    operand: false,
-    input: true,
-    data: 0,
-    stays: false,
-    stays_with: "",
-    leaves_with: "",
-    talks_with: "--version --help -version -help",
-    shells: "",
-    typed: "",
-    evals: "",
-    modules: "",
-    bare: false,
-    backticks: false,
-    interpolates: false,
-    dialect: Dialect::Plain,
-};
-
-const INTERPRETERS: &[Interpreter] = &[
-    Interpreter {
-        names: "python python2 python3 pypy pypy3 ipython ipython3 python3.8 python3.9 python3.10 python3.11 \
-            python3.12 python3.13 python3.14",
-        code: "-c",
-        valued: "-W -X --check-hash-based-pycs",
-        elsewhere: "-m",
-        stays_with: "-i",
-        talks_with: "--version --help --help-all -V -VV -h -?",
-        shells: "system popen getoutput getstatusoutput execv execve execvp execvpe execl execle execlp execlpe \
-            spawnl spawnle spawnlp spawnlpe spawnv spawnve spawnvp spawnvpe posix_spawn posix_spawnp Popen \
-            check_call check_output create_subprocess_shell create_subprocess_exec startfile",
-        typed: "interact breakpoint set_trace embed start_ipython",
-        evals: "eval exec getattr __import__ import_module __getattribute__ globals __builtins__",
-        modules: "subprocess pty plumbum pexpect",
-        ..PLAIN
-    },
-    Interpreter {
-        names: "perl perl5",
-        code: "-e -E",
-        valued: "-I",
-        glued: "-M -m -i -F -C -D -x -V",
-        stays_with: "-d",
-        talks_with: "--version --help -v -V -h",
-        shells: "system exec qx popen open open2 open3 readpipe",
-        evals: "eval do require",
-        bare: true,
-        backticks: true,
-        interpolates: true,
-        ..PLAIN
-    },
-    Interpreter {
-        names: "ruby irb jruby",
-        code: "-e",
-        valued: "-I -C -E -r",
-        glued: "-i -F -x -T -W -K",
-        talks_with: "--version --help -v -h",
-        typed: "irb pry byebug debugger",
-        shells: "system exec spawn popen popen2 popen2e popen3 capture2 capture2e capture3 pipeline %x",
-        evals: "eval instance_eval class_eval module_eval send public_send __send__ method",
-        bare: true,
-        backticks: true,
-        interpolates: true,
-        ..PLAIN
-    },
-    Interpreter {
-        names: "node nodejs bun deno ts-node tsx",
-        code: "-e -p --eval --print -pe eval",
-        valued: "-r --require --import --loader -C --conditions --env-file --input-type",
-        elsewhere: "run test x install add --test",
-        stays_with: "-i --interactive inspect",
-        talks_with: "--version --help -v -V -h --v8-options",
-        shells: "execSync execFile execFileSync spawn spawnSync fork exec",
-        evals: "eval Function require import runInThisContext runInNewContext runInContext",
-        modules: "child_process execa shelljs zx Deno.Command Deno.run Bun.spawn Bun.spawnSync",
-        ..PLAIN
-    },
-    Interpreter {
-        names: "php php7 php8",
-        code: "-r -B -R -E",
-        valued: "-d -c -f -t -S -z",
-        stays_with: "-a --interactive",
-        leaves_with: "-i -m -l --ini --rf --ri --info --modules",
-        talks_with: "--version --help -v -h",
-        shells: "system exec shell_exec passthru popen proc_open pcntl_exec",
-        evals: "eval assert create_function call_user_func call_user_func_array include require",
-        backticks: true,
-        interpolates: true,
-        ..PLAIN
-    },
-    Interpreter {
-        names: "awk gawk mawk nawk original-awk goawk",
-        code: "-e --source",
-        valued: "-v -F -i -l --assign --field-separator --include --load",
-        elsewhere: "-f --file -E --exec",
-        operand: true,
-        input: false,
-        shells: "system",
-        dialect: Dialect::Awk,
-        ..PLAIN
-    },
-    Interpreter {
-        names: "sed gsed",
-        code: "-e --expression",
-        valued: "-l --line-length",
-        glued: "-i",
-        elsewhere: "-f --file",
-        operand: true,
-        input: false,
-        dialect: Dialect::Sed,
-        ..PLAIN
-    },
-    Interpreter {
-        names: "lua luajit lua5.1 lua5.3 lua5.4 texlua",
-        code: "-e",
-        valued: "-l",
-        stays_with: "-i",
-        talks_with: "-v",
-        shells: "execute popen",
-        evals: "load loadstring dofile loadfile require",
-        ..PLAIN
-    },
-    Interpreter {
-        names: "osascript",
-        code: "-e",
-        valued: "-l -s",
-        shells: "script",
-        evals: "run",
-        bare: true,
-        ..PLAIN
-    },
-    Interpreter {
-        names: "make gmake bmake",
-        code: "--eval -E",
-        valued: "-C -I -j -l -o -W --directory --include-dir --old-file --what-if --jobs",
-        elsewhere: "-v --version",
-        input: false,
-        dialect: Dialect::Make,
-        ..PLAIN
-    },
-    Interpreter {
-        names: "vim vi nvim view ex vimdiff gvim",
-        code: "-c --cmd",
-        valued: "-S -s -u -U -i -t -T -w -W",
-        data: usize::MAX,
-        stays: true,
-        shells: "system systemlist job_start termopen jobstart",
-        evals: "eval execute",
-        dialect: Dialect::Editor,
-        ..PLAIN
-    },
-    Interpreter {
-        names: "gdb lldb",
-        code: "-ex -eval-command -iex -o --one-line",
-        valued: "-x -p -c -s --command",
-        data: usize::MAX,
-        stays: true,
-        leaves_with: "-batch --batch",
-        shells: "shell system",
-        evals: "python pi py",
-        bare: true,
-        dialect: Dialect::Editor,
-        ..PLAIN
-    },
-    Interpreter { names: "ed", data: 1, stays: true, dialect: Dialect::Editor, ..PLAIN },
-    Interpreter {
-        names: "sqlite3 duckdb",
-        code: "-cmd -c",
-        valued: "-separator -newline -nullvalue -init -mmap -vfs -maxsize",
-        data: 1,
-        operand: true,
-        shells: ".shell .system",
-        bare: true,
-        dialect: Dialect::Editor,
-        ..PLAIN
-    },
-    Interpreter {
-        names: "psql mysql mariadb",
-        code: "-c --command -e --execute",
-        valued: "-h -U -d -p -P -u -v -f -o -L -F -R -T --host --username --dbname --port --user --file --set",
-        data: usize::MAX,
-        leaves_with: "-f --file -l --list",
-        shells: ".shell .system",
-        bare: true,
-        dialect: Dialect::Editor,
-        ..PLAIN
-    },
-    Interpreter {
-        names: "Rscript R littler r",
-        code: "-e",
-        shells: "system system2 shell",
-        evals: "eval parse",
-        ..PLAIN
-    },
-    Interpreter {
-        names: "julia",
-        code: "-e -E --eval --print",
-        valued: "-L -J -t -p",
-        stays_with: "-i",
-        talks_with: "--version --help -v -h",
-        shells: "run",
-        evals: "eval include_string",
-        backticks: true,
-        interpolates: true,
-        ..PLAIN
-    },
-    Interpreter {
-        names: "expect",
-        code: "-c",
-        shells: "spawn exec system",
-        evals: "eval",
-        bare: true,
-        ..PLAIN
-    },
-    // They know no options: whatever is no file starts a prompt.
-    Interpreter {
-        names: "tclsh wish erl",
-        talks_with: "",
-        shells: "exec open os:cmd",
-        evals: "eval",
-        bare: true,
-        ..PLAIN
-    },
-    Interpreter {
-        names: "emacs",
-        code: "-e --eval -eval --execute",
-        valued: "-l --load -f --funcall --script",
-        data: usize::MAX,
-        stays: true,
-        leaves_with: "-batch --batch --script",
-        shells: "start-process shell-command call-process",
-        evals: "eval load",
-        bare: true,
-        ..PLAIN
-    },
-    Interpreter {
-        names: "groovy scala elixir swift ghc runghc jshell kotlin guile racket sbcl clojure ocaml",
-        code: "-e --eval -eval --execute",
-        shells: "exec execute system cmd os:cmd run-program start-process shell-command readProcess callCommand \
-            ProcessBuilder !",
-        evals: "eval evaluate load",
-        bare: true,
-        ..PLAIN
-    },
-];
-
-static ROWS: LazyLock<HashMap<&str, &Interpreter>> = LazyLock::new(|| {
-    let rows = INTERPRETERS.iter();
-    rows.flat_map(|row| row.names.split_ascii_whitespace().map(move |name| (name, row))).collect()
-});
-
-/// The row of a program.
-pub(crate) fn interpreter(program: &str) -> Option<&'static Interpreter> {
-    ROWS.get(program).copied()
-}
-
-/// All names of interpreters.
-pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-    ROWS.keys().copied()
 }
 
 /// Where an interpreter takes its code from.
@@ -352,6 +85,28 @@ pub(crate) enum Source {
 }
 
 impl Interpreter {
+    pub(crate) const PLAIN: Self = Self {
+        code: "",
+        valued: "",
+        glued: "",
+        elsewhere: "",
+        operand: false,
+        input: true,
+        data: 0,
+        stays: false,
+        stays_with: "",
+        leaves_with: "",
+        talks_with: "--version --help -version -help",
+        shells: "",
+        typed: "",
+        evals: "",
+        modules: "",
+        bare: false,
+        backticks: false,
+        interpolates: false,
+        dialect: Dialect::Plain,
+    };
+
     /// Whether code that is partly unknown is still read as it stands: in `sed "s/$a/b/"` the unknown is data.
     pub(crate) fn is_filter(&self) -> bool {
         matches!(self.dialect, Dialect::Awk | Dialect::Sed)

@@ -1,37 +1,22 @@
-//! Programs that start another one and end as it does: the table.
+//! Programs that start another one and end as it does.
 //!
 //! `uv run pytest` succeeds only if `pytest` does. [`launched_at`] knows a launcher only where no option stands
 //! between it and what it starts: with one it may start something else, or nothing.
 
+use super::table::program;
 use super::word::{Known, Word};
 
-/// The words before the program that is started.
-const LAUNCHERS: &[&[&str]] = &[
-    &["bundle", "exec"],
-    &["bunx"],
-    &["hatch", "run"],
-    &["mise", "exec", "--"],
-    &["npm", "exec", "--"],
-    &["npx"],
-    &["pdm", "run"],
-    &["pipenv", "run"],
-    &["pnpm", "dlx"],
-    &["pnpm", "exec"],
-    &["poetry", "run"],
-    &["python", "-m"],
-    &["python3", "-m"],
-    &["uv", "run"],
-    &["yarn", "dlx"],
-];
-
-/// Which of the words is the program that a launcher starts; none where the first words are no launcher.
+/// Which of the words is the program that a launcher starts; none where the first words are not those of one.
 #[must_use]
 pub fn launched_at(words: &[Word]) -> Option<usize> {
-    let is = |word: &Word, text: &str| word.known == Known::Certain && word.text == text;
-    let starts = |launcher: &&&[&str]| {
-        words.len() > launcher.len() && words.iter().zip(**launcher).all(|(word, text)| is(word, text))
+    let (first, rest) = words.split_first().filter(|(first, _)| first.known == Known::Certain)?;
+    let starts = |launcher: &&&str| {
+        let is = |(text, word): (&str, &Word)| word.known == Known::Certain && word.text == text;
+        let words = launcher.split_ascii_whitespace();
+        words.clone().count() < rest.len() && words.zip(rest).all(is)
     };
-    let at = LAUNCHERS.iter().find(starts)?.len();
+    let launcher = program(&first.text)?.launches.iter().find(starts)?;
+    let at = launcher.split_ascii_whitespace().count().saturating_add(1);
     let program = words.get(at)?;
     (program.known == Known::Certain && !program.text.starts_with('-')).then_some(at)
 }

@@ -1,19 +1,8 @@
-//! Names of programs: which are shells, which can be trusted, and the lists in the tables beside.
-
-/// Shells that read a script from `-c`, a file or their standard input.
-pub(super) const SHELLS: [&str; 16] = [
-    "sh", "bash", "zsh", "dash", "ksh", "mksh", "ash", "rbash", "fish", "csh", "tcsh", "yash", "pwsh",
-    "elvish", "nu", "xonsh",
-];
+//! Names of programs: which can be trusted, and the lists in the rows of the table.
 
 /// Folders in which a program's name can be trusted.
 const SYSTEM_FOLDERS: [&str; 6] =
     ["/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"];
-
-/// Whether a program is a shell.
-pub(crate) fn is_shell(program: &str) -> bool {
-    SHELLS.contains(&program)
-}
 
 /// Whether a program is the one its name says: by bare name, or right in a folder of the system.
 pub(crate) fn is_trusted(program: &str) -> bool {

@@ -5,62 +5,71 @@
 //! `ssh` leaves the machine. After an option we do not know, both readings of the next word are given: its
 //! value and the command. Options are not checked: a wrong command line is read like a right one.
 
-use super::consoles::takes_commands;
+use super::consoles::{screen, tmux};
 use super::inner::{Inner, Unwrapped};
-use super::names::{has, is_shell};
+use super::names::has;
+use super::program::{Grammar, Program};
 use super::word::{Field, Known};
-use super::wrappers::{Rest, Wrapper, script_of_setting, wrappers};
+use super::wrappers::{Rest, Wrapper, script_of_setting};
 
 /// What the command runs; none for an ordinary program.
-pub(crate) fn unwrap(program: &str, words: &[Field]) -> Option<Unwrapped> {
+pub(crate) fn unwrap(program: &Program, words: &[Field]) -> Option<Unwrapped> {
     let arguments = words.get(1..).unwrap_or_default();
     let plain = Unwrapped::default();
-    let name = match program {
-        _ if is_shell(program) => {
+    match program.grammar {
+        Grammar::Shell(_) => {
             let inner = shell(arguments);
             let has_option = inner.iter().any(|inner| matches!(inner, Inner::Script(_)));
             return Some(Unwrapped { inner, label: has_option.then_some("-c"), ..plain });
         }
-        "find" => {
-            return Some(Unwrapped {
-                inner: find(arguments),
-                label: Some("-exec"),
-                own: true,
-                repeats: true,
-                ..plain
-            });
+        Grammar::Find => {
+            let inner = find(arguments);
+            return Some(Unwrapped { inner, label: Some("-exec"), own: true, repeats: true, ..plain });
         }
-        "alias" => return Some(Unwrapped { inner: alias(arguments), own: true, repeats: true, ..plain }),
-        "trap" => return Some(Unwrapped { inner: trap(arguments), repeats: true, ..plain }),
+        Grammar::Alias => {
+            return Some(Unwrapped { inner: alias(arguments), own: true, repeats: true, ..plain });
+        }
+        Grammar::Trap => return Some(Unwrapped { inner: trap(arguments), repeats: true, ..plain }),
         // It runs a line of the history, except where it lists them.
-        "fc" if !arguments.iter().any(|word| word.text.starts_with("-l")) => {
+        Grammar::History if !arguments.iter().any(|word| word.text.starts_with("-l")) => {
             return Some(Unwrapped { inner: vec![Inner::Unknown], own: true, ..plain });
         }
-        "source" | "." => return Some(Unwrapped { inner: source(arguments), ..plain }),
-        // With a user given as an option it takes a command as `sudo` does, else as `su` does.
-        "runuser" if arguments.iter().any(|word| word.text.starts_with("-u")) => "sudo",
-        "runuser" => "su",
-        other => other,
-    };
+        Grammar::Source => return Some(Unwrapped { inner: source(arguments), ..plain }),
+        Grammar::History
+        | Grammar::Letters
+        | Grammar::Git
+        | Grammar::Tmux
+        | Grammar::Screen
+        | Grammar::Plain => {}
+    }
     let mut all: Option<Unwrapped> = None;
     // Written the old way, its letters take the words after them in turn: `tar cIf id out x`.
     let is_bundle = |word: &Field| !word.text.starts_with('-') && word.text.contains(['I', 'F']);
-    if matches!(name, "tar" | "gtar" | "bsdtar") && arguments.first().is_some_and(is_bundle) {
+    if program.grammar == Grammar::Letters && arguments.first().is_some_and(is_bundle) {
         all = Some(Unwrapped { inner: vec![Inner::Unknown], own: true, ..Unwrapped::default() });
     }
-    for wrapper in wrappers(name) {
+    for wrapper in program.wrappers.iter().filter(|wrapper| wrapper.is_meant(arguments)) {
         let Some(arguments) = after_verb(wrapper.verb, arguments) else { continue };
         let all = all.get_or_insert_with(Unwrapped::default);
         wrapper.unwrap(arguments, all);
         all.own |= wrapper.own;
         all.repeats |= wrapper.repeats;
     }
-    if takes_commands(name, arguments) {
+    if takes_commands(program, arguments) {
         let all = all.get_or_insert_with(Unwrapped::default);
         all.inner.push(Inner::Typed);
         all.own = true;
     }
     all
+}
+
+/// Whether a program goes on to take commands from its terminal.
+fn takes_commands(program: &Program, arguments: &[Field]) -> bool {
+    match program.grammar {
+        Grammar::Tmux => tmux(arguments),
+        Grammar::Screen => screen(arguments),
+        _ => program.consoles.iter().any(|console| console.is_one(arguments)),
+    }
 }
 
 /// The words after the verb; none without it. What stands before it may be options with values, so it may
@@ -90,6 +99,13 @@ enum Meaning<'a> {
 }
 
 impl Wrapper {
+    /// Whether the words ask for this way of running others, where there are two.
+    fn is_meant(&self, arguments: &[Field]) -> bool {
+        let is_given = |start: &str| arguments.iter().any(|word| word.text.starts_with(start));
+        (self.only_with.is_empty() || is_given(self.only_with))
+            && (self.never_with.is_empty() || !is_given(self.never_with))
+    }
+
     fn unwrap(&self, arguments: &[Field], all: &mut Unwrapped) {
         let mut words = arguments.iter();
         let mut script = None;

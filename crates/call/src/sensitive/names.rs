@@ -6,7 +6,7 @@
 
 use serde_json::Value;
 
-use crate::seen::key_words;
+use crate::fields::key_words;
 
 /// How sure a name is of what stands behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,8 +14,8 @@ use serde_json::{Map, Value};
 
 use super::{Detectors, names};
 use crate::call::Call;
+use crate::fields::key_words;
 use crate::places::hosts::{FIELDS, Host, HostDoubt, Reach, hosts};
-use crate::seen::key_words;
 use crate::visible::visible;
 
 /// How many characters of a field's name are told.

@@ -1,11 +1,9 @@
 //! The scripts of one call that were read already.
 //!
 //! [`ScriptCache`] answers as [`read_script`] and [`read_words`] do, and reads each script once, however many look at it:
-//! maps, sandboxes, workflows and the gate's own protection. It goes by the text itself, so a call whose input was
-//! changed is never taken for the one before. A copy of a call starts empty: what a session keeps stays small.
+//! maps, sandboxes, workflows and the gate's own protection. It goes by the text itself.
 
-use std::fmt;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::read::{read_script, read_words};
 use super::script::Script;
@@ -14,15 +12,12 @@ use super::script::Script;
 const SCRIPTS_MAX: usize = 16;
 
 /// Scripts with what was read in them.
-#[derive(Default)]
-pub struct ScriptCache {
-    /// Made with the first script: most calls have none.
-    read: OnceLock<Box<Kept>>,
+#[derive(Debug, Default)]
+pub(crate) struct ScriptCache {
+    read: Mutex<Vec<(Key, Arc<Script>)>>,
 }
 
-type Kept = Mutex<Vec<(Key, Arc<Script>)>>;
-
-#[derive(PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 enum Key {
     Text(String),
     Words(Vec<String>),
@@ -30,48 +25,29 @@ enum Key {
 
 impl ScriptCache {
     /// What a script would run.
-    pub fn script(&self, text: &str) -> Arc<Script> {
+    pub(crate) fn script(&self, text: &str) -> Arc<Script> {
         let is_same = |key: &Key| matches!(key, Key::Text(known) if known == text);
         self.find(is_same).unwrap_or_else(|| self.keep(Key::Text(text.to_owned()), read_script(text)))
     }
 
     /// What a command would run that is given as words.
-    pub fn words(&self, words: &[String]) -> Arc<Script> {
+    pub(crate) fn words(&self, words: &[String]) -> Arc<Script> {
         let is_same = |key: &Key| matches!(key, Key::Words(known) if known == words);
         self.find(is_same).unwrap_or_else(|| self.keep(Key::Words(words.to_vec()), read_words(words)))
     }
 
     fn find(&self, is_same: impl Fn(&Key) -> bool) -> Option<Arc<Script>> {
-        let kept = self.read.get()?.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         kept.iter().find(|(key, _)| is_same(key)).map(|(_, script)| Arc::clone(script))
     }
 
     fn keep(&self, key: Key, script: Script) -> Arc<Script> {
         let script = Arc::new(script);
-        let mut kept = self.read.get_or_init(Box::default).lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.len() < SCRIPTS_MAX {
             kept.push((key, Arc::clone(&script)));
         }
         script
-    }
-}
-
-impl Clone for ScriptCache {
-    fn clone(&self) -> Self {
-        Self::default()
-    }
-}
-
-/// What was read already makes no difference to a call.
-impl PartialEq for ScriptCache {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-impl fmt::Debug for ScriptCache {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ScriptCache").finish_non_exhaustive()
     }
 }
 
@@ -89,7 +65,6 @@ mod tests {
         assert_eq!(*cache.words(&words), read_words(&words));
         assert!(Arc::ptr_eq(&cache.words(&words), &cache.words(&words)));
         assert_eq!(*cache.script("rm y"), read_script("rm y"));
-        assert!(!Arc::ptr_eq(&first, &cache.clone().script("rm x")));
         for i in 0..2 * SCRIPTS_MAX {
             let text = format!("echo {i}");
             assert_eq!(*cache.script(&text), read_script(&text));

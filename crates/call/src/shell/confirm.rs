@@ -8,59 +8,12 @@
 use rable::{ListOperator, Node, NodeKind};
 
 use crate::programs::launchers::launched_at;
+use crate::programs::program::{Builtin, Program};
+use crate::programs::table::program;
 use crate::shell::script::{Command, Script};
 
 /// The longest script that is vouched for, in commands.
 const COMMANDS_MAX: usize = 32;
-
-/// Commands after which a name may mean another program, or that end the script before its last command; of
-/// bash, and of other shells that may stand behind the tool.
-const SPOILERS: [&str; 37] = [
-    ".",
-    "alias",
-    "autoload",
-    "break",
-    "builtin",
-    "continue",
-    "coproc",
-    "declare",
-    "disable",
-    "emulate",
-    "enable",
-    "eval",
-    "exec",
-    "exit",
-    "export",
-    "float",
-    "functions",
-    "hash",
-    "integer",
-    "local",
-    "logout",
-    "readonly",
-    "rehash",
-    "return",
-    "set",
-    "setopt",
-    "shopt",
-    "source",
-    "suspend",
-    "trap",
-    "typeset",
-    "unalias",
-    "unfunction",
-    "unhash",
-    "unsetopt",
-    "vared",
-    "zmodload",
-];
-
-/// Commands that set variables, `PATH` for one: after them a name may mean another program.
-const SETTERS: [&str; 9] =
-    ["getopts", "let", "mapfile", "print", "printf", "read", "readarray", "unset", "wait"];
-
-/// Wrappers whose own success is that of the command they run.
-const STATUS_KEEPERS: [&str; 7] = ["command", "doas", "ionice", "nice", "nohup", "sudo", "timeout"];
 
 /// Marks the commands that must have succeeded if the script did; `nodes` is the script, `script` what was
 /// seen in it.
@@ -75,9 +28,14 @@ pub(crate) fn confirm(script: &mut Script, nodes: &[Node]) {
     let is_spoilt = links.iter().zip(listed).enumerate().any(|(at, (link, command))| {
         // What the last command sets, nobody reads.
         let is_followed = at + 1 < links.len();
-        let spoils =
-            |program: &str| SPOILERS.contains(&program) || (is_followed && SETTERS.contains(&program));
-        command.program.as_deref().is_none_or(spoils) || !is_direct(&link.written(), &command.text_with_path)
+        // Of bash, or of another shell that may stand behind the tool.
+        let spoils = |row: &Program| {
+            let sets = row.is(Builtin::Sets) || row.is(Builtin::Names);
+            row.is(Builtin::Spoils) || (is_followed && sets)
+        };
+        command.program.is_none()
+            || command.row().is_some_and(spoils)
+            || !is_direct(&link.written(), &command.text_with_path)
     });
     if is_spoilt {
         return;
@@ -185,18 +143,19 @@ fn plain_list(nodes: &[Node]) -> Option<Vec<Link<'_>>> {
 /// option a wrapper may not run it at all (`sudo -l cp a b`) or not wait for it (`sudo -b`), and with a variable it
 /// may run another (`sudo PATH=/tmp cp a b`).
 fn is_direct(written: &[&str], text_with_path: &str) -> bool {
-    let program = text_with_path.split(' ').next();
+    let named = text_with_path.split(' ').next();
     let mut rest = written;
     while let [first, after @ ..] = rest
-        && STATUS_KEEPERS.contains(first)
-        && program != Some(*first)
+        && let Some(row) = program(first).filter(|row| row.keeps_status)
+        && named != Some(*first)
     {
-        rest = match (*first, after) {
-            ("timeout", [limit, after @ ..]) if limit.starts_with(|c: char| c.is_ascii_digit()) => after,
+        let takes_limit = row.wrappers.iter().any(|wrapper| wrapper.operands > 0);
+        rest = match after {
+            [limit, after @ ..] if takes_limit && limit.starts_with(|c: char| c.is_ascii_digit()) => after,
             _ => after,
         };
     }
-    rest.first().copied() == program
+    rest.first().copied() == named
 }
 
 fn names_variable(redirect: &Node) -> bool {

@@ -6,7 +6,8 @@
 
 use std::thread;
 
-use crate::programs::names::{is_shell, is_trusted};
+use crate::programs::names::is_trusted;
+use crate::programs::table::is_shell;
 use crate::programs::word::Field;
 use crate::shell::confirm::confirm_words;
 use crate::shell::reader::{Input, Reader};

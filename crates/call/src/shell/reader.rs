@@ -10,6 +10,8 @@ use std::panic::catch_unwind;
 
 use rable::{Node, NodeKind};
 
+use crate::programs::program::{Builtin, Program};
+use crate::programs::table;
 use crate::programs::word::{Field, Word};
 use crate::shell::confirm::confirm;
 use crate::shell::outline::{self, Reading};
@@ -422,9 +424,6 @@ fn has_lines(text: &str) -> bool {
 /// Whether variables set for this program alone may stay set: some shells, and bash in one of its modes, keep those of
 /// special builtins.
 fn may_keep_assignments(program: &Field) -> bool {
-    const SPECIAL: [&str; 15] = [
-        ":", ".", "break", "continue", "eval", "exec", "exit", "export", "readonly", "return", "set",
-        "shift", "times", "trap", "unset",
-    ];
-    !program.is_certain() || SPECIAL.contains(&program.text.as_str())
+    let keeps = |row: &Program| row.is(Builtin::KeepsAssignments);
+    !program.is_certain() || table::program(&program.text).is_some_and(keeps)
 }

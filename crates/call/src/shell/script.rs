@@ -5,6 +5,8 @@
 
 use crate::glob::fits;
 use crate::programs::names::is_trusted;
+use crate::programs::program::{Grammar, Program};
+use crate::programs::table::program;
 use crate::programs::word::{Known, Word};
 
 /// The longest script that is read.
@@ -65,6 +67,28 @@ impl Command {
     pub fn program_glob(&self) -> Option<&str> {
         let first = self.words.first().filter(|word| self.program.is_none() && word.known == Known::Glob)?;
         first.text.rsplit('/').next()
+    }
+
+    /// What is known about its program.
+    #[must_use]
+    pub fn row(&self) -> Option<&'static Program> {
+        program(self.program.as_deref()?)
+    }
+
+    /// Whether a program around it gives it further words from elsewhere, as `xargs` does.
+    #[must_use]
+    pub fn is_fed(&self) -> bool {
+        self.rows_around().any(Program::feeds)
+    }
+
+    /// Whether `find` runs it on what it finds.
+    pub(crate) fn is_run_by_find(&self) -> bool {
+        self.rows_around().any(|row| row.grammar == Grammar::Find)
+    }
+
+    /// What is known about the programs around it.
+    fn rows_around(&self) -> impl Iterator<Item = &'static Program> {
+        self.reached_by.iter().filter_map(|by| program(by.split_whitespace().next()?))
     }
 
     /// Whether its program is the one its name says: written without a folder, or right in a folder of the

@@ -4,56 +4,55 @@
 //! code in a language of its own, an alias of git, a package manager's settings. A rule that lists what may run
 //! has to know of those. What a program does by itself once it runs is left out on purpose: nobody can read that.
 
-use crate::programs::git::{GIT_GOES, GIT_VALUED, GIT_VERBS};
-use crate::programs::interpreters::{Interpreter, interpreter};
+use crate::programs::interpreters::Interpreter;
 use crate::programs::names::has;
-use crate::programs::network::GOERS;
+use crate::programs::program::{Grammar, Program, Verbs};
 use crate::programs::word::Known;
 use crate::shell::script::Command;
-
-/// Programs that run others by what stands in their files and settings, whatever their words say.
-const UNREAD: &str = "dc gnuplot m4 pic rpm rpmbuild troff";
 
 impl Command {
     /// Why it may run something that is not listed, or read and write what its words do not name; none if its
     /// words tell.
     #[must_use]
     pub fn runs_unread(&self) -> Option<&'static str> {
-        let program = self.program.as_deref()?;
-        let (row, is_interpreter) = (interpreter(program), interpreter(program).is_some());
-        let is_filter = row.is_some_and(Interpreter::is_filter);
+        let row = self.row();
+        let interpreter = row.and_then(|row| row.interpreter);
+        let is_filter = interpreter.is_some_and(Interpreter::is_filter);
         if self.code.is_some() && !is_filter {
             return Some("it is given code in another language, which may do anything");
         }
         let may_be_code = |text: &str| text.contains(['(', ';', '`', '\n']);
-        if is_interpreter && !is_filter && self.words.iter().skip(1).any(|word| may_be_code(&word.text)) {
+        if interpreter.is_some()
+            && !is_filter
+            && self.words.iter().skip(1).any(|word| may_be_code(&word.text))
+        {
             return Some("a word of it may be code in another language");
         }
         if is_filter && self.words.iter().any(|word| word.known == Known::Unknown) {
             return Some("its code is only known when the script runs");
         }
-        match program {
-            "git" => self.git_runs(),
-            "less" | "more" | "most" if self.words.iter().skip(1).any(|word| word.text.starts_with('+')) => {
-                Some("it is given a command of its own language")
-            }
-            program if has(UNREAD, program) => Some("it runs what its files and settings say"),
-            _ => None,
+        let row = row?;
+        if row.files.is_pager && self.words.iter().skip(1).any(|word| word.text.starts_with('+')) {
+            return Some("it is given a command of its own language");
         }
+        if row.runs_unread {
+            return Some("it runs what its files and settings say");
+        }
+        row.verbs.filter(|_| row.grammar == Grammar::Git).and_then(|verbs| self.git_runs(verbs))
     }
 
     /// Whether it goes to another machine that its words need not name.
     #[must_use]
     pub fn goes_unread(&self) -> bool {
-        let goes = |verb: &str| has(GIT_GOES, verb) || !has(GIT_VERBS, verb);
-        match self.program.as_deref() {
-            Some("git") => self.git_verb().is_some_and(goes),
-            Some(program) => has(GOERS, program),
-            None => false,
-        }
+        let goes = |verbs: &Verbs, verb: &str| {
+            has(verbs.remote, verb) || !verbs.own.is_empty() && !has(verbs.own, verb)
+        };
+        let is_told = |verbs: &Verbs| self.verb(verbs).is_some_and(|verb| goes(verbs, verb));
+        let goes = |row: &Program| row.goes_unread || row.verbs.is_some_and(is_told);
+        self.row().is_some_and(goes)
     }
 
-    fn git_runs(&self) -> Option<&'static str> {
+    fn git_runs(&self, verbs: &Verbs) -> Option<&'static str> {
         let starts = |start: &str| self.words.iter().any(|word| word.text.starts_with(start));
         if starts("--exec-path=") || starts("--config-env") {
             return Some("git is told to take programs or settings from elsewhere");
@@ -61,19 +60,19 @@ impl Command {
         if self.words.iter().any(|word| word.text.contains("ext::") || word.text.contains("fd::")) {
             return Some("git is given a remote that is a program");
         }
-        let verb = self.git_verb()?;
+        let verb = self.verb(verbs)?;
         if verb == "grep" && (starts("-O") || starts("--open")) {
             return Some("git is told to open files with a program");
         }
-        (!has(GIT_VERBS, verb)).then_some("what git does by this name, its settings say")
+        (!has(verbs.own, verb)).then_some("what git does by this name, its settings say")
     }
 
-    /// What git is told to do: the first word that is neither an option nor the value of one.
-    fn git_verb(&self) -> Option<&str> {
+    /// What it is told to do: the first word that is neither an option nor the value of one.
+    fn verb(&self, verbs: &Verbs) -> Option<&str> {
         let mut words = self.words.iter().skip(1).map(|word| word.text.as_str());
         loop {
             let word = words.next()?;
-            if has(GIT_VALUED, word) {
+            if verbs.takes_value(word) {
                 words.next();
             } else if !word.starts_with('-') {
                 return Some(word);

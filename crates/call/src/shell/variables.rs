@@ -7,6 +7,8 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
+use crate::programs::program::{Builtin, Program};
+
 /// The longest value kept; doubling a variable a few times must not fill the memory.
 const VALUE_BYTES_MAX: usize = 1024;
 
@@ -15,29 +17,6 @@ const VARIABLES_MAX: usize = 64;
 
 /// The most text that variables may add to the words of one script.
 const EXPANDED_BYTES_MAX: usize = 256 * 1024;
-
-/// Builtins that set variables, give them other meanings, or run code that does.
-const SETTERS: &[&str] = &[
-    ".",
-    "alias",
-    "declare",
-    "eval",
-    "export",
-    "getopts",
-    "let",
-    "local",
-    "mapfile",
-    "printf",
-    "read",
-    "readarray",
-    "readonly",
-    "set",
-    "shopt",
-    "source",
-    "trap",
-    "typeset",
-    "unset",
-];
 
 /// What the script has assigned so far.
 #[derive(Clone, Default)]
@@ -78,8 +57,8 @@ impl Variables {
     }
 
     /// Takes in that a program runs: some builtins may set any variable.
-    pub(crate) fn after_running(&mut self, program: &str) {
-        if SETTERS.contains(&program) {
+    pub(crate) fn after_running(&mut self, program: &Program) {
+        if program.is(Builtin::Sets) {
             self.freeze();
         }
     }

@@ -4,9 +4,9 @@
 //! was written where, as far as the text says it. Files are told apart by their last name alone: folders change
 //! under a script, and two files of one name are better taken for one than one for two.
 
-use crate::programs::files::{COPIERS, READERS};
-use crate::programs::names::has;
+use crate::programs::files::Change;
 use crate::programs::names::is_trusted;
+use crate::programs::program::Program;
 use crate::programs::word::Field;
 use crate::shell::script::Command;
 
@@ -71,8 +71,8 @@ impl Written {
     }
 
     /// Takes in that files are copied; what the script wrote, or a program, may now stand elsewhere.
-    pub(crate) fn copy(&mut self, program: &str, arguments: &[Field]) {
-        if !has(COPIERS, program) {
+    pub(crate) fn copy(&mut self, program: &Program, arguments: &[Field]) {
+        if program.files.change != Change::Copies {
             return;
         }
         let is_found = |text: &str| text.contains("which ") || text.contains("command -v");
@@ -129,8 +129,9 @@ impl Written {
 
 /// How often a command is given the file in a way that may change it: `curl -o s`, `wget https://host/s`.
 fn mentions(command: &Command, name: &str) -> usize {
-    let harmless = |program: &String| has(READERS, program) || has(COPIERS, program);
-    if name.is_empty() || command.program.as_ref().is_some_and(harmless) {
+    // Where copies lead is remembered.
+    let is_harmless = |program: &Program| program.files.change <= Change::Copies;
+    if name.is_empty() || command.row().is_some_and(is_harmless) {
         return 0;
     }
     let names = |text: &str| {

@@ -1,4 +1,4 @@
-//! `lockgate audit`: what the trail says, for people and programs; and whether it is whole.
+//! `lockgate audit`: what the audit log says, for people and programs; and whether it is whole.
 //!
 //! One file for each thing that is done with it: `list` (and follow), `export`, `verify`, `prune`. `select` says which
 //! entries are meant, `line` how one is shown. What an entry means is the gate's, how entries are chained the store's.

@@ -10,7 +10,7 @@ use std::{
 };
 
 use clap::Args;
-use lockgate::call::visible;
+use lockgate::engine::call::visible;
 use lockgate_agents::{
     Agent, Environment,
     install::{Change, FileError, Plan, Scope},

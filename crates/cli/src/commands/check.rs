@@ -6,9 +6,9 @@ use std::{
 };
 
 use clap::Args;
-use lockgate::{
-    Call, Decision, Gate, MemoryStore, Outcome, OutputDecision, Policy, Session, call::visible,
-    policy::closest,
+use lockgate::engine::{
+    Decision, Gate, MemoryStore, Outcome, OutputDecision, Policy, SeenCall, Session, call::visible,
+    gate::Human, policy::closest,
 };
 use lockgate_agents::now;
 use serde::Serialize;
@@ -17,7 +17,7 @@ use serde_json::Value;
 use crate::{
     arguments::{ExecArguments, KnownToolsArguments, PolicyArguments},
     console::{CommandError, Console, Ending},
-    protocol::{Ask, BareCall, SettledAnswer, VerdictAnswer, call_here, decode_call, encode},
+    protocol::{BareCall, SettledAnswer, VerdictAnswer, call_here, decode_call, encode},
     report,
 };
 
@@ -63,7 +63,7 @@ pub(crate) fn run(
     console: &mut Console<'_>,
 ) -> Result<Ending, CommandError> {
     let policy = super::opening::open_telling(&arguments.policy.files, &arguments.known, console)?;
-    let session = read_session(arguments.session.as_deref(), &policy)?;
+    let session = read_session(arguments.session.as_deref(), &policy.compiled())?;
     // Saved sessions keep the ids of calls in flight, so each call needs another.
     let id = format!("call-{}", session.counts().attempts + session.asked().len() as u64 + 1);
     let wrong_call = |error| {
@@ -79,13 +79,13 @@ pub(crate) fn run(
         writeln!(console.err, "{}", unconcerned(gate.policy(), &message.tool))?;
     }
     let ask = message.ask;
-    let call = call_here(&gate, message, &name, at.unwrap_or_else(now));
+    let call = call_here(message, &name, at.unwrap_or_else(now));
     if arguments.dry_run {
         return dry_run(arguments, json, &gate, &call, console);
     }
     let verdict = match ask {
-        Ask::Wait => gate.call(&call),
-        Ask::None => gate.call_unattended(&call),
+        Human::Reachable => gate.call(&call),
+        Human::Absent => gate.call_unattended(&call),
     };
     if let (Some(ok), true) = (ok, verdict.lets_pass()) {
         let outcome =
@@ -126,7 +126,7 @@ fn dry_run(
     arguments: &CheckArguments,
     json: bool,
     gate: &Gate,
-    call: &Call,
+    call: &SeenCall,
     console: &mut Console<'_>,
 ) -> Result<Ending, CommandError> {
     let text = |text: &String| serde_json::from_str(text).unwrap_or_else(|_| Value::from(text.as_str()));

@@ -8,7 +8,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use lockgate::{Answer, Call, Decision, Gate, Outcome, Source, Verdict, call::visible, prover::ProvedClaim};
+use lockgate::engine::{
+    Answer, Call, Decision, Gate, Outcome, SeenCall, Source, Verdict, call::visible, prover::ProvedClaim,
+};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -109,7 +111,7 @@ pub(crate) fn run(json: bool, console: &mut Console<'_>) -> Result<Ending, Comma
 /// Proves the claims of the example policy, and gives its gate.
 fn prove(json: bool, console: &mut Console<'_>) -> Result<Gate, CommandError> {
     let source = Source::new("demo.rules", POLICY);
-    let (policy, findings) = lockgate::languages::read(std::slice::from_ref(&source));
+    let (policy, findings) = lockgate::engine::languages::read(std::slice::from_ref(&source));
     let gate = policy.map(Gate::new);
     let verified = Verified::new(gate.as_ref().map(Gate::rulebook), findings, &[source]);
     if json {
@@ -129,7 +131,7 @@ fn prove(json: bool, console: &mut Console<'_>) -> Result<Gate, CommandError> {
 fn break_a_claim(json: bool, console: &mut Console<'_>) -> Result<(), CommandError> {
     let (line, edited) = CARELESS_EDIT;
     let source = Source::new("demo.rules", POLICY.replace(line, edited));
-    let (policy, findings) = lockgate::languages::read(std::slice::from_ref(&source));
+    let (policy, findings) = lockgate::engine::languages::read(std::slice::from_ref(&source));
     let gate = policy.map(Gate::new);
     let verified = Verified::new(gate.as_ref().map(Gate::rulebook), findings, &[source]);
     let broken: Vec<&ProvedClaim> =
@@ -180,11 +182,11 @@ struct Played {
 }
 
 fn play(gate: &Gate, scene: &Scene, number: usize) -> Result<Played, CommandError> {
-    let call = scene.call(number);
+    let call = SeenCall::from(scene.call(number));
     let begun = Instant::now();
     let verdict = gate.call(&call);
     let took = begun.elapsed();
-    let mut played = Played { call, verdict, answered: None, ok: None, took };
+    let mut played = Played { call: call.into_call(), verdict, answered: None, ok: None, took };
     if let (Some(approval), Some(answer)) = (played.verdict.approval.clone(), scene.human) {
         let granted = answer == Answer::Granted;
         let later = gate.answer(&approval, granted, played.call.at).map_err(CommandError::said)?;

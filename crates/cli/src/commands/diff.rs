@@ -3,11 +3,11 @@
 use std::{path::PathBuf, slice};
 
 use clap::Args;
-use lockgate::{
+use lockgate::engine::{
     call::visible,
     gate::Rulebook,
     policy::{Rule, RuleId},
-    prover::{Differences, Kind, Shown, Undecided, diff, proof::Side},
+    prover::{DifferenceKind, Differences, ShownDifference, Undecided, diff, proof::Side},
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -46,8 +46,7 @@ pub(crate) fn run(
         [old, new] => (slice::from_ref(old), slice::from_ref(new)),
         new => ([].as_slice(), new),
     };
-    let mut open =
-        |files: &[PathBuf]| in_force::open(files, console).map(|opened| Rulebook::new(opened.policy));
+    let mut open = |files: &[PathBuf]| in_force::open(files, console).map(Rulebook::new);
     let (old, new) = (open(old)?, open(new)?);
     let progress = Progress::start("comparing", json);
     let differences = diff(&old, &new).map_err(CommandError::said)?;
@@ -71,12 +70,12 @@ struct Compared<'a> {
     differences: &'a Differences,
 }
 
-fn title(kind: Kind) -> &'static str {
+fn title(kind: DifferenceKind) -> &'static str {
     match kind {
-        Kind::NewlyAllowed => "newly allowed",
-        Kind::NoLongerAsked => "no longer asked about",
-        Kind::NewlyAsked => "newly asked about",
-        Kind::NewlyBlocked => "newly blocked",
+        DifferenceKind::NewlyAllowed => "newly allowed",
+        DifferenceKind::NoLongerAsked => "no longer asked about",
+        DifferenceKind::NewlyAsked => "newly asked about",
+        DifferenceKind::NewlyBlocked => "newly blocked",
     }
 }
 
@@ -107,7 +106,9 @@ impl Compared<'_> {
             writeln!(console.out, "no session tells them apart")?;
             return Ok(());
         }
-        for Shown { kind, tool, stricter, rule, session, old, new, reason, .. } in &self.differences.shown {
+        for ShownDifference { kind, tool, stricter, rule, session, old, new, reason, .. } in
+            &self.differences.shown
+        {
             let rule = self.rule_text(*stricter, *rule);
             writeln!(console.out, "{} {}  {}", bold(title(*kind)), visible(tool), dim(rule))?;
             writeln!(

@@ -10,7 +10,7 @@ mod trial;
 use std::{env, fs, path::Path, time::Duration};
 
 use clap::Args;
-use lockgate::{
+use lockgate::engine::{
     Diagnostic, Mode, Severity,
     call::visible,
     store::{Options, Sqlite},
@@ -30,6 +30,7 @@ use crate::{
     arguments::agent,
     console::{CommandError, Console, Ending, bold, decided, doubtful, wrong},
     known_tools::{doubts, lines, tools_of},
+    platform,
     protocol::encode,
     report::painted_note,
 };
@@ -232,9 +233,8 @@ impl Patient {
             return path.is_file();
         }
         let is_elsewhere = path.components().count() > 1 || program.contains('$');
-        let endings = if cfg!(windows) { &["", ".exe", ".cmd", ".bat"][..] } else { &[""] };
         let is_in = |folder: &std::path::PathBuf| {
-            endings.iter().any(|ending| folder.join(format!("{program}{ending}")).is_file())
+            platform::PROGRAM_ENDINGS.iter().any(|ending| folder.join(format!("{program}{ending}")).is_file())
         };
         is_elsewhere || self.environment.path.iter().any(is_in)
     }
@@ -295,13 +295,15 @@ impl Patient {
 
 /// Whether the policy loads, and can match what these agents have.
 fn policy(settings: &Settings, agents: &[Agent]) -> Vec<Check> {
-    let opened = settings.sources().and_then(|sources| Ok((lockgate::open_sources(&sources)?, sources)));
+    let opened = settings
+        .sources()
+        .and_then(|sources| Ok((lockgate::Policy::builder().sources(&sources).load()?, sources)));
     let (opened, sources) = match opened {
         Ok(opened) => opened,
         Err(error) => return Vec::from([Check::wrong("policy", in_short(&error))]),
     };
-    let rules = opened.policy.rules().count();
-    let doubts = doubts(&opened.policy, opened.findings, &sources, &tools_of(agents));
+    let rules = opened.compiled().rules().count();
+    let doubts = doubts(&opened.compiled(), opened.findings().to_vec(), &sources, &tools_of(agents));
     let (mistakes, warnings): (Vec<Diagnostic>, Vec<Diagnostic>) =
         doubts.into_iter().partition(|it| it.severity == Severity::Error);
     let mut checks: Vec<Check> =
@@ -316,12 +318,13 @@ fn policy(settings: &Settings, agents: &[Agent]) -> Vec<Check> {
         _ => format!("{rules} rules, {} warnings{beside}: {}", warnings.len(), lines(&warnings).join("; ")),
     };
     checks.push(Check::ok("policy", told));
-    checks.extend(settings::waiting_line(settings, &opened.policy).map(|told| Check::note("trust", told)));
+    checks
+        .extend(settings::waiting_line(settings, &opened.compiled()).map(|told| Check::note("trust", told)));
     for line in &settings.overruled {
         checks.push(Check::note("user", format!("the user's settings are stricter than `{line}`")));
     }
     if !settings.exec {
-        let told = settings::exec_not_run(&opened.policy, settings::EXEC_SETTING);
+        let told = settings::exec_not_run(&opened.compiled(), settings::EXEC_SETTING);
         checks.extend(told.map(|told| Check::note("exec", told)));
     }
     checks
@@ -346,18 +349,18 @@ fn state(file: &Path) -> Vec<Check> {
     }]);
     checks.push(match store.head() {
         Ok(head) if head.n == 0 || head.is_signed_by(&store.public_key()) => {
-            Check::ok("trail", format!("{} records, the last one signed", head.n))
+            let records = if head.n == 1 { "record" } else { "records" };
+            Check::ok("audit log", format!("{} {records}, the last one signed", head.n))
         }
-        Ok(head) => Check::wrong("trail", format!("record {} is not signed by this database's key", head.n)),
-        Err(error) => Check::wrong("trail", error.to_string()),
+        Ok(head) => {
+            Check::wrong("audit log", format!("record {} is not signed by this database's key", head.n))
+        }
+        Err(error) => Check::wrong("audit log", error.to_string()),
     });
     checks
 }
 
-#[cfg(unix)]
 fn readable_by_others(file: &Path) -> Option<String> {
-    use std::os::unix::fs::PermissionsExt;
-
     let beside = |ending: &str| {
         let mut name = file.as_os_str().to_owned();
         name.push(ending);
@@ -365,15 +368,10 @@ fn readable_by_others(file: &Path) -> Option<String> {
     };
     let files = [file.to_path_buf(), beside("-wal"), beside("-shm"), beside(".key")];
     let open = |path: &std::path::PathBuf| {
-        let mode = fs::metadata(path).ok()?.permissions().mode() & 0o777;
+        let mode = platform::mode(&fs::metadata(path).ok()?)?;
         (mode & 0o077 != 0).then(|| format!("{} has mode {mode:03o}; `chmod 600` it", path.display()))
     };
     files.iter().find_map(open)
-}
-
-#[cfg(not(unix))]
-fn readable_by_others(_: &Path) -> Option<String> {
-    None
 }
 
 /// Runs a hook on everything it has to withstand.
@@ -534,7 +532,9 @@ fn write(console: &mut Console<'_>, findings: &Findings) -> Result<(), CommandEr
             let came = row.checks.iter().find(|check| check.check == column).map(|check| check.result);
             let w = if column == "no state" { 0 } else { column.len().max(5) };
             match came {
-                Some(Came::Ok) => write!(console.out, "  {:<w$}", decided(lockgate::Decision::Allow, "ok"))?,
+                Some(Came::Ok) => {
+                    write!(console.out, "  {:<w$}", decided(lockgate::engine::Decision::Allow, "ok"))?
+                }
                 Some(Came::Wrong) => write!(console.out, "  {:<w$}", wrong("wrong"))?,
                 Some(Came::Unknown | Came::Note) | None => write!(console.out, "  {:<w$}", doubtful("?"))?,
             }

@@ -11,7 +11,7 @@ use std::{
 };
 
 use clap::Args;
-use lockgate::{
+use lockgate::engine::{
     Call, Gate, Mode, Outcome, Policy, Session, Verdict,
     call::visible,
     gate::{Fires, NetVerdict, NetView},
@@ -24,9 +24,7 @@ use super::in_force;
 use crate::{
     console::{CommandError, Console, Ending, wrong},
     pages::{PAGES, page_on},
-    protocol::{
-        BareCall, CallMessage, ErrorAnswer, Message, VerdictAnswer, decode, decode_call, encode, mode_word,
-    },
+    protocol::{BareCall, CallMessage, ErrorAnswer, Message, VerdictAnswer, decode, decode_call, encode},
     report,
     serve::{Clock, ServeOptions, Server},
 };
@@ -67,7 +65,7 @@ pub(crate) fn run(
         [files @ .., calls] => (calls, files),
         [] => return Err(CommandError::said(CALLS_MISSING)),
     };
-    let gate = Gate::new(in_force::open(files, console)?.policy);
+    let gate = Gate::new(in_force::open(files, console)?);
     let options = ServeOptions { clock: Clock::Lines, ..ServeOptions::default() };
     let mut player = Player { server: Server::new(&gate, options), gate: &gate, json, all: arguments.all };
     let mut understood = true;
@@ -173,17 +171,18 @@ impl Player<'_> {
         &mut self,
         number: usize,
         message: CallMessage,
-        at: lockgate::Time,
+        at: lockgate::engine::Time,
         ok: Option<bool>,
         console: &mut Console<'_>,
     ) -> Result<bool, CommandError> {
-        let asked = self.server.call_of(message.clone(), at);
-        let before = self.gate.session(&asked.session).map_err(CommandError::said)?;
-        let views = self.gate.explain(&asked).map_err(CommandError::said)?;
-        let (call, verdict) = self.server.decide(message, at);
+        let ask = message.ask;
+        let call = self.server.call_of(message, at);
+        let before = self.gate.session(&call.session).map_err(CommandError::said)?;
+        let views = self.gate.explain(&call).map_err(CommandError::said)?;
+        let verdict = self.server.decide(&call, ask);
         let settled = ok.filter(|_| verdict.lets_pass());
         if let Some(ok) = settled {
-            let Call { session, id, .. } = call.clone();
+            let (session, id) = (call.session.clone(), call.id.clone());
             let outcome = Outcome { session, id, ok, at, ..Outcome::default() };
             self.gate.result(&outcome).map_err(CommandError::said)?;
         }
@@ -398,7 +397,7 @@ impl<'a> ViewAnswer<'a> {
             fires: None,
             human: None,
             reason: None,
-            mode: only_observes(view, policy).then(|| mode_word(Mode::Observe)),
+            mode: only_observes(view, policy).then(|| Mode::Observe.word()),
             doubtful: false,
         };
         match &view.says {

@@ -2,16 +2,16 @@
 
 use std::{io, path::PathBuf};
 
-use clap::{Args, ValueEnum};
-use lockgate::{
-    Gate,
+use clap::Args;
+use lockgate::engine::{
+    Gate, Mode,
     call::visible,
     store::{Options, Sqlite},
 };
 use lockgate_agents::{hook::protection_of_files, settings};
 
 use crate::{
-    arguments::{ExecArguments, KnownToolsArguments, ModeArgument, RegistryArguments},
+    arguments::{ExecArguments, KnownToolsArguments, RegistryArguments, mode, words},
     console::{CommandError, Console, Ending},
     serve::{Clock, ServeOptions, serve},
 };
@@ -28,11 +28,11 @@ pub(crate) struct GateArguments {
     #[arg(long, value_name = "ID", default_value = "default", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub(crate) session: String,
     /// The clock: the machine's, or the `at` of each line in milliseconds since 1970
-    #[arg(long, value_enum, default_value = "real")]
-    pub(crate) clock: ClockArgument,
+    #[arg(long, value_parser = words([Clock::Real, Clock::Lines], Clock::word), default_value = "real")]
+    pub(crate) clock: Clock,
     /// Enforce the rules, or let every call pass and only say what the verdict would be
-    #[arg(long, value_enum, default_value = "enforce")]
-    pub(crate) mode: ModeArgument,
+    #[arg(long, value_parser = mode(), default_value = "enforce")]
+    pub(crate) mode: Mode,
     /// Block calls that would change the files of this policy, the store or Lockgate, and calls that mention a command
     /// for humans
     #[arg(long)]
@@ -57,48 +57,33 @@ Lines: call, result, answer, session, stage, net, halt, resume, untaint, status,
 prompt.
 Exit 0, or 2 if a line could not be read.";
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum ClockArgument {
-    Real,
-    Lines,
-}
-
-impl From<ClockArgument> for Clock {
-    fn from(argument: ClockArgument) -> Self {
-        match argument {
-            ClockArgument::Real => Self::Real,
-            ClockArgument::Lines => Self::Lines,
-        }
-    }
-}
-
 pub(crate) fn run(arguments: &GateArguments, console: &mut Console<'_>) -> Result<Ending, CommandError> {
-    let shelf = shelf(&arguments.store)?;
+    let backend = backend(&arguments.store)?;
     let policy = super::opening::open_telling(&arguments.files, &arguments.known, console)?;
     if !arguments.exec.exec {
         let remedy = "run `lockgate gate` with `--exec`";
-        if let Some(line) = settings::exec_not_run(&policy, remedy) {
+        if let Some(line) = settings::exec_not_run(&policy.compiled(), remedy) {
             writeln!(console.err, "warning: {}", visible(&line))?;
         }
     }
-    let mut builder = Gate::builder(policy).mode(arguments.mode.into());
+    let mut builder = Gate::builder(policy).mode(arguments.mode);
     if arguments.protect {
-        let state = shelf.as_ref().map(|shelf| shelf.path().to_path_buf());
+        let state = backend.as_ref().map(|backend| backend.path().to_path_buf());
         builder = builder.protect(protection_of_files(&arguments.files, state.as_deref()));
     }
-    if let Some(shelf) = shelf {
-        builder = builder.shelf(shelf);
+    if let Some(backend) = backend {
+        builder = builder.backend(backend);
     }
     let builder = arguments.registry.registry().lend(builder);
     let built = super::opening::lend_runner(builder, &arguments.exec).build();
     let gate = built.map_err(CommandError::said)?;
-    let options = ServeOptions { session: arguments.session.clone(), clock: arguments.clock.into() };
+    let options = ServeOptions { session: arguments.session.clone(), clock: arguments.clock };
     let served = serve(&gate, &options, io::stdin().lock(), &mut *console.out)?;
     Ok(if served.errors == 0 { Ending::Yes } else { Ending::CouldNotTell })
 }
 
 /// Where sessions are kept: none for memory, else a SQLite file.
-fn shelf(store: &str) -> Result<Option<Sqlite>, CommandError> {
+fn backend(store: &str) -> Result<Option<Sqlite>, CommandError> {
     let path = match store.split_once(':') {
         _ if store == "memory" => return Ok(None),
         Some(("sqlite", path)) => path,

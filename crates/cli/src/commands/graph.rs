@@ -9,10 +9,10 @@ use std::{
 };
 
 use clap::{Args, ValueEnum};
-use lockgate::{
+use lockgate::engine::{
     Policy,
     pattern::ToolGlob,
-    petri::{Need, Note, Picture, Shape, Station, Style, Track},
+    petri::{Need, Note, Picture, Shape, Station, Style, Track, to_pnml},
     policy::{
         NetRule, Rule, RuleId, Workflow,
         workflow::{Check, Condition, Requirement, Stage},
@@ -33,12 +33,13 @@ Examples:
   lockgate graph ops.rules --out ops.svg
   lockgate graph ops.rules --net limit-deploy-3 --format dot | dot -Tpng
   lockgate graph ops.rules --out pictures/    one file for each net
+  lockgate graph ops.rules --out nets/ --format pnml    for other tools
   lockgate graph ops.rules --states --format mermaid
   lockgate graph ops.rules --states --about deploy --out deploy.svg
 
 With --states, related rules share one picture. A state shows what is closed or
 what is left, an arrow what happens. Lockgate leaves out calls that change
-nothing, and groups with more than 60 states.";
+nothing, and groups with more than 60 states. A PNML file holds one net.";
 
 #[derive(Debug, Args)]
 pub(crate) struct GraphArguments {
@@ -67,6 +68,8 @@ pub(crate) enum Format {
     Svg,
     Dot,
     Mermaid,
+    /// The net itself, for other tools for Petri nets
+    Pnml,
 }
 
 pub(crate) fn run(
@@ -74,14 +77,18 @@ pub(crate) fn run(
     json: bool,
     console: &mut Console<'_>,
 ) -> Result<Ending, CommandError> {
-    let policy = in_force::open(&arguments.policy.files, console)?.policy;
-    let drawn = chosen(&policy, arguments.net.as_deref())?;
+    let policy = in_force::open(&arguments.policy.files, console)?.compiled();
+    let format = format_of(arguments)?;
+    let mut drawn = chosen(&policy, arguments.net.as_deref())?;
+    if format == Format::Pnml {
+        drawn = nets_alone(drawn, arguments, json)?;
+    }
     let without_net = policy.rules().count() - drawable(&policy).len();
     if without_net > 0 && arguments.net.is_none() {
         writeln!(console.err, "note: {without_net} rules look at calls and have no net to draw")?;
     }
-    let format = format_of(arguments)?;
-    let drawings: Vec<Drawing<'_>> = drawn.into_iter().map(|rule| Drawing::new(rule, format)).collect();
+    let drawings: Vec<Drawing<'_>> =
+        drawn.into_iter().map(|rule| Drawing::new(rule, format)).collect::<Result<_, _>>()?;
     match &arguments.out {
         None if json => {
             drawings.iter().try_for_each(|drawing| writeln!(console.out, "{}", encode(drawing)))?
@@ -163,6 +170,27 @@ fn chosen<'a>(policy: &'a Policy, net: Option<&str>) -> Result<Vec<Drawable<'a>>
     Ok(chosen)
 }
 
+/// The nets among what was chosen; workflows have no net of their own, and a PNML file has one net.
+fn nets_alone<'a>(
+    chosen: Vec<Drawable<'a>>,
+    arguments: &GraphArguments,
+    json: bool,
+) -> Result<Vec<Drawable<'a>>, CommandError> {
+    let nets: Vec<Drawable<'a>> =
+        chosen.into_iter().filter(|rule| matches!(rule, Drawable::Net(_))).collect();
+    let is_split = match &arguments.out {
+        Some(out) => is_folder(out),
+        None => json,
+    };
+    match nets.len() {
+        0 => Err(CommandError::said("a workflow cannot be written as PNML; try `--format svg`")),
+        2.. if !is_split => Err(CommandError::said(
+            "a PNML file holds one net; choose it with `--net NAME`, or write one file for each with `--out DIR/`",
+        )),
+        _ => Ok(nets),
+    }
+}
+
 pub(super) fn format_of(arguments: &GraphArguments) -> Result<Format, CommandError> {
     let ending = arguments.out.as_ref().filter(|out| !is_folder(out)).and_then(|out| out.extension());
     match (arguments.format, ending.and_then(|ending| ending.to_str())) {
@@ -170,8 +198,9 @@ pub(super) fn format_of(arguments: &GraphArguments) -> Result<Format, CommandErr
         (None, None | Some("svg")) => Ok(Format::Svg),
         (None, Some("dot" | "gv")) => Ok(Format::Dot),
         (None, Some("mmd" | "md")) => Ok(Format::Mermaid),
+        (None, Some("pnml")) => Ok(Format::Pnml),
         (None, Some(ending)) => Err(CommandError::Said(format!(
-            "nothing is drawn as `.{ending}`; try `.svg`, `.dot`, `.mmd` or --format"
+            "nothing is drawn as `.{ending}`; try `.svg`, `.dot`, `.mmd`, `.pnml` or --format"
         ))),
     }
 }
@@ -189,7 +218,7 @@ pub(super) struct Drawing<'a> {
 }
 
 impl<'a> Drawing<'a> {
-    fn new(rule: Drawable<'a>, format: Format) -> Self {
+    fn new(rule: Drawable<'a>, format: Format) -> Result<Self, CommandError> {
         match rule {
             Drawable::Net(net) => Self::of_net(net, format),
             Drawable::Workflow(workflow) => {
@@ -198,13 +227,14 @@ impl<'a> Drawing<'a> {
                     Format::Svg => track.to_svg(),
                     Format::Dot => track.to_dot(),
                     Format::Mermaid => track.to_mermaid(),
+                    Format::Pnml => return Err(CommandError::said("a workflow cannot be written as PNML")),
                 };
-                Self { net: &workflow.name, picture }
+                Ok(Self { net: &workflow.name, picture })
             }
         }
     }
 
-    fn of_net(rule: &'a NetRule, format: Format) -> Self {
+    fn of_net(rule: &'a NetRule, format: Format) -> Result<Self, CommandError> {
         let net = rule.net.net();
         let notes = net.transitions().map(|transition| {
             let guard = rule.net.guard(transition);
@@ -221,8 +251,9 @@ impl<'a> Drawing<'a> {
             Format::Svg => picture.to_svg(),
             Format::Dot => picture.to_dot(),
             Format::Mermaid => picture.to_mermaid(),
+            Format::Pnml => to_pnml(net).map_err(CommandError::said)?,
         };
-        Self { net: &rule.name, picture }
+        Ok(Self { net: &rule.name, picture })
     }
 }
 
@@ -300,7 +331,9 @@ fn need(requirement: &Requirement) -> Need {
 fn document(format: Format, drawings: &[Drawing<'_>]) -> String {
     match (drawings, format) {
         ([only], _) => only.picture.clone(),
-        (several, Format::Dot) => several.iter().map(|drawing| drawing.picture.as_str()).collect(),
+        (several, Format::Dot | Format::Pnml) => {
+            several.iter().map(|drawing| drawing.picture.as_str()).collect()
+        }
         (several, Format::Mermaid) => {
             let fenced = |drawing: &Drawing<'_>| format!("```mermaid\n{}```\n", drawing.picture);
             several.iter().map(fenced).collect::<Vec<_>>().join("\n")
@@ -340,6 +373,7 @@ fn write_files(folder: &Path, format: Format, drawings: &[Drawing<'_>]) -> io::R
         Format::Svg => "svg",
         Format::Dot => "dot",
         Format::Mermaid => "mmd",
+        Format::Pnml => "pnml",
     };
     let mut written: Vec<PathBuf> = Vec::with_capacity(drawings.len());
     for drawing in drawings {

@@ -4,7 +4,7 @@
 //! hooks in this folder will use. Without `--session` it halts every session of the database.
 
 use clap::Args;
-use lockgate::{call::visible, gate::Shelf};
+use lockgate::engine::{call::visible, gate::Backend};
 use lockgate_agents::{Environment, now};
 use serde_json::json;
 
@@ -69,7 +69,7 @@ pub(crate) fn halt(
     };
     let reason = arguments.reason.as_deref().unwrap_or(NO_REASON);
     switch(&index, session, Some(reason))?;
-    let state = index.shelf().path().display().to_string();
+    let state = index.backend().path().display().to_string();
     if json {
         let answer = json!({ "halted": session, "reason": reason, "state": state });
         writeln!(console.out, "{}", encode(&answer))?;
@@ -96,7 +96,7 @@ pub(crate) fn resume(
         check_known(&index, session)?;
     }
     let deed = format!("let calls of {} be judged again", words(session).0);
-    let opening = Opening { command: "resume", deed: &deed, shown: "", state: index.shelf().path() };
+    let opening = Opening { command: "resume", deed: &deed, shown: "", state: index.backend().path() };
     if !human::confirm(&opening, &Environment::of_process())? {
         writeln!(console.err, "nothing was resumed")?;
         return Ok(Ending::No);
@@ -145,7 +145,7 @@ fn switch(index: &SessionIndex, session: Option<&str>, reason: Option<&str>) -> 
 }
 
 fn check_known(index: &SessionIndex, session: &str) -> Result<(), CommandError> {
-    let known = index.shelf().sessions().map_err(CommandError::said)?;
+    let known = index.backend().sessions().map_err(CommandError::said)?;
     if known.iter().any(|label| label.session == session) {
         return Ok(());
     }

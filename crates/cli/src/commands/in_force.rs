@@ -6,7 +6,10 @@
 
 use std::{env, path::PathBuf};
 
-use lockgate::{Opened, Source, call::visible, read_sources};
+use lockgate::{
+    Policy,
+    engine::{Source, call::visible, read_sources},
+};
 use lockgate_agents::{
     Environment,
     settings::{self, Origin, Settings},
@@ -15,10 +18,10 @@ use lockgate_agents::{
 use crate::console::{CommandError, Console, dim};
 
 /// Opens the policy.
-pub(super) fn open(files: &[PathBuf], console: &mut Console<'_>) -> Result<Opened, CommandError> {
+pub(super) fn open(files: &[PathBuf], console: &mut Console<'_>) -> Result<Policy, CommandError> {
     match files {
-        [] => lockgate::open_sources(&sources(files, console)?).map_err(CommandError::from),
-        files => lockgate::open(files).map_err(CommandError::from),
+        [] => Policy::builder().sources(&sources(files, console)?).load().map_err(CommandError::from),
+        files => Policy::builder().files(files).load().map_err(CommandError::from),
     }
 }
 

@@ -11,7 +11,7 @@ use std::{
 };
 
 use clap::Args;
-use lockgate::call::visible;
+use lockgate::engine::call::visible;
 use lockgate_agents::{
     Agent, Environment,
     install::{
@@ -224,9 +224,13 @@ fn put_starter(
 /// What is wrong with the policy that counts here, for the agents that get hooks.
 fn doubts_of(project: &Path, environment: &Environment, agents: &[Agent]) -> Vec<String> {
     let Ok(settings) = find(project, environment) else { return Vec::new() };
-    let opened = settings.sources().and_then(|sources| Ok((lockgate::open_sources(&sources)?, sources)));
+    let opened = settings
+        .sources()
+        .and_then(|sources| Ok((lockgate::Policy::builder().sources(&sources).load()?, sources)));
     match opened {
-        Ok((opened, sources)) => lines(&doubts(&opened.policy, opened.findings, &sources, &tools_of(agents))),
+        Ok((opened, sources)) => {
+            lines(&doubts(&opened.compiled(), opened.findings().to_vec(), &sources, &tools_of(agents)))
+        }
         Err(error) => Vec::from([format!("it does not load, so hooks will block every call: {error}")]),
     }
 }

@@ -9,8 +9,8 @@ use std::{
 };
 
 use clap::Args;
-use lockgate::{
-    Diagnostic, OpenError, Policy, Severity, Source,
+use lockgate::engine::{
+    Diagnostic, Policy, PolicyError, Severity, Source,
     call::visible,
     gate::Rulebook,
     languages::{Migration, migrate, render},
@@ -121,11 +121,11 @@ enum Sameness {
 impl Rewrite {
     fn new(old: Source) -> Result<Self, CommandError> {
         let migration =
-            migrate(&old).map_err(|mistakes| CommandError::from(OpenError::Mistaken(mistakes)))?;
+            migrate(&old).map_err(|mistakes| CommandError::from(PolicyError::Mistaken(mistakes)))?;
         let new = Source::new(old.name(), migration.text.clone());
-        let (policy, found) = lockgate::languages::load(
+        let (policy, found) = lockgate::engine::languages::load(
             std::slice::from_ref(&new),
-            lockgate::languages::Options { is_unlinted: true, ..Default::default() },
+            lockgate::engine::languages::Options { is_unlinted: true, ..Default::default() },
         );
         let mistakes = found.into_iter().filter(|it| it.severity == Severity::Error).collect();
         let sameness = match (migration.changes.is_empty(), policy) {
@@ -182,7 +182,7 @@ impl Rewrite {
             Sameness::Differs => (Some(false), None),
             Sameness::Unproved(why) => (None, Some(why.as_str())),
         };
-        let change = |it: &lockgate::languages::Rewritten| ChangeAnswer {
+        let change = |it: &lockgate::engine::languages::Rewrite| ChangeAnswer {
             line: it.place.line,
             column: it.place.column,
             old: it.old.clone(),
@@ -201,9 +201,9 @@ impl Rewrite {
 
 /// Compares a file with its rewritten form.
 fn compare(old: &Source, new: Policy) -> Sameness {
-    let (Some(old), _) = lockgate::languages::load(
+    let (Some(old), _) = lockgate::engine::languages::load(
         std::slice::from_ref(old),
-        lockgate::languages::Options { is_unlinted: true, ..Default::default() },
+        lockgate::engine::languages::Options { is_unlinted: true, ..Default::default() },
     ) else {
         return Sameness::Unproved(
             "the old words could not be read, so there is nothing to compare with".to_owned(),

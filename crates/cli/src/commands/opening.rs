@@ -5,7 +5,10 @@ use std::{
     time::Duration,
 };
 
-use lockgate::{GateBuilder, LocalRunner, Opened, Policy};
+use lockgate::{
+    Policy,
+    engine::{GateBuilder, LocalRunner},
+};
 
 use super::in_force;
 use crate::{
@@ -15,8 +18,8 @@ use crate::{
 };
 
 /// Opens a policy, or draws everything that is wrong with it.
-pub(crate) fn open(files: &[impl AsRef<Path>]) -> Result<Opened, CommandError> {
-    lockgate::open(files).map_err(CommandError::from)
+pub(crate) fn open(files: &[impl AsRef<Path>]) -> Result<Policy, CommandError> {
+    Policy::builder().files(files).load().map_err(CommandError::from)
 }
 
 /// Opens a policy and prints its warnings: a command that judges calls shows them too.
@@ -26,12 +29,12 @@ pub(crate) fn open_telling(
     console: &mut Console<'_>,
 ) -> Result<Policy, CommandError> {
     let sources = in_force::sources(files, console)?;
-    let opened = lockgate::open_sources(&sources).map_err(CommandError::from)?;
+    let policy = Policy::builder().sources(&sources).load().map_err(CommandError::from)?;
     let known = known_tools(known, files)?;
-    for line in lines(&doubts(&opened.policy, opened.findings, &sources, &known)) {
+    for line in lines(&doubts(&policy.compiled(), policy.findings().to_vec(), &sources, &known)) {
         writeln!(console.err, "{line}")?;
     }
-    Ok(opened.policy)
+    Ok(policy)
 }
 
 /// Lends a gate what runs the programs of conditions.

@@ -14,7 +14,7 @@ use std::{
 };
 
 use clap::Args;
-use lockgate::{ApprovalId, call::visible};
+use lockgate::engine::{ApprovalId, call::visible};
 use lockgate_agents::now;
 use serde_json::{Value, json};
 
@@ -25,6 +25,7 @@ use super::{
 use crate::{
     arguments::StateArguments,
     console::{CommandError, Console, Ending, bold, cut, lasting, wrong},
+    platform,
     protocol::encode,
     session_index::SessionIndex,
 };
@@ -129,7 +130,7 @@ fn write_nothing_yet(
 
 /// Writes a line for each question, and how to answer.
 fn write_list(questions: &[Question], console: &mut Console<'_>) -> Result<(), CommandError> {
-    let columns = terminal_columns();
+    let columns = platform::terminal_columns();
     let mut lines = lines(questions, now().0).into_iter();
     if let Some(heading) = lines.next() {
         writeln!(console.out, "{}", bold(fitted(&heading, columns)))?;
@@ -194,18 +195,6 @@ fn call_text(question: &Question) -> String {
 /// A line that fits into a terminal; whole where there is none.
 fn fitted(line: &str, columns: Option<usize>) -> String {
     columns.map_or_else(|| line.to_owned(), |columns| cut(line, columns))
-}
-
-#[cfg(unix)]
-fn terminal_columns() -> Option<usize> {
-    let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
-    // Some terminals do not know how wide they are.
-    Some(usize::from(size.ws_col)).filter(|columns| *columns >= 20)
-}
-
-#[cfg(not(unix))]
-fn terminal_columns() -> Option<usize> {
-    io::stdout().is_terminal().then_some(crate::console::WIDTH)
 }
 
 /// Keeps the list up to date until interrupted.

@@ -3,8 +3,10 @@
 //! The session is found as `lockgate status` finds it; without a policy and a session it is the beginning of one under the
 //! policy that counts here. Nothing is decided and nothing is stored.
 
+use std::sync::Arc;
+
 use clap::Args;
-use lockgate::{Gate, MemoryStore, Policy, Status};
+use lockgate::engine::{Gate, MemoryStore, Policy, Status};
 use lockgate_agents::now;
 
 use super::{
@@ -44,7 +46,7 @@ pub(crate) fn run(
     let of = &arguments.of;
     let status = match (&of.session, of.files.is_empty()) {
         (Some(session), true) => kept(&session.to_string_lossy(), of.state.as_deref(), console)?,
-        _ => fresh(arguments, in_force::open(&of.files, console)?.policy)?,
+        _ => fresh(arguments, in_force::open(&of.files, console)?.compiled())?,
     };
     let prompt = arguments.form.text(&status);
     if json {
@@ -56,7 +58,7 @@ pub(crate) fn run(
 }
 
 /// Where a session in a file stands, or one that has not begun.
-fn fresh(arguments: &PromptArguments, policy: Policy) -> Result<Status, CommandError> {
+fn fresh(arguments: &PromptArguments, policy: Arc<Policy>) -> Result<Status, CommandError> {
     let file = arguments.of.session.as_deref().filter(|_| !arguments.of.files.is_empty());
     let session = read_session(file, &policy)?;
     let builder = Gate::builder(policy).store(MemoryStore::with_session("default", session));

@@ -8,12 +8,12 @@
 use std::io;
 
 use clap::Args;
-use lockgate::{
+use lockgate::engine::{
     ApprovalId, Policy, Time,
     call::visible,
     gate::{
-        Asked, KeptAnswer, Shelf,
-        trail::{Entry, What},
+        Asked, Backend, StoredAnswer,
+        audit_log::{LogEntry, LogEvent},
     },
 };
 use lockgate_agents::{Agent, Ask, Environment, Message, now};
@@ -107,8 +107,8 @@ pub(super) struct AnswerText {
     pub(super) at: u64,
 }
 
-impl From<KeptAnswer> for AnswerText {
-    fn from(KeptAnswer { granted, by, at }: KeptAnswer) -> Self {
+impl From<StoredAnswer> for AnswerText {
+    fn from(StoredAnswer { granted, by, at }: StoredAnswer) -> Self {
         Self { granted, by, at: at.0 }
     }
 }
@@ -127,7 +127,7 @@ pub(super) fn open_questions(
     console: &mut Console<'_>,
 ) -> Result<Open, CommandError> {
     let mut open = Open { questions: Vec::new(), is_whole: true };
-    let labels = index.shelf().sessions().map_err(CommandError::said)?;
+    let labels = index.backend().sessions().map_err(CommandError::said)?;
     for label in labels.iter().filter(|label| label.questions > 0) {
         match index.session(&label.session) {
             Ok((session, folder_gate)) => {
@@ -147,7 +147,7 @@ pub(super) fn open_questions(
     let names: Vec<(&str, u64)> =
         open.questions.iter().map(|it| (it.name.session.as_str(), it.name.number)).collect();
     // A database that cannot be written to still shows its questions, by their whole names.
-    let ids = index.shelf().short_ids(&names).unwrap_or_default();
+    let ids = index.backend().short_ids(&names).unwrap_or_default();
     for (question, id) in open.questions.iter_mut().zip(ids) {
         question.short_id = Some(id);
     }
@@ -166,7 +166,7 @@ impl Question {
         name: ApprovalId,
         asked: &Asked,
     ) -> Result<Self, CommandError> {
-        let answer = index.shelf().answer(&name.session, name.number).map_err(CommandError::said)?;
+        let answer = index.backend().answer(&name.session, name.number).map_err(CommandError::said)?;
         let asked_by = asked_by(folder_gate, &name.session);
         Ok(Self {
             short_id: None,
@@ -192,7 +192,7 @@ impl Question {
 
 fn rules(policy: &Policy, asked: &Asked) -> Vec<RuleText> {
     let rules = asked.rules.iter().filter_map(|rule| policy.rule(*rule));
-    let text = |rule: &lockgate::policy::Rule| RuleText {
+    let text = |rule: &lockgate::engine::policy::Rule| RuleText {
         rule: rule.name.clone(),
         place: format!("{}:{}", rule.place.file, rule.place.line),
         text: rule
@@ -317,7 +317,7 @@ pub(crate) fn answer(
     }
     let mut taken = Vec::new();
     for name in &names {
-        taken.push(keep(&index, name, &KeptAnswer { granted, by: by.clone(), at: now() })?);
+        taken.push(keep(&index, name, &StoredAnswer { granted, by: by.clone(), at: now() })?);
     }
     if json {
         writeln!(console.out, "{}", encode(&serde_json::json!({ "answers": taken })))?;
@@ -363,7 +363,7 @@ pub(super) fn named(texts: &[String], index: &SessionIndex) -> Result<Vec<Named>
 }
 
 fn question_of(id: u64, index: &SessionIndex) -> Result<ApprovalId, CommandError> {
-    let found = index.shelf().question_of(id).map_err(CommandError::said)?;
+    let found = index.backend().question_of(id).map_err(CommandError::said)?;
     let (session, number) = found.ok_or_else(|| {
         CommandError::Said(format!("no question has the id {id}; `lockgate pending` lists the open ones"))
     })?;
@@ -394,15 +394,15 @@ fn agrees(asked: &[&Question], granted: bool, index: &SessionIndex) -> Result<bo
         command: word,
         deed: &deed,
         shown: &String::from_utf8_lossy(&shown),
-        state: index.shelf().path(),
+        state: index.backend().path(),
     };
     human::confirm(&opening, &Environment::of_process())
 }
 
-fn keep(index: &SessionIndex, named: &Named, answer: &KeptAnswer) -> Result<Taken, CommandError> {
+fn keep(index: &SessionIndex, named: &Named, answer: &StoredAnswer) -> Result<Taken, CommandError> {
     let Named { name, short_id } = named;
     let (approval, short_id) = (name.to_string(), *short_id);
-    let first = || index.shelf().answer(&name.session, name.number).map_err(CommandError::said);
+    let first = || index.backend().answer(&name.session, name.number).map_err(CommandError::said);
     if let Some(first) = first()? {
         return Ok(Taken { short_id, approval, result: "late", answer: Some(first.into()) });
     }
@@ -411,10 +411,10 @@ fn keep(index: &SessionIndex, named: &Named, answer: &KeptAnswer) -> Result<Take
     if !session.asked().get(&name.number).is_some_and(is_open) {
         return Ok(Taken { short_id, approval, result: "not-open", answer: None });
     }
-    let KeptAnswer { granted, by, at } = answer.clone();
-    let what = What::Answer { approval: approval.clone(), granted, by };
-    let entry = Entry { at: at.0, session: Some(name.session.clone()), policy: None, what };
-    let kept = index.shelf().keep_answer(&name.session, name.number, answer, &entry.to_json());
+    let StoredAnswer { granted, by, at } = answer.clone();
+    let what = LogEvent::Answer { approval: approval.clone(), granted, by };
+    let entry = LogEntry { at: at.0, session: Some(name.session.clone()), policy: None, what };
+    let kept = index.backend().keep_answer(&name.session, name.number, answer, &entry.to_json());
     Ok(match kept.map_err(CommandError::said)? {
         true => Taken { short_id, approval, result: "taken", answer: Some(answer.clone().into()) },
         false => Taken { short_id, approval, result: "late", answer: first()?.map(AnswerText::from) },

@@ -15,13 +15,14 @@ use std::{
     fs::File,
     io::{self, BufRead, BufReader, Read},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use clap::Args;
-use lockgate::{
+use lockgate::engine::{
     Mode, Policy, Time,
     call::{line_mistake, visible},
-    gate::trail::{Decided, Entry, TrailCall},
+    gate::audit_log::{LogEntry, LoggedCall, LoggedDecision},
     store::{LINE_BYTES_MAX, Query, Sqlite},
 };
 use lockgate_agents::{Environment, settings};
@@ -30,7 +31,7 @@ use serde::{Deserialize, Serialize, de::IgnoredAny};
 use self::world::{Counted, Flip, World};
 use super::audit::{Name, call_text, entry_of, links, rule_text};
 use crate::{
-    arguments::{FilterArguments, ModeArgument, StateArguments},
+    arguments::{FilterArguments, StateArguments, mode},
     console::{CommandError, Console, Ending, bold, dim},
     progress::Progress,
     protocol::encode,
@@ -59,8 +60,8 @@ pub(crate) struct ReplayArguments {
     #[command(flatten)]
     pub(crate) filter: FilterArguments,
     /// Enforce the rules, or only observe [default: as the settings say; with POLICY, enforce]
-    #[arg(long, value_enum)]
-    pub(crate) mode: Option<ModeArgument>,
+    #[arg(long, value_parser = mode())]
+    pub(crate) mode: Option<Mode>,
 }
 
 pub(crate) fn run(
@@ -87,15 +88,15 @@ pub(crate) fn run(
 }
 
 /// The policy to judge by, and whether it acts.
-fn policy_of(arguments: &ReplayArguments) -> Result<(Policy, Mode), CommandError> {
-    let mode = arguments.mode.map(Mode::from);
+fn policy_of(arguments: &ReplayArguments) -> Result<(Arc<Policy>, Mode), CommandError> {
+    let mode = arguments.mode;
     if !arguments.files.is_empty() {
-        return Ok((super::opening::open(&arguments.files)?.policy, mode.unwrap_or(Mode::Enforce)));
+        return Ok((super::opening::open(&arguments.files)?.compiled(), mode.unwrap_or(Mode::Enforce)));
     }
     let settings =
         settings::find(&env::current_dir()?, &Environment::of_process()).map_err(CommandError::said)?;
-    let opened = settings.sources().and_then(|sources| lockgate::open_sources(&sources));
-    Ok((opened.map_err(CommandError::from)?.policy, mode.unwrap_or(settings.mode)))
+    let opened = settings.sources().and_then(|sources| lockgate::Policy::builder().sources(&sources).load());
+    Ok((opened.map_err(CommandError::from)?.compiled(), mode.unwrap_or(settings.mode)))
 }
 
 /// Where records come from.
@@ -106,7 +107,7 @@ enum Records<'a> {
 
 impl Records<'_> {
     /// Hands on every entry, in order.
-    fn each(&self, progress: &Progress, visit: &mut dyn FnMut(u64, Entry)) -> Result<(), CommandError> {
+    fn each(&self, progress: &Progress, visit: &mut dyn FnMut(u64, LogEntry)) -> Result<(), CommandError> {
         match self {
             Self::Database(store) => {
                 let head = store.head().map_err(CommandError::said)?;
@@ -126,14 +127,14 @@ impl Records<'_> {
 #[derive(Deserialize)]
 struct Line {
     n: Option<u64>,
-    entry: Option<Entry>,
+    entry: Option<LogEntry>,
     head: Option<IgnoredAny>,
 }
 
 fn each_line(
     path: &Path,
     progress: &Progress,
-    visit: &mut dyn FnMut(u64, Entry),
+    visit: &mut dyn FnMut(u64, LogEntry),
 ) -> Result<(), CommandError> {
     let cannot = |error: io::Error| CommandError::Said(format!("cannot read `{}`: {error}", path.display()));
     let file = File::open(path).map_err(cannot)?;
@@ -185,7 +186,7 @@ struct Replay {
 }
 
 impl Replay {
-    fn new(policy: Policy, mode: Mode, filter: &FilterArguments) -> Result<Self, CommandError> {
+    fn new(policy: Arc<Policy>, mode: Mode, filter: &FilterArguments) -> Result<Self, CommandError> {
         let FilterArguments { session, since, until } = filter;
         Ok(Self {
             is_shared: policy.shares(),
@@ -200,7 +201,7 @@ impl Replay {
         })
     }
 
-    fn take(&mut self, n: u64, entry: Entry) {
+    fn take(&mut self, n: u64, entry: LogEntry) {
         self.first.get_or_insert(n);
         let is_wanted = match (&self.session, &entry.session) {
             (Some(wanted), Some(session)) => wanted.is(session),
@@ -273,7 +274,7 @@ impl Replay {
             }
         }
         if masked > 0 {
-            let text = "judged as the trail shows them, with something masked in their inputs: a rule that looks \
+            let text = "judged as the audit log shows them, with something masked in their inputs: a rule that looks \
                         there may say something else";
             writeln!(out, "{}", dim(format!("{} {text}", count(masked, "call"))))?;
         }
@@ -286,7 +287,8 @@ impl Replay {
             writeln!(out, "{}", dim(format!("{} {text}", count(acts_left_out, "act"))))?;
         }
         if self.is_cut() {
-            let text = "the beginning of the trail was pruned: sessions from before it are played without it";
+            let text =
+                "the beginning of the audit log was pruned: sessions from before it are played without it";
             writeln!(out, "{}", dim(text))?;
         }
         Ok(())
@@ -303,7 +305,7 @@ fn write_flip(out: &mut dyn io::Write, flip: &Flip) -> io::Result<()> {
     let (was, is) = (visible(&old.verdict), visible(&new.verdict));
     write!(out, "{n:>6}  {}  {} → {}  {}", dim(when::local(*at)), was, bold(is), call_text(call))?;
     writeln!(out, "{}", if call.is_masked { "  (masked)" } else { "" })?;
-    let mut note = |word: &str, decided: &Decided| {
+    let mut note = |word: &str, decided: &LoggedDecision| {
         let said = match (rule_text(decided), &decided.reason) {
             (rule, reason) if rule.is_empty() => reason.clone(),
             (rule, reason) if reason.is_empty() => rule,
@@ -331,7 +333,7 @@ struct Answer<'a> {
     masked: u64,
     not_of_policy: u64,
     acts_left_out: u64,
-    /// Whether the beginning of the trail is gone.
+    /// Whether the beginning of the audit log is gone.
     cut: bool,
     newly: NewlyAnswer,
     flips: Vec<FlipAnswer<'a>>,
@@ -350,9 +352,9 @@ struct FlipAnswer<'a> {
     n: u64,
     at: u64,
     session: &'a str,
-    call: &'a TrailCall,
-    old: &'a Decided,
-    new: &'a Decided,
+    call: &'a LoggedCall,
+    old: &'a LoggedDecision,
+    new: &'a LoggedDecision,
     ran: bool,
 }
 

@@ -9,10 +9,10 @@ use std::{
 };
 
 use clap::Args;
-use lockgate::{
-    Call, Detectors, LocalFiles, Mask, Policy,
+use lockgate::engine::{
+    Call, Detectors, LocalFiles, Mask, Policy, SeenCall,
     call::{
-        Access, Command, Known, Reach, RedirectionKind, Script, SeenCall, Spot, TouchedHost, TouchedPath,
+        Access, Command, Known, Reach, RedirectionKind, Script, ScriptFields, Spot, TouchedHost, TouchedPath,
         Word, visible,
     },
 };
@@ -54,10 +54,10 @@ pub(crate) fn run(
 ) -> Result<Ending, CommandError> {
     let policy = match arguments.files.as_slice() {
         [] => None,
-        files => Some(super::opening::open(files)?.policy),
+        files => Some(super::opening::open(files)?.compiled()),
     };
     let call = call_of(arguments)?;
-    let seen = Seen::of(&call, policy.as_ref());
+    let seen = Seen::of(&call, policy.as_deref());
     if json {
         writeln!(console.out, "{}", encode(&seen))?;
     } else {
@@ -66,7 +66,7 @@ pub(crate) fn run(
     Ok(if seen.has_doubts() { Ending::No } else { Ending::Yes })
 }
 
-fn call_of(arguments: &SeeArguments) -> Result<Call, CommandError> {
+fn call_of(arguments: &SeeArguments) -> Result<SeenCall, CommandError> {
     let input = arguments.input.as_deref().unwrap_or("{}");
     let tool = serde_json::Value::from(arguments.tool.as_str());
     let text = format!(r#"{{"tool": {tool}, "input": {input}}}"#);
@@ -76,9 +76,9 @@ fn call_of(arguments: &SeeArguments) -> Result<Call, CommandError> {
         ))
     };
     let bare = decode_call(&text, "see").map_err(wrong)?;
-    let mut call = bare.call.into_call("see", lockgate::Time(0));
+    let mut call = bare.call.into_call("see", lockgate::engine::Time(0));
     call.about.cwd.clone_from(&arguments.cwd);
-    Ok(call)
+    Ok(call.into())
 }
 
 /// Everything there is to see in a call.
@@ -171,10 +171,9 @@ struct SeenDeed {
 }
 
 impl Seen {
-    fn of(call: &Call, policy: Option<&Policy>) -> Self {
-        let is_declared =
-            |field: &str| policy.is_some_and(|policy| policy.declares_script(&call.tool, field));
-        let reading = SeenCall::with_script_fields(call, is_declared);
+    fn of(call: &SeenCall, policy: Option<&Policy>) -> Self {
+        let fields = policy.map_or(ScriptFields::Customary, |policy| policy.script_fields(&call.tool));
+        let reading = call.reading(&fields);
         let (paths, hosts) = (reading.paths(), reading.hosts());
         let mut doubts: Vec<String> = Vec::new();
         let scripts = reading.scripts().map(|(field, script)| {
@@ -245,7 +244,7 @@ fn secrets_in(policy: Option<&Policy>, call: &Call) -> Vec<SeenSecret> {
 }
 
 /// What the call amounts to, each deed once, for whichever rules.
-fn deeds_of(policy: &Policy, call: &Call) -> Vec<SeenDeed> {
+fn deeds_of(policy: &Policy, call: &SeenCall) -> Vec<SeenDeed> {
     let mut seen: Vec<SeenDeed> = Vec::new();
     for deed in policy.deeds(call).iter().flat_map(|(_, deeds)| deeds) {
         let deed =

@@ -3,7 +3,7 @@
 //! Rules that have to do with each other are one picture. A group that has too many states to look at is named
 //! and left out; that is not a failure. What the rules are about is the policy's secret, how it is drawn that of the nets.
 
-use lockgate::{
+use lockgate::engine::{
     Policy,
     call::visible,
     petri::Chart,
@@ -25,8 +25,9 @@ pub(crate) fn run(
     json: bool,
     console: &mut Console<'_>,
 ) -> Result<Ending, CommandError> {
-    let policy = in_force::open(&arguments.policy.files, console)?.policy;
+    let policy = in_force::open(&arguments.policy.files, console)?.compiled();
     let format = format_of(arguments)?;
+    let draw = drawer(format)?;
     let composed = Composed::new(&policy).map_err(CommandError::said)?;
     let about = arguments.about.as_deref();
     let groups = behaviours(&composed, about);
@@ -39,23 +40,25 @@ pub(crate) fn run(
     write_notes(&policy, &groups, about, console)?;
     if json && arguments.out.is_none() {
         for group in &groups {
-            writeln!(console.out, "{}", encode(&GroupAnswer::new(&policy, group, format)))?;
+            writeln!(console.out, "{}", encode(&GroupAnswer::new(&policy, group, draw)))?;
         }
         return Ok(Ending::Yes);
     }
     let drawn = groups.iter().filter_map(|group| {
-        let picture = draw(group.chart.as_ref()?, format);
+        let picture = draw(group.chart.as_ref()?);
         Some(Drawing { net: &group.title, picture })
     });
     deliver(&drawn.collect::<Vec<_>>(), format, arguments.out.as_deref(), console)?;
     Ok(Ending::Yes)
 }
 
-fn draw(chart: &Chart, format: Format) -> String {
+/// How states are drawn.
+fn drawer(format: Format) -> Result<fn(&Chart) -> String, CommandError> {
     match format {
-        Format::Svg => chart.to_svg(),
-        Format::Dot => chart.to_dot(),
-        Format::Mermaid => chart.to_mermaid(),
+        Format::Svg => Ok(Chart::to_svg),
+        Format::Dot => Ok(Chart::to_dot),
+        Format::Mermaid => Ok(Chart::to_mermaid),
+        Format::Pnml => Err(CommandError::said("PNML is for nets, not for states; leave out `--states`")),
     }
 }
 
@@ -110,7 +113,7 @@ struct GroupAnswer<'a> {
 }
 
 impl<'a> GroupAnswer<'a> {
-    fn new(policy: &'a Policy, group: &'a Group, format: Format) -> Self {
+    fn new(policy: &'a Policy, group: &'a Group, draw: fn(&Chart) -> String) -> Self {
         let rules = group.rules.iter().filter_map(|rule| policy.rule(*rule));
         Self {
             group: &group.title,
@@ -118,7 +121,7 @@ impl<'a> GroupAnswer<'a> {
             states: group.chart.as_ref().map(|chart| chart.spots.len()),
             more_than: group.chart.is_none().then_some(STATES_DRAWN_MAX),
             without: group.without,
-            picture: group.chart.as_ref().map(|chart| draw(chart, format)),
+            picture: group.chart.as_ref().map(draw),
         }
     }
 }

@@ -6,13 +6,14 @@
 use std::{
     env,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use clap::Args;
-use lockgate::{
+use lockgate::engine::{
     Gate, MemoryStore, Mode, Policy, Status,
     call::visible,
-    gate::{Openness, Shelf, Words, WorkflowStatus},
+    gate::{Backend, Openness, Words, WorkflowStatus},
 };
 use lockgate_agents::{
     Environment, now, one_line,
@@ -89,7 +90,7 @@ pub(super) fn kept(
     console: &mut Console<'_>,
 ) -> Result<Status, CommandError> {
     let index = SessionIndex::open(state)?;
-    let known = index.shelf().sessions().map_err(CommandError::said)?;
+    let known = index.backend().sessions().map_err(CommandError::said)?;
     if !known.iter().any(|label| label.session == session) {
         return Err(CommandError::Said(format!(
             "no session is called `{}`; `lockgate status` lists them",
@@ -118,7 +119,7 @@ fn of_all(state: Option<&Path>, json: bool, console: &mut Console<'_>) -> Result
     let halted = index.as_ref().map(|index| index.session_halt(None)).transpose()?.flatten();
     if json {
         let (found, fault) = match &counts {
-            Ok(settings) => (Some(SettingsAnswer::new(settings, policy_of(settings).as_ref())), None),
+            Ok(settings) => (Some(SettingsAnswer::new(settings, policy_of(settings).as_deref())), None),
             Err(error) => (None, Some(error.to_string())),
         };
         let answer = json!({ "settings": found, "fault": fault, "halted": halted, "sessions": sessions });
@@ -156,9 +157,9 @@ struct SessionLine {
 }
 
 fn lines(index: &SessionIndex) -> Result<Vec<SessionLine>, CommandError> {
-    let labels = index.shelf().sessions().map_err(CommandError::said)?;
+    let labels = index.backend().sessions().map_err(CommandError::said)?;
     let at = now();
-    let line = |label: lockgate::gate::Label| {
+    let line = |label: lockgate::engine::gate::SessionListing| {
         let read = index.session(&label.session);
         let status = read.and_then(|(_, folder_gate)| {
             folder_gate.gate.status(&label.session, at).map_err(CommandError::said)
@@ -251,10 +252,7 @@ impl SettingsAnswer {
             origin,
             folder,
             policy: settings.files().iter().map(|file| file.display().to_string()).collect(),
-            mode: match settings.mode {
-                Mode::Enforce => "enforce",
-                Mode::Observe => "observe",
-            },
+            mode: settings.mode.word(),
             protect: settings.protect,
             ask: settings.ask.word(),
             deadline_ms: u64::try_from(settings.deadline.as_millis()).unwrap_or(u64::MAX),
@@ -272,13 +270,18 @@ impl SettingsAnswer {
 }
 
 /// The policy that counts, where it can be read.
-fn policy_of(settings: &Settings) -> Option<Policy> {
-    lockgate::open_unlinted(&settings.sources().ok()?).ok()
+fn policy_of(settings: &Settings) -> Option<Arc<Policy>> {
+    lockgate::Policy::builder()
+        .sources(&settings.sources().ok()?)
+        .without_findings()
+        .load()
+        .ok()
+        .map(|policy| policy.compiled())
 }
 
 fn write_settings(console: &mut Console<'_>, settings: &Settings) -> Result<(), CommandError> {
     let policy = policy_of(settings);
-    let answer = SettingsAnswer::new(settings, policy.as_ref());
+    let answer = SettingsAnswer::new(settings, policy.as_deref());
     let origin = match (&answer.folder, answer.origin) {
         (Some(folder), "project") => format!("of the project {folder}"),
         (Some(folder), _) => format!("of the user, {folder}"),
@@ -291,7 +294,7 @@ fn write_settings(console: &mut Console<'_>, settings: &Settings) -> Result<(), 
     if answer.built_in && answer.origin != "built-in" {
         note(console.out, "from", "the built-in policy, which stays until `lockgate trust`")?;
     }
-    if let Some(line) = policy.as_ref().and_then(|policy| settings::waiting_line(settings, policy)) {
+    if let Some(line) = policy.as_deref().and_then(|policy| settings::waiting_line(settings, policy)) {
         painted_note(console.out, &wrong("trust"), "trust", &visible(&line))?;
     }
     for line in &answer.overruled {
@@ -317,7 +320,7 @@ fn of_file(
     json: bool,
     console: &mut Console<'_>,
 ) -> Result<Ending, CommandError> {
-    let policy = super::opening::open(&arguments.files)?.policy;
+    let policy = super::opening::open(&arguments.files)?.compiled();
     let session = read_session(arguments.session.as_deref(), &policy)?;
     let built = Gate::builder(policy).store(MemoryStore::with_session("default", session)).build();
     let gate = built.map_err(CommandError::said)?;

@@ -9,7 +9,7 @@ use std::{
 };
 
 use clap::Args;
-use lockgate::call::visible;
+use lockgate::engine::call::visible;
 use lockgate_agents::{
     Environment, now,
     settings::{self, ProjectPolicy, Settings},
@@ -110,12 +110,12 @@ impl Wanted {
         let record = Record::new(&project.root, project.settings.as_deref(), &sources, now().0)
             .map_err(CommandError::said)?;
         // A policy with mistakes is mended first: what it will say is not known.
-        let (policy, mistakes) = lockgate::languages::load(
+        let (policy, mistakes) = lockgate::engine::languages::load(
             &sources,
-            lockgate::languages::Options { is_unlinted: true, ..Default::default() },
+            lockgate::engine::languages::Options { is_unlinted: true, ..Default::default() },
         );
         let Some(policy) = policy else {
-            return Err(CommandError::Drawn(lockgate::languages::render(&mistakes, true)));
+            return Err(CommandError::Drawn(lockgate::engine::languages::render(&mistakes, true)));
         };
         let waiting = settings::waiting_items(settings, &policy);
         Ok(Self { record, waiting, replaces_built_in: settings.user.is_none() })

@@ -7,7 +7,7 @@
 use std::{env, path::PathBuf};
 
 use clap::Args;
-use lockgate::{Call, Decision, Gate, MemoryStore, Mode, call::visible, look_at_links};
+use lockgate::engine::{Call, Decision, Gate, LocalEyes, MemoryStore, Mode, SeenCall, call::visible};
 use lockgate_agents::{
     Agent, Environment,
     hook::protection_of,
@@ -60,7 +60,7 @@ pub(crate) fn run(
         Some(agent) => agent,
         None => agent_here(&folder, &environment),
     };
-    let shell = || agent.tools().and_then(|tools| tools.shells.first()).map(|(name, _)| (*name).to_owned());
+    let shell = || agent.tools().and_then(|tools| tools.shells().next()).map(|(name, _)| name.to_owned());
     let tool =
         arguments.tool.clone().or_else(shell).ok_or_else(|| {
             CommandError::Said(format!("{agent} has no shell tool; name a tool with --tool"))
@@ -70,7 +70,7 @@ pub(crate) fn run(
         [] => {
             let settings = in_force::settings_here()?;
             let sources = settings.sources().map_err(CommandError::from)?;
-            let policy = lockgate::open_sources(&sources).map_err(CommandError::from)?.policy;
+            let policy = lockgate::Policy::builder().sources(&sources).load().map_err(CommandError::from)?;
             let mut builder = Gate::builder(policy).mode(settings.mode);
             if settings.protect {
                 builder = builder.protect(protection_of(&settings, &folder, &environment));
@@ -79,7 +79,11 @@ pub(crate) fn run(
         }
         files => {
             let which = files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(", ");
-            (Gate::builder(lockgate::open(files).map_err(CommandError::from)?.policy), which, Mode::Enforce)
+            (
+                Gate::builder(lockgate::Policy::builder().files(files).load().map_err(CommandError::from)?),
+                which,
+                Mode::Enforce,
+            )
         }
     };
     builder = builder.store(MemoryStore::default());
@@ -94,9 +98,7 @@ pub(crate) fn run(
     };
     call.about.cwd = folder.to_str().map(ToOwned::to_owned);
     call.about.metadata = Some(json!({ "host": agent.name() }));
-    if gate.wants_links() {
-        look_at_links(&mut call);
-    }
+    let call = SeenCall::look(call, Some(&LocalEyes));
     let verdict = gate.call(&call);
     if json {
         let mut answer = serde_json::to_value(VerdictAnswer::new(&call.id, &call.session, &verdict))
@@ -135,7 +137,7 @@ fn agent_here(folder: &std::path::Path, environment: &Environment) -> Agent {
 
 /// The input of a call, from what was typed: JSON as it is, otherwise the one field that counts for this tool.
 fn input_of(text: &str, tool: &str, agent: Agent) -> Result<Map<String, Value>, CommandError> {
-    let known = agent.tools().into_iter().flat_map(|tools| tools.shells.iter().chain(&tools.reader));
+    let known = agent.tools().into_iter().flat_map(|tools| tools.shells().chain(tools.reader()));
     let Some((_, field)) = known.into_iter().find(|(name, _)| *name == tool) else {
         return read_object(text).map_err(|error| {
             CommandError::Said(format!(
@@ -146,8 +148,8 @@ fn input_of(text: &str, tool: &str, agent: Agent) -> Result<Map<String, Value>, 
     };
     // A command can begin with a brace too, so only a whole object that has the field is taken for an input.
     match read_object(text) {
-        Ok(input) if input.contains_key(*field) => Ok(input),
-        _ => Ok(Map::from_iter([((*field).to_owned(), Value::from(text))])),
+        Ok(input) if input.contains_key(field) => Ok(input),
+        _ => Ok(Map::from_iter([(field.to_owned(), Value::from(text))])),
     }
 }
 

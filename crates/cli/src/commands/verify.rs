@@ -10,12 +10,12 @@ use std::{
 };
 
 use clap::{Args, ValueEnum};
-use lockgate::{
+use lockgate::engine::{
     Diagnostic, Policy, Severity, Source,
     call::visible,
     gate::Rulebook,
-    languages::{Accepted, KnownTools, accept, check_names, render},
-    policy::{NetRule, Rule, RuleId},
+    languages::{AcceptedFinding, KnownTools, accept, check_names, render},
+    policy::{NetRule, Place, Rule, RuleId},
     prover::{Finding, NetReport, Proved, ProvedClaim, prove, verify},
 };
 use lockgate_agents::{Environment, settings};
@@ -42,9 +42,12 @@ Examples:
   lockgate verify ops.rules --tools tools.json    does every tool name exist?
   lockgate verify ops.rules --agent claude-code   names Claude Code lacks
   lockgate verify ops.rules --strict --format github
+  lockgate verify line.pnml           explore a Petri net of another tool
 
 Exit 0: no errors and every claim holds, 1: an error, a broken claim, or with
---strict a warning, 2: a claim was not decided, or a file could not be read.";
+--strict a warning, 2: a claim was not decided, or a file could not be read.
+For a net 2 means that not every state was explored; with --strict 1 means a
+deadlock, a dead transition or a place without a bound.";
 
 #[derive(Debug, Args)]
 pub(crate) struct VerifyArguments {
@@ -118,9 +121,9 @@ fn tell_of_hooks(sources: &[Source], console: &mut Console<'_>) -> Result<(), Co
     let runs = found.as_ref().is_some_and(|settings| settings.exec);
     if let (false, (Some(policy), _)) = (
         runs,
-        lockgate::languages::load(
+        lockgate::engine::languages::load(
             sources,
-            lockgate::languages::Options { is_unlinted: true, ..Default::default() },
+            lockgate::engine::languages::Options { is_unlinted: true, ..Default::default() },
         ),
     ) && let Some(line) = settings::exec_not_run(
         &policy,
@@ -152,7 +155,7 @@ pub(super) fn round(
     wanted: &Wanted,
     console: &mut Console<'_>,
 ) -> Result<Ending, CommandError> {
-    let (policy, mut findings) = lockgate::languages::read(sources);
+    let (policy, mut findings) = lockgate::engine::languages::read(sources);
     check_names(&mut findings, sources, &wanted.known, policy.as_ref());
     let progress = Progress::start("proving", wanted.format != ReportFormat::Text);
     let rulebook = policy.map(Rulebook::new);
@@ -191,7 +194,7 @@ pub(crate) struct Verified<'a> {
     policy: Option<&'a Policy>,
     reports: Vec<NetReport>,
     findings: Vec<Diagnostic>,
-    accepted: Vec<Accepted>,
+    accepted: Vec<AcceptedFinding>,
     proved: Option<Proved>,
 }
 
@@ -370,9 +373,15 @@ impl<'a> Verified<'a> {
 
     /// The rules that the proof does not know to the letter.
     fn left_out(&self) -> impl Iterator<Item = LeftOutAnswer<'_>> {
-        self.proved.iter().flat_map(|it| &it.left_out).filter_map(|left| {
+        let mut last = None;
+        self.proved.iter().flat_map(|it| &it.left_out).filter_map(move |left| {
             let rule = self.policy?.rule(left.rule)?;
-            Some(LeftOutAnswer { rule: &rule.name, why: left.why.words() })
+            let why = left.why.words();
+            // A rule that is lowered to several is one for its author.
+            let written = Some((rule.name.as_str(), &rule.place, why));
+            let is_new = last != written;
+            last = written;
+            is_new.then_some(LeftOutAnswer { rule: &rule.name, why })
         })
     }
 
@@ -505,19 +514,12 @@ struct FindingAnswer<'a> {
     message: &'a str,
     rules: Vec<&'a str>,
     tools: Vec<String>,
-    r#where: [PlaceAnswer; 1],
+    r#where: [Place; 1],
     trace: Vec<StepAnswer<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     lines: Vec<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     remedy: Option<&'a str>,
-}
-
-#[derive(Debug, Serialize)]
-struct PlaceAnswer {
-    file: String,
-    line: usize,
-    column: usize,
 }
 
 /// What became of a claim.
@@ -575,7 +577,7 @@ impl<'a> FindingAnswer<'a> {
             message: &finding.message,
             rules,
             tools,
-            r#where: [PlaceAnswer { file: place.file.to_string(), line: place.line, column: place.column }],
+            r#where: [place],
             trace: proved.map(|proved| steps(&proved.session)).unwrap_or_default(),
             lines: proved.map(|proved| lines(&proved.session)).unwrap_or_default(),
             remedy: finding.remedy.as_deref(),
@@ -593,7 +595,7 @@ mod tests {
     fn the_built_in_policy_has_nothing_wrong_with_it() {
         for agents in Agent::ALL.iter().map(std::slice::from_ref).chain([Agent::ALL]) {
             let sources = [Source::new("policy.rules", starter_policy(agents))];
-            let (policy, findings) = lockgate::languages::read(&sources);
+            let (policy, findings) = lockgate::engine::languages::read(&sources);
             let rulebook = policy.map(Rulebook::new);
             let verified = Verified::new(rulebook.as_ref(), findings, &sources);
             assert!(verified.summary().ends_with(" states: no errors"), "{agents:?}: {}", verified.summary());
@@ -609,7 +611,11 @@ mod tests {
             ("require a before b\nrequire c before d\nrequire b before c\nblock e", 2),
             ("limit a to 2 per b\nlimit c to 2 per d\nlimit d to 2 per e\nlimit e to 2 per b", 1),
         ] {
-            assert_eq!(components(lockgate::rules(rules).unwrap().nets()), groups, "{rules}");
+            assert_eq!(
+                components(lockgate::Policy::rules(rules).unwrap().compiled().nets()),
+                groups,
+                "{rules}"
+            );
         }
     }
 }

@@ -15,7 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use lockgate::{OpenError, Source, call::visible, languages::render, read_sources};
+use lockgate::engine::{PolicyError, Source, call::visible, languages::render, read_sources};
 use serde::Serialize;
 
 use super::{
@@ -91,7 +91,7 @@ pub(super) fn interruption() -> io::Result<Arc<AtomicBool>> {
 /// What one look at the files saw.
 enum Seen {
     Files(Vec<Source>),
-    Unreadable(OpenError),
+    Unreadable(PolicyError),
     /// Which policy is in force is not known.
     NotFound(String),
 }
@@ -187,7 +187,7 @@ fn round(seen: &Seen, wanted: &verify::Wanted, console: &mut Console<'_>) -> Res
         }
         Seen::Unreadable(error) => {
             match error {
-                OpenError::Mistaken(mistakes) => writeln!(console.out, "{}", render(mistakes, true))?,
+                PolicyError::Mistaken(mistakes) => writeln!(console.out, "{}", render(mistakes, true))?,
                 error => writeln!(console.out, "{}: {}", wrong("error"), visible(&error.to_string()))?,
             }
             Ending::CouldNotTell
@@ -214,7 +214,7 @@ mod tests {
     fn told(looks: &str) -> String {
         let mut watched = Watched::default();
         let look = |letter: char| match letter {
-            '-' => Seen::Unreadable(OpenError::Empty("policies".into())),
+            '-' => Seen::Unreadable(PolicyError::Empty("policies".into())),
             text => Seen::Files(vec![Source::new("a.rules", text.to_string())]),
         };
         looks.chars().map(|letter| if watched.look(look(letter)).is_some() { letter } else { '.' }).collect()

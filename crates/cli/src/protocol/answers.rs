@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use lockgate::{
+use lockgate::engine::{
     Mode, Obstacle, Outcome, Settlement, Status, Verdict,
     gate::{OutputHit, WorkflowStatus},
     policy::{Deed, clause::Gravity, workflow::Progress},
@@ -90,7 +90,7 @@ impl<'a> ObstacleAnswer<'a> {
             line: obstacle.line,
             verdict: obstacle.decision.word(),
             reason: &obstacle.reason,
-            mode: mode_word(obstacle.mode),
+            mode: obstacle.mode.word(),
             tags: &obstacle.tags,
             severity: obstacle.severity.map(Gravity::word),
         }
@@ -103,7 +103,7 @@ impl<'a> ObstacleAnswer<'a> {
             line: hit.line,
             verdict: hit.decision.word(),
             reason: &hit.reason,
-            mode: mode_word(hit.mode),
+            mode: hit.mode.word(),
             tags: &hit.tags,
             severity: hit.severity.map(Gravity::word),
         }
@@ -113,14 +113,6 @@ impl<'a> ObstacleAnswer<'a> {
 impl<'a> DeedAnswer<'a> {
     fn new(deed: &'a Deed) -> Self {
         Self { name: &deed.name, certain: deed.certain }
-    }
-}
-
-/// The word for a mode, here and on the command line.
-pub fn mode_word(mode: Mode) -> &'static str {
-    match mode {
-        Mode::Enforce => "enforce",
-        Mode::Observe => "observe",
     }
 }
 

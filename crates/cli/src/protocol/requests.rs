@@ -4,10 +4,10 @@
 //! [`ProtocolError`]. What is unknown, written twice, nested too deeply or missing is refused here, so that nothing
 //! behind this door has to doubt its input.
 
-use lockgate::{
-    About, Call, Counts, Gate, Outcome, Status, Time,
+use lockgate::engine::{
+    About, Call, Counts, LocalEyes, Outcome, SeenCall, Status, Time,
     call::{StrictJson, read_fields},
-    look_at_links,
+    gate::Human,
 };
 use serde::{
     Deserialize, Deserializer,
@@ -132,13 +132,9 @@ fn moment(fields: &mut Map<String, Value>) -> Result<Option<Time>, ProtocolError
     }
 }
 
-/// The call a message means, with where its paths really lead where some rule asks: tools run on this machine.
-pub(crate) fn call_here(gate: &Gate, message: CallMessage, session: &str, at: Time) -> Call {
-    let mut call = message.into_call(session, at);
-    if gate.wants_links() {
-        look_at_links(&mut call);
-    }
-    call
+/// The call a message means, with where its paths really lead: tools run on this machine.
+pub(crate) fn call_here(message: CallMessage, session: &str, at: Time) -> SeenCall {
+    SeenCall::look(message.into_call(session, at), Some(&LocalEyes))
 }
 
 const KINDS: &str = "`call`, `result`, `answer`, `session`, `stage`, `net`, `halt`, `resume`, `untaint`, `status` or `prompt`";
@@ -184,18 +180,7 @@ pub struct CallMessage {
     pub parent: Option<String>,
     /// Whether a human can be asked.
     #[serde(default)]
-    pub ask: Ask,
-}
-
-/// Whether a human can be asked about a call.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Ask {
-    /// A human may be asked, and the call waits.
-    #[default]
-    Wait,
-    /// No human is there: what needs one is blocked.
-    None,
+    pub ask: Human,
 }
 
 /// `result`: the tool has finished.
@@ -495,7 +480,7 @@ mod tests {
         let request = decode(line).unwrap();
         assert_eq!(request.at, Some(Time(7)));
         let Message::Call(call) = request.message else { panic!("a call") };
-        assert_eq!(call.ask, Ask::None);
+        assert_eq!(call.ask, Human::Absent);
         let call = call.into_call("other", Time(7));
         assert_eq!((call.session.as_str(), call.id.as_str(), call.tool.as_str()), ("s", "1", "deploy"));
         assert_eq!(Value::Object(call.input), json!({"to": "prod"}));

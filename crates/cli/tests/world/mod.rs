@@ -1,5 +1,4 @@
 //! A project, a home and the real binary between them, for tests of what hooks do.
-#![allow(dead_code, reason = "each test file uses its part")]
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -10,6 +9,7 @@
 use std::{
     fs,
     io::Write,
+    panic::Location,
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
     thread,
@@ -23,9 +23,9 @@ use serde_json::Value;
 pub(crate) struct World(pub(crate) PathBuf);
 
 impl World {
+    #[track_caller]
     pub(crate) fn new(name: &str) -> Self {
-        let top = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-        let _ = fs::remove_dir_all(&top);
+        let top = folder(name);
         for folder in ["project", "home"] {
             fs::create_dir_all(top.join(folder)).unwrap();
         }
@@ -33,6 +33,7 @@ impl World {
     }
 
     /// The same with a policy and settings, which a human has trusted.
+    #[track_caller]
     pub(crate) fn with(name: &str, policy: &str, settings: &str) -> Self {
         let world = Self::new(name);
         world.write("project/.lockgate/policy.rules", policy);
@@ -133,6 +134,16 @@ impl World {
         }
         panic!("nobody asked anything");
     }
+}
+
+/// An empty folder of the test's own. Test files run at the same time, so each has its folders in one of its own.
+#[track_caller]
+pub(crate) fn folder(name: &str) -> PathBuf {
+    let file = Path::new(Location::caller().file()).file_stem().unwrap();
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(file).join(name);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    folder
 }
 
 /// Keeps the record that `lockgate trust` keeps when a human has agreed.

@@ -9,13 +9,12 @@ use serde_json::Value;
 
 use super::Gate;
 use crate::{
-    audit::Record,
     names::{Names, UnknownName},
     protection::Protection,
     rulebook::{Attempt, Hooks, Success},
     runner::Runner,
     state::Notes,
-    store::{Shelf, Shelved, Store},
+    store::{Backend, BackendStore, Store},
     terms::Terms,
     verdict::Verdict,
 };
@@ -48,7 +47,7 @@ pub enum UnknownNet {
 
 impl Gate {
     /// A gate with terms, hooks, a store or a listener of its own.
-    pub fn builder(policy: Policy) -> GateBuilder {
+    pub fn builder(policy: impl Into<Arc<Policy>>) -> GateBuilder {
         let mut gate = Self::new(policy);
         let around = Arc::try_unwrap(std::mem::take(&mut gate.rulebook.around)).unwrap_or_default();
         GateBuilder { gate, hooks: Hooks::default(), around, unknown: None, named: Vec::new(), active: None }
@@ -110,10 +109,10 @@ impl GateBuilder {
         self
     }
 
-    /// Keeps sessions and the audit trail on a shelf that outlives this process.
+    /// Keeps sessions and the audit log on a backend that outlives this process.
     #[must_use]
-    pub fn shelf(mut self, shelf: impl Shelf + 'static) -> Self {
-        self.gate.store = Box::new(Shelved::new(shelf, self.gate.rulebook.policy.clone()));
+    pub fn backend(mut self, backend: impl Backend + 'static) -> Self {
+        self.gate.store = Box::new(BackendStore::new(backend, self.gate.rulebook.policy.clone()));
         self
     }
 
@@ -121,13 +120,6 @@ impl GateBuilder {
     #[must_use]
     pub fn on_decision(mut self, listener: impl Fn(&Call, &Verdict) + Send + Sync + 'static) -> Self {
         self.gate.listener = Some(Box::new(listener));
-        self
-    }
-
-    /// Tells somebody what happened, in order, after it was stored.
-    #[must_use]
-    pub fn on_record(mut self, recorder: impl Fn(&Record) + Send + Sync + 'static) -> Self {
-        self.gate.recorder = Some(Box::new(recorder));
         self
     }
 

@@ -3,25 +3,26 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use lockgate_call::{Call, Time};
+use lockgate_call::{Call, SeenCall, Time};
 use lockgate_policy::{
     Mode, Workflow,
-    workflow::{Moved, Progress, Step, UnknownStage, progress::Why},
+    workflow::{OperatorMove, Progress, Step, UnknownStage, progress::Why},
 };
 use serde_json::Map;
 use serde_json::Value;
 
 use super::{Commit, Gate};
 use crate::{
+    audit_log,
+    human::Human,
     judge::judge,
-    record::{Events, Human, Judgement},
+    record::{Events, Judgement},
     rulebook::Rulebook,
     settle::{Outcome, settle},
     stages::stand_in,
-    state::{Counts, Event, Shared, Stand},
+    state::{Counts, Event, SharedEvent, Stand},
     store::{Changes, StoreError},
     terms::Terms,
-    trail,
     verdict::Verdict,
 };
 
@@ -82,14 +83,14 @@ impl Gate {
         let mut verdicts = Vec::with_capacity(history.len());
         for (number, past) in history.iter().enumerate() {
             let id = format!("replay-{number}");
-            let call = Call {
+            let call = SeenCall::from(Call {
                 session: session.to_owned(),
                 id: id.clone(),
                 tool: past.tool.clone(),
                 input: past.input.clone(),
                 at,
                 ..Call::default()
-            };
+            });
             let outcome = Outcome { session: session.to_owned(), id, ok: past.ok, at, ..Outcome::default() };
             let verdict = self.commit_with(session, |stand| {
                 let Judgement { verdict, mut events, mut shared, .. } =
@@ -98,7 +99,7 @@ impl Gate {
                 let settlement = settle(&self.rulebook, Stand { session: &after, ..stand }, &outcome);
                 events.extend(settlement.events);
                 shared.extend(settlement.shared);
-                let told = self.told(|| trail::decided(&call, &verdict, &events));
+                let told = self.told(|| audit_log::decided(&call, &verdict, &events));
                 Some(Commit { events, shared, told, at, ..Commit::answering(verdict) })
             })?;
             verdicts.extend(verdict);
@@ -162,7 +163,7 @@ impl Gate {
         &self,
         session: &str,
         workflow: &str,
-        how: Moved,
+        how: OperatorMove,
         stage: &str,
         at: Time,
     ) -> Result<(), StageError> {
@@ -220,9 +221,11 @@ impl Gate {
         let reason = reason.to_owned();
         match session {
             Some(session) => self.record(session, [Event::Halted { reason }], at),
-            None => {
-                self.record_shared(Shared::Halted { reason: reason.clone() }, &Event::Halted { reason }, at)
-            }
+            None => self.record_shared(
+                SharedEvent::Halted { reason: reason.clone() },
+                &Event::Halted { reason },
+                at,
+            ),
         }
     }
 
@@ -233,7 +236,7 @@ impl Gate {
     pub fn resume(&self, session: Option<&str>, at: Time) -> Result<(), StoreError> {
         match session {
             Some(session) => self.record(session, [Event::Resumed], at),
-            None => self.record_shared(Shared::Resumed, &Event::Resumed, at),
+            None => self.record_shared(SharedEvent::Resumed, &Event::Resumed, at),
         }
     }
 
@@ -251,8 +254,8 @@ impl Gate {
         self.commit_with(session, commit).map(|_| ())
     }
 
-    /// Stores what somebody did to all sessions; the trail tells it as it would of one.
-    fn record_shared(&self, shared: Shared, event: &Event, at: Time) -> Result<(), StoreError> {
+    /// Stores what somebody did to all sessions; the audit log tells it as it would of one.
+    fn record_shared(&self, shared: SharedEvent, event: &Event, at: Time) -> Result<(), StoreError> {
         let told = self.operated([event]);
         let entries = self.entries(None, &[], told, at);
         self.store.commit_shared(&Changes { events: &[], shared: &[shared], entries: &entries })

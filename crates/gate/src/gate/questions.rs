@@ -1,20 +1,23 @@
 //! Questions to humans, and their answers.
 
+use std::borrow::Cow;
 use std::panic::AssertUnwindSafe;
 use std::panic::catch_unwind;
 
-use lockgate_call::{Call, Time};
+use lockgate_call::{Call, SeenCall, Time};
 use lockgate_policy::Decision;
 
-use super::{Commit, Gate, failed, panicked};
+use super::failure::{failed, panicked};
+use super::{Commit, Gate};
 use crate::{
-    approver::{Answer, Approver, Question},
+    approver::{Approver, Question},
+    audit_log::{self, LogEvent},
     duplicate::question_about,
+    human::Answer,
     judge::judge_answer,
     record::Judgement,
-    state::{ApprovalId, Asked, Closing, Stand},
+    state::{ApprovalId, Asked, Stand},
     store::{Reach, StoreError},
-    trail::{self, What},
     verdict::Verdict,
 };
 
@@ -31,7 +34,8 @@ pub enum AnswerError {
 
 impl Gate {
     /// Decides about a call and, where a human is wanted, asks and waits.
-    pub fn call_with(&self, call: &Call, approver: &mut dyn Approver) -> Verdict {
+    pub fn call_with<'c>(&self, call: impl Into<Cow<'c, SeenCall>>, approver: &mut dyn Approver) -> Verdict {
+        let call = &*call.into();
         let mut verdict = self.call(call);
         // A grant may bring up a rule that did not ask before; that is a question of its own.
         while let (Decision::Ask, Some(approval)) = (verdict.decision, verdict.approval.clone()) {
@@ -56,7 +60,7 @@ impl Gate {
         self.answer_by(approval, granted, Some("caller"), at)
     }
 
-    /// The same where it is known who answered; none where the trail tells that already.
+    /// The same where it is known who answered; none where the audit log tells that already.
     ///
     /// # Errors
     /// As [`Gate::answer`].
@@ -67,29 +71,30 @@ impl Gate {
         by: Option<&str>,
         at: Time,
     ) -> Result<Verdict, AnswerError> {
-        self.close(approval, Closing::from(granted), by, at)
+        self.close(approval, Answer::from(granted), by, at)
     }
 
     fn close(
         &self,
         approval: &ApprovalId,
-        how: Closing,
+        answer: Answer,
         by: Option<&str>,
         at: Time,
     ) -> Result<Verdict, AnswerError> {
         let not_open = || AnswerError::NotOpen(approval.to_string());
-        let judge = |stand: Stand<'_>, how| judge_answer(&self.rulebook, stand, approval.number, how, at);
+        let judge =
+            |stand: Stand<'_>, answer| judge_answer(&self.rulebook, stand, approval.number, answer, at);
         let judged = self.commit_running(&approval.session, |stand| {
             // A refusal asks nobody's code, so it can be told after a panic as well.
-            let judgement = catch_unwind(AssertUnwindSafe(|| judge(stand, how))).unwrap_or_else(|_| {
-                judge(stand, Closing::Refused).map(|refusal| Judgement { verdict: panicked(), ..refusal })
+            let judgement = catch_unwind(AssertUnwindSafe(|| judge(stand, answer))).unwrap_or_else(|_| {
+                judge(stand, Answer::Refused).map(|refusal| Judgement { verdict: panicked(), ..refusal })
             })?;
             let call = stand.session.asked().get(&approval.number).map(|asked| asked.call.clone());
             let Judgement { verdict, events, shared, wants } = judgement;
-            let answered = by.map(|by| trail::answered(approval, how == Closing::Granted, by));
-            let mut told: Vec<What> = answered.into_iter().collect();
-            if let (true, Some(call)) = (self.store.keeps_trail(), &call) {
-                told.push(trail::decided(call, &verdict, &events).about(approval));
+            let answered = by.map(|by| audit_log::answered(approval, answer == Answer::Granted, by));
+            let mut told: Vec<LogEvent> = answered.into_iter().collect();
+            if let (true, Some(call)) = (self.store.keeps_audit_log(), &call) {
+                told.push(audit_log::decided(call, &verdict, &events).about(approval));
             }
             let commit = Commit { events, shared, told, at, ..Commit::answering((verdict, call)) };
             Some((commit, wants))
@@ -110,8 +115,8 @@ impl Gate {
     pub fn time_out(&self, approval: &ApprovalId, at: Time) -> Result<Verdict, AnswerError> {
         let question = self.question(approval).map_err(|error| AnswerError::NotStored(error.to_string()))?;
         let granted = question.is_some_and(|asked| asked.allows_late && asked.deadline <= at);
-        let how = if granted { Closing::Granted } else { Closing::TimedOut };
-        self.close(approval, how, Some(trail::TIMEOUT), at)
+        let answer = if granted { Answer::Granted } else { Answer::Nobody };
+        self.close(approval, answer, Some(audit_log::TIMEOUT), at)
     }
 
     /// The question a human is asked, while it is open.

@@ -1,10 +1,10 @@
-//! Commands that change whatever lies in a folder, without a word about each file: the tables.
+//! Commands that change whatever lies in a folder, without a word about each file.
 //!
 //! [`reach`] says which folders a command would change so, by the words that name them or by the folder it stands in.
 //! Whether something protected lies there is for the caller to say. Programs that are missing here are judged by the
 //! paths they name.
 
-use lockgate_call::{Command, Known, Word, fits_glob};
+use lockgate_call::{Command, Known, Program, Spread, Verbs, Word, fits_glob};
 
 /// What a command does to everything in a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,32 +37,6 @@ const SAMPLES: &[&str] = &[
     ".mcp.json",
 ];
 
-/// Programs that `find` may run on what it finds.
-const HARMLESS: &[&str] = &[
-    "grep",
-    "egrep",
-    "fgrep",
-    "rg",
-    "cat",
-    "head",
-    "tail",
-    "wc",
-    "ls",
-    "stat",
-    "file",
-    "echo",
-    "printf",
-    "test",
-    "[",
-    "md5sum",
-    "sha256sum",
-    "du",
-    "basename",
-    "dirname",
-    "readlink",
-    "realpath",
-];
-
 const PUTS: &str = "may put any file into";
 const REMOVES: &str = "may remove any file in";
 
@@ -70,25 +44,31 @@ const REMOVES: &str = "may remove any file in";
 pub(super) fn reach(command: &Command) -> Option<Reach> {
     let words: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
     let has = |options: &[&str]| words.iter().any(|word| options.contains(word));
-    match command.program.as_deref()? {
-        "git" => git(&words),
-        "find" => find(command),
-        "cp" => copied(&command.words),
-        "rsync" => last_operand(&words).map(|at| Reach::Words(vec![at], PUTS)),
-        "tar" | "bsdtar" | "gtar" => is_extracting(&words).then_some(Reach::Here(PUTS)),
-        "unzip" if !has(&["-l", "-t", "-p", "-v", "-Z"]) => Some(into_option(&words, &["-d"])),
-        "7z" | "7za" | "7zz" | "7zr" | "unrar" if has(&["x", "e"]) => Some(glued_output(&words)),
-        "cpio" | "pax" => Some(Reach::Here(PUTS)),
-        "jar" if words.get(1).is_some_and(|word| word.contains('x')) => Some(Reach::Here(PUTS)),
-        "patch" if !has(&["--dry-run"]) => Some(match into_option(&words, &["-d", "--directory"]) {
+    let row = command.row()?;
+    match row.files().spread() {
+        Spread::None => None,
+        Spread::Git => git(row.verbs()?, &words),
+        Spread::Find => find(command),
+        Spread::Copies => copied(&command.words),
+        Spread::LastWord => last_operand(&words).map(|at| Reach::Words(vec![at], PUTS)),
+        Spread::Here => Some(Reach::Here(PUTS)),
+        Spread::Extracts => is_extracting(&words).then_some(Reach::Here(PUTS)),
+        Spread::ExtractsFirst => {
+            words.get(1).is_some_and(|word| word.contains('x')).then_some(Reach::Here(PUTS))
+        }
+        Spread::Unzips => (!has(&["-l", "-t", "-p", "-v", "-Z"])).then(|| into_option(&words, &["-d"])),
+        Spread::ExtractsByWord => has(&["x", "e"]).then(|| glued_output(&words)),
+        Spread::Patches if has(&["--dry-run"]) => None,
+        Spread::Patches => Some(match into_option(&words, &["-d", "--directory"]) {
             Reach::Here(_) => Reach::Here("may change any file in"),
             other => other,
         }),
-        "python" | "python3" if has(&["zipfile", "tarfile"]) && has(&["-e", "--extract"]) => {
-            Some(Reach::Here(PUTS))
+        Spread::ExtractsByModule => {
+            let extracts = has(&["zipfile", "tarfile"]) && has(&["-e", "--extract"]);
+            extracts.then_some(Reach::Here(PUTS))
         }
-        "rm" | "mv" => removes_computed(command),
-        _ => None,
+        Spread::Removes => is_recursive(command).then(|| removes_computed(command)).flatten(),
+        Spread::Moves => removes_computed(command),
     }
 }
 
@@ -155,7 +135,8 @@ fn find(command: &Command) -> Option<Reach> {
     let words: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
     let runs_others = words.windows(2).any(|pair| match pair {
         ["-exec" | "-execdir" | "-ok" | "-okdir", program] => {
-            !HARMLESS.contains(&program.rsplit('/').next().unwrap_or(program))
+            let row = lockgate_call::program(program.rsplit('/').next().unwrap_or(program));
+            !row.is_some_and(Program::is_harmless)
         }
         _ => false,
     });
@@ -187,28 +168,25 @@ fn find(command: &Command) -> Option<Reach> {
     })
 }
 
-/// `rm -r $(ls -A)`, `… | xargs rm -r`.
-fn removes_computed(command: &Command) -> Option<Reach> {
-    let is_recursive = command.program.as_deref() == Some("mv")
-        || command.words.iter().skip(1).any(|word| {
-            word.text == "--recursive"
-                || (word.text.starts_with('-')
-                    && !word.text.starts_with("--")
-                    && word.text.contains(['r', 'R']))
-        });
-    let is_list = |text: &str| text.starts_with("$(") || text.starts_with('`');
-    let is_listed = |word: &Word| word.known == Known::Unknown && is_list(&word.text);
-    let is_fed = command.reached_by.iter().any(|by| by.starts_with("xargs") || by.starts_with("parallel"));
-    let computes = is_fed || command.words.iter().skip(1).any(is_listed);
-    (is_recursive && computes).then_some(Reach::Anything("removes or moves files whose names are computed"))
+fn is_recursive(command: &Command) -> bool {
+    command.words.iter().skip(1).any(|word| {
+        word.text == "--recursive"
+            || (word.text.starts_with('-') && !word.text.starts_with("--") && word.text.contains(['r', 'R']))
+    })
 }
 
-fn git(words: &[&str]) -> Option<Reach> {
-    let takes_value =
-        ["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--super-prefix"];
+/// `rm -r $(ls -A)`, `… | xargs rm -r`.
+fn removes_computed(command: &Command) -> Option<Reach> {
+    let is_list = |text: &str| text.starts_with("$(") || text.starts_with('`');
+    let is_listed = |word: &Word| word.known == Known::Unknown && is_list(&word.text);
+    let computes = command.is_fed() || command.words.iter().skip(1).any(is_listed);
+    computes.then_some(Reach::Anything("removes or moves files whose names are computed"))
+}
+
+fn git(verbs: &Verbs, words: &[&str]) -> Option<Reach> {
     let mut at = 1;
     while let Some(word) = words.get(at).filter(|word| word.starts_with('-')) {
-        at = at.saturating_add(if takes_value.contains(word) { 2 } else { 1 });
+        at = at.saturating_add(if verbs.takes_value(word) { 2 } else { 1 });
     }
     let rest = words.get(at.saturating_add(1)..).unwrap_or_default();
     let first = at.saturating_add(1);

@@ -1,7 +1,7 @@
 //! What can happen to a session, as values.
 //!
 //! An event carries the markings after the move, not the transitions fired: applying it needs no policy,
-//! and an old trail replays the same after the rules were edited.
+//! and an old audit log replays the same after the rules were edited.
 
 use std::sync::Arc;
 
@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 use smallvec::SmallVec;
 
 use super::parts::{Answered, Asked, Counts, Flight, Notes};
+use crate::human::Answer;
 
 /// The marking of one rule after something happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,20 +86,29 @@ pub enum Event {
         /// What else is remembered.
         remembered: Option<Box<Remembered>>,
     },
-    /// A question was answered or lapsed, and its tokens are given back.
+    /// A question was answered, or the door that waited for it gave up; its tokens are given back.
     Closed {
         /// When.
         at: Time,
         /// The number of the question.
         number: u64,
-        /// How it ended.
-        how: Closing,
+        /// The answer.
+        answer: Answer,
         /// The markings with the tokens back.
         moves: Moves,
         /// The answers that stand from now on.
         answers: Vec<Answered>,
         /// The ends of stages that were agreed to.
         steps: Steps,
+    },
+    /// No human answered a question in time, and no door waits for the answer; its tokens are given back.
+    Expired {
+        /// When.
+        at: Time,
+        /// The number of the question.
+        number: u64,
+        /// The markings with the tokens back.
+        moves: Moves,
     },
     /// A result came for a call in flight.
     Settled {
@@ -116,7 +126,7 @@ pub enum Event {
         remembered: Option<Box<Remembered>>,
     },
     /// A call in flight came by another door.
-    Sighted {
+    Duplicate {
         /// The call's id.
         id: Arc<str>,
         /// When.
@@ -185,23 +195,4 @@ pub enum Event {
     },
     /// Calls are judged again.
     Resumed,
-}
-
-/// How a question to a human ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Closing {
-    /// The human agreed.
-    Granted,
-    /// The human did not agree.
-    Refused,
-    /// No human answered while the door waited, which is told to the agent.
-    TimedOut,
-    /// No human answered in time, and nothing waits for the answer.
-    Expired,
-}
-
-impl From<bool> for Closing {
-    fn from(granted: bool) -> Self {
-        if granted { Self::Granted } else { Self::Refused }
-    }
 }

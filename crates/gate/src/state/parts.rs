@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use lockgate_call::{Call, Time};
+use lockgate_call::{SeenCall, Time};
 use lockgate_petri::TransitionId;
 use lockgate_policy::{
     Decision, RuleId,
@@ -52,12 +52,12 @@ pub struct Flight {
     pub waiting: SmallVec<[Waiting; 1]>,
     /// What it shows in workflows when the result says success.
     pub shows: Vec<Shows>,
-    /// The call, kept only for result hooks.
-    pub call: Option<Arc<Call>>,
+    /// The call, kept only for result hooks and rules on results that look at it.
+    pub call: Option<Arc<SeenCall>>,
     /// The call of the agent that started this one's agent.
     pub parent: Option<Arc<str>>,
     /// Which doors have seen it, where more than one may.
-    pub sighted: Option<Box<Sighted>>,
+    pub passage: Option<Box<Passage>>,
     /// When the result is given up.
     pub deadline: Time,
 }
@@ -99,7 +99,7 @@ pub struct Boundary {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Asked {
     /// The call as it was asked about; a grant is for exactly this.
-    pub call: Call,
+    pub call: SeenCall,
     /// The input as a human may see it, where rules want something masked.
     pub shown: Option<Box<Map<String, Value>>>,
     /// The rules that want the human.
@@ -125,7 +125,7 @@ pub struct ApprovalId {
 
 /// Which doors have seen a call, and what they saw.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sighted {
+pub struct Passage {
     /// The doors.
     pub doors: Vec<Arc<str>>,
     /// What tells the call apart from others.

@@ -11,7 +11,7 @@ use std::{
     sync::Arc,
 };
 
-use lockgate_call::{About, Call, ScriptCache, Sighting, Time, json_mistake};
+use lockgate_call::{About, Call, DuplicateKey, SeenCall, Time, json_mistake};
 use lockgate_petri::{Marking, TransitionId};
 use lockgate_policy::{
     Decision, NetRule, Policy, Rule, RuleId, Statement,
@@ -24,7 +24,7 @@ use smallvec::SmallVec;
 
 use super::{
     parts::{
-        Answered, Asked, Boundary, Counts, Flight, SavedNet, Shows, Sighted, Subject, Table, Waiting,
+        Answered, Asked, Boundary, Counts, Flight, Passage, SavedNet, Shows, Subject, Table, Waiting,
         is_false,
     },
     session::Session,
@@ -108,23 +108,23 @@ struct SavedFlight {
     call: Option<SavedCall>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     parent: Option<Arc<str>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    sighted: Option<SavedSighted>,
+    #[serde(rename = "sighted", default, skip_serializing_if = "Option::is_none")]
+    passage: Option<SavedPassage>,
     deadline_ms: u64,
 }
 
 #[derive(Serialize, Deserialize)]
-struct SavedSighted {
+struct SavedPassage {
     doors: Vec<Arc<str>>,
     content: Arc<str>,
 }
 
 /// The door that saw a call first, and what tells it apart from others.
 #[derive(Serialize, Deserialize)]
-struct SavedSighting {
+struct SavedDuplicateKey {
     door: Arc<str>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    told_apart_by: Vec<String>,
+    #[serde(rename = "told_apart_by", default, skip_serializing_if = "Vec::is_empty")]
+    identifying_fields: Vec<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -185,8 +185,8 @@ struct SavedCall {
     parent: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     links: Option<BTreeMap<String, Option<String>>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    sighting: Option<SavedSighting>,
+    #[serde(rename = "sighting", default, skip_serializing_if = "Option::is_none")]
+    duplicate_key: Option<SavedDuplicateKey>,
 }
 
 impl Session {
@@ -228,7 +228,7 @@ impl Session {
                 shows: flight.shows.iter().filter_map(saved_shows).collect(),
                 call: flight.call.as_deref().map(SavedCall::of),
                 parent: flight.parent.clone(),
-                sighted: flight.sighted.as_deref().map(|Sighted { doors, content }| SavedSighted {
+                passage: flight.passage.as_deref().map(|Passage { doors, content }| SavedPassage {
                     doors: doors.clone(),
                     content: content.clone(),
                 }),
@@ -330,10 +330,10 @@ impl Session {
                 Some(Shows { rule, round: it.round, shown: it.shown })
             });
             let (shows, parent) = (shows.collect(), flight.parent);
-            let sighted =
-                flight.sighted.map(|SavedSighted { doors, content }| Box::new(Sighted { doors, content }));
+            let passage =
+                flight.passage.map(|SavedPassage { doors, content }| Box::new(Passage { doors, content }));
             let tool = flight.tool.into();
-            let flight = Flight { tool, decision, waiting, shows, call, parent, sighted, deadline };
+            let flight = Flight { tool, decision, waiting, shows, call, parent, passage, deadline };
             session.flights.insert(id, flight);
         }
         session.leases.0.make_contiguous().sort();
@@ -516,7 +516,7 @@ fn limit_of(rule: &NetRule) -> Option<u64> {
 }
 
 impl SavedCall {
-    fn of(call: &Call) -> Self {
+    fn of(call: &SeenCall) -> Self {
         // What a door objects to is blocked, so nothing that is kept has an objection.
         let About {
             sender,
@@ -526,10 +526,8 @@ impl SavedCall {
             environment,
             cwd,
             parent,
-            links,
-            sighting,
+            duplicate_key,
             objection: _,
-            scripts: _,
         } = call.about.clone();
         let owned = |(path, real): (&str, Option<&str>)| (path.to_owned(), real.map(ToOwned::to_owned));
         Self {
@@ -545,12 +543,15 @@ impl SavedCall {
             environment,
             cwd,
             parent,
-            links: links.map(|links| links.iter().map(owned).collect()),
-            sighting: sighting.map(|Sighting { door, told_apart_by }| SavedSighting { door, told_apart_by }),
+            links: call.links().map(|links| links.iter().map(owned).collect()),
+            duplicate_key: duplicate_key.map(|DuplicateKey { door, identifying_fields }| SavedDuplicateKey {
+                door,
+                identifying_fields,
+            }),
         }
     }
 
-    fn into_call(self) -> Call {
+    fn into_call(self) -> SeenCall {
         let Self {
             session,
             id,
@@ -565,10 +566,11 @@ impl SavedCall {
             cwd,
             parent,
             links,
-            sighting,
+            duplicate_key,
         } = self;
         let links = links.map(|links| links.into_iter().collect());
-        let sighting = sighting.map(|SavedSighting { door, told_apart_by }| Sighting { door, told_apart_by });
+        let duplicate_key = duplicate_key
+            .map(|SavedDuplicateKey { door, identifying_fields }| DuplicateKey { door, identifying_fields });
         let objection = None;
         let about = About {
             sender,
@@ -578,12 +580,10 @@ impl SavedCall {
             environment,
             cwd,
             parent,
-            links,
-            sighting,
+            duplicate_key,
             objection,
-            scripts: ScriptCache::default(),
         };
-        Call { session, id, tool, input, at: Time(at_ms), about }
+        SeenCall::looked_at(Call { session, id, tool, input, at: Time(at_ms), about }, links)
     }
 }
 
@@ -608,12 +608,13 @@ mod tests {
             environment: Some("test".into()),
             cwd: Some("/desk".into()),
             parent: Some("0".into()),
-            links: Some(links),
-            sighting: Some(Sighting { door: "hook".into(), told_apart_by: vec!["command".into()] }),
+            duplicate_key: Some(DuplicateKey {
+                door: "hook".into(),
+                identifying_fields: vec!["command".into()],
+            }),
             objection: None,
-            ..About::default()
         };
-        for call in [call, Call::new("2", "ls")] {
+        for call in [SeenCall::looked_at(call, Some(links)), Call::new("2", "ls").into()] {
             let saved = serde_json::to_string(&SavedCall::of(&call)).unwrap();
             let read: SavedCall = serde_json::from_str(&saved).unwrap();
             assert_eq!(read.into_call(), call);

@@ -20,7 +20,7 @@ use lockgate_policy::{
 use serde_json::{Map, Value};
 
 use super::{
-    event::{Closing, Event, Move, Remembered},
+    event::{Event, Move, Remembered},
     parts::{Answered, Asked, Counts, Flight, Leases, Notes, SavedNet, Table, keep_answer},
 };
 use crate::terms::Terms;
@@ -89,16 +89,19 @@ impl Session {
                 self.asked.insert(*number, (**asked).clone());
                 self.remember(*at, remembered.as_deref());
             }
-            Event::Closed { at, number, how, moves, answers, steps } => {
+            Event::Closed { at, number, moves, answers, steps, .. } => {
                 self.see(*at);
                 self.step(steps);
                 self.make(moves);
                 self.asked.remove(number);
                 answers.iter().for_each(|answer| keep_answer(&mut self.answers, *at, answer));
-                // A question nobody answered in time ends a call that was never decided otherwise.
-                if *how == Closing::Expired {
-                    self.counts.attempts += 1;
-                }
+            }
+            Event::Expired { at, number, moves } => {
+                self.see(*at);
+                self.make(moves);
+                self.asked.remove(number);
+                // It ends a call about which nothing else was decided.
+                self.counts.attempts += 1;
             }
             Event::Settled { id, at, moves, notes, remembered, .. } => {
                 self.see(*at);
@@ -107,10 +110,10 @@ impl Session {
                 self.remember(*at, remembered.as_deref());
                 self.land(id);
             }
-            Event::Sighted { id, at, door } => {
+            Event::Duplicate { id, at, door } => {
                 self.see(*at);
-                if let Some(sighted) = self.flights.get_mut(id).and_then(|it| it.sighted.as_deref_mut()) {
-                    sighted.doors.push(door.clone());
+                if let Some(passage) = self.flights.get_mut(id).and_then(|it| it.passage.as_deref_mut()) {
+                    passage.doors.push(door.clone());
                 }
             }
             Event::Lapsed { id, at } => {

@@ -1,7 +1,7 @@
 //! What all sessions share: the kill switch for everything, limits over all sessions, and answers that a human
 //! gave for a rule wherever it asks.
 //!
-//! Like a session, [`Commons`] changes only by [`Commons::apply`], and whatever changes it is stored together
+//! Like a session, [`SharedState`] changes only by [`SharedState::apply`], and whatever changes it is stored together
 //! with the session it came from. A [`Stand`] is one session before that background.
 
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use super::{
 
 /// What all sessions share.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Commons {
+pub struct SharedState {
     pub(crate) halted: Option<String>,
     pub(crate) windows: Table<WindowId, Window>,
     pub(crate) answers: Vec<Answered>,
@@ -32,7 +32,7 @@ pub struct Commons {
 
 /// Something that happened to what all sessions share.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Shared {
+pub enum SharedEvent {
     /// A call counts for windows.
     Marked {
         /// When.
@@ -56,18 +56,18 @@ pub enum Shared {
     Resumed,
 }
 
-impl Commons {
+impl SharedState {
     /// Takes in what happened. Nothing else changes it.
-    pub fn apply(&mut self, event: &Shared) {
+    pub fn apply(&mut self, event: &SharedEvent) {
         match event {
-            Shared::Marked { at, marks } => {
+            SharedEvent::Marked { at, marks } => {
                 for mark in marks {
                     self.windows.entry(mark.window).or_default().change(*at, &mark.change);
                 }
             }
-            Shared::Answered { at, answer } => keep_answer(&mut self.answers, *at, answer),
-            Shared::Halted { reason } => self.halted = Some(reason.clone()),
-            Shared::Resumed => self.halted = None,
+            SharedEvent::Answered { at, answer } => keep_answer(&mut self.answers, *at, answer),
+            SharedEvent::Halted { reason } => self.halted = Some(reason.clone()),
+            SharedEvent::Resumed => self.halted = None,
         }
     }
 
@@ -83,7 +83,7 @@ pub struct Stand<'a> {
     /// The session.
     pub session: &'a Session,
     /// What it shares.
-    pub commons: &'a Commons,
+    pub shared_state: &'a SharedState,
     /// What programs of conditions came to, as far as they were run for this decision.
     pub ran: &'a Ran,
 }
@@ -91,8 +91,8 @@ pub struct Stand<'a> {
 impl<'a> From<&'a Session> for Stand<'a> {
     /// A session that shares nothing yet.
     fn from(session: &'a Session) -> Self {
-        static NOTHING: std::sync::LazyLock<Commons> = std::sync::LazyLock::new(Commons::default);
-        Self { session, commons: &NOTHING, ran: Ran::nothing() }
+        static NOTHING: std::sync::LazyLock<SharedState> = std::sync::LazyLock::new(SharedState::default);
+        Self { session, shared_state: &NOTHING, ran: Ran::nothing() }
     }
 }
 
@@ -102,7 +102,7 @@ impl Stand<'_> {
         let (answers, subject) = match standing {
             Standing::Once => return None,
             Standing::PerSession => (&self.session.answers, Subject::Rule(rule)),
-            Standing::PerRule => (&self.commons.answers, Subject::Rule(rule)),
+            Standing::PerRule => (&self.shared_state.answers, Subject::Rule(rule)),
             Standing::PerTool => (&self.session.answers, Subject::Tool(Arc::from(tool))),
         };
         answers.iter().find(|answer| answer.about == subject && answer.until > now).map(|it| it.granted)
@@ -139,6 +139,6 @@ impl Memory for Stand<'_> {
     }
 
     fn shared_window(&self, id: WindowId) -> Option<&Window> {
-        self.commons.windows.get(&id)
+        self.shared_state.windows.get(&id)
     }
 }

@@ -1,8 +1,8 @@
-//! Where sessions rest as bytes, from one process to the next.
+//! Sessions as bytes, stored from one process to the next.
 //!
-//! A [`Shelf`] keeps bytes and versions and understands neither. [`Shelf::take`] takes a session down for one
-//! decision; [`Taken::put`] puts it back, with what all sessions share and what the audit trail says, in one
-//! transaction or not at all. What a session's bytes mean is told by [`Shelved`], which makes any shelf a
+//! A [`Backend`] stores bytes and versions and understands neither. [`Backend::lock`] opens a session's row for one
+//! decision; [`LockedRow::write`] stores the session, the shared state and the entries of the audit log in one
+//! transaction or not at all. [`BackendStore`] encodes and decodes sessions, and so makes any backend a
 //! [`Store`](crate::Store).
 
 use std::sync::Arc;
@@ -12,73 +12,73 @@ use lockgate_policy::Policy;
 
 use super::session_store::{Changes, OpenedSession, Reach, Store, StoreError};
 use crate::{
-    state::{Commons, SavedError, Session},
-    trail::Entry,
+    audit_log::LogEntry,
+    state::{SavedError, Session, SharedState},
 };
 
-/// Keeps sessions, what they share, answers of humans and the audit trail.
-pub trait Shelf: Send + Sync {
-    /// Takes a session down for one decision. With [`Reach::Look`] nobody waits and nothing can be put back.
+/// Stores sessions, the shared state, humans' answers and the audit log.
+pub trait Backend: Send + Sync {
+    /// Opens the row of a session for one decision. With [`Reach::Look`] nothing is locked and nothing can be written.
     ///
     /// # Errors
-    /// When the shelf cannot be reached. The gate then blocks.
-    fn take<'a>(&'a self, session: &'a str, reach: Reach) -> Result<Box<dyn Taken + 'a>, StoreError>;
+    /// When the backend cannot be reached. The gate then blocks.
+    fn lock<'a>(&'a self, session: &'a str, reach: Reach) -> Result<Box<dyn LockedRow + 'a>, StoreError>;
 
-    /// Keeps a human's answer for whoever asked, with an entry of the trail. Whether it did: the first answer
-    /// stands.
+    /// Stores a human's answer with an entry of the audit log. Returns false if there is an answer already: the first
+    /// one stands.
     ///
     /// # Errors
-    /// When the shelf cannot be reached: then no answer was kept.
+    /// When the backend cannot be reached: then no answer was stored.
     fn keep_answer(
         &self,
         session: &str,
         number: u64,
-        answer: &KeptAnswer,
+        answer: &StoredAnswer,
         entry: &str,
     ) -> Result<bool, StoreError>;
 
     /// The answer to a question, if a human gave one.
     ///
     /// # Errors
-    /// When the shelf cannot be reached.
-    fn answer(&self, session: &str, number: u64) -> Result<Option<KeptAnswer>, StoreError>;
+    /// When the backend cannot be reached.
+    fn answer(&self, session: &str, number: u64) -> Result<Option<StoredAnswer>, StoreError>;
 
     /// All sessions, those used last first.
     ///
     /// # Errors
-    /// When the shelf cannot be reached.
-    fn sessions(&self) -> Result<Vec<Label>, StoreError>;
+    /// When the backend cannot be reached.
+    fn sessions(&self) -> Result<Vec<SessionListing>, StoreError>;
 }
 
-/// A session that was taken down; putting nothing back changes nothing.
-pub trait Taken {
-    /// The session's bytes; none if nobody has used it yet.
+/// The row of a session, open for one decision. Dropping it changes nothing.
+pub trait LockedRow {
+    /// The session's bytes; none if the session is new.
     fn session(&self) -> Option<&[u8]>;
 
-    /// The bytes of what all sessions share; none if there is nothing yet.
-    fn commons(&self) -> Option<&[u8]>;
+    /// The bytes of the shared state; none if there is none yet.
+    fn shared_state(&self) -> Option<&[u8]>;
 
-    /// Puts back what changed: all of it, or nothing.
+    /// Stores what changed: all of it, or nothing.
     ///
     /// # Errors
-    /// [`StoreError::Conflict`] if somebody else was first.
-    fn put(self: Box<Self>, put: &Put<'_>) -> Result<(), StoreError>;
+    /// [`StoreError::Conflict`] if another writer was first.
+    fn write(self: Box<Self>, write: &RowWrite<'_>) -> Result<(), StoreError>;
 }
 
-/// What is put back.
+/// What a decision stores.
 #[derive(Clone, Debug, Default)]
-pub struct Put<'a> {
+pub struct RowWrite<'a> {
     /// The session, where it changed.
-    pub session: Option<Resting<'a>>,
-    /// What all sessions share, where it changed.
-    pub commons: Option<&'a [u8]>,
-    /// What the audit trail says from now on, an object of JSON each.
+    pub session: Option<SessionRow<'a>>,
+    /// The shared state, where it changed.
+    pub shared_state: Option<&'a [u8]>,
+    /// New entries of the audit log, each a JSON object.
     pub entries: &'a [String],
 }
 
-/// A session at rest.
+/// A session as it is stored.
 #[derive(Clone, Copy, Debug)]
-pub struct Resting<'a> {
+pub struct SessionRow<'a> {
     /// Its bytes.
     pub bytes: &'a [u8],
     /// The latest moment it has seen.
@@ -87,9 +87,9 @@ pub struct Resting<'a> {
     pub questions: u64,
 }
 
-/// What is known of a session without reading it.
+/// What is known of a session without decoding it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Label {
+pub struct SessionListing {
     /// The session.
     pub session: String,
     /// The latest moment it has seen.
@@ -98,9 +98,9 @@ pub struct Label {
     pub questions: u64,
 }
 
-/// What a human said, and who.
+/// A human's answer, and who gave it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeptAnswer {
+pub struct StoredAnswer {
     /// Yes or no.
     pub granted: bool,
     /// Who, as far as the door could tell.
@@ -109,85 +109,85 @@ pub struct KeptAnswer {
     pub at: Time,
 }
 
-impl<S: Shelf + ?Sized> Shelf for Arc<S> {
-    fn take<'a>(&'a self, session: &'a str, reach: Reach) -> Result<Box<dyn Taken + 'a>, StoreError> {
-        (**self).take(session, reach)
+impl<S: Backend + ?Sized> Backend for Arc<S> {
+    fn lock<'a>(&'a self, session: &'a str, reach: Reach) -> Result<Box<dyn LockedRow + 'a>, StoreError> {
+        (**self).lock(session, reach)
     }
 
     fn keep_answer(
         &self,
         session: &str,
         number: u64,
-        answer: &KeptAnswer,
+        answer: &StoredAnswer,
         entry: &str,
     ) -> Result<bool, StoreError> {
         (**self).keep_answer(session, number, answer, entry)
     }
 
-    fn answer(&self, session: &str, number: u64) -> Result<Option<KeptAnswer>, StoreError> {
+    fn answer(&self, session: &str, number: u64) -> Result<Option<StoredAnswer>, StoreError> {
         (**self).answer(session, number)
     }
 
-    fn sessions(&self) -> Result<Vec<Label>, StoreError> {
+    fn sessions(&self) -> Result<Vec<SessionListing>, StoreError> {
         (**self).sessions()
     }
 }
 
-/// Sessions on a shelf, read and written under one policy.
-pub struct Shelved<S> {
-    shelf: S,
+/// The sessions of a backend, decoded and encoded under one policy.
+pub struct BackendStore<S> {
+    backend: S,
     policy: Arc<Policy>,
 }
 
-impl<S: Shelf> Shelved<S> {
-    /// The sessions of a shelf, under a policy.
-    pub fn new(shelf: S, policy: Arc<Policy>) -> Self {
-        Self { shelf, policy }
+impl<S: Backend> BackendStore<S> {
+    /// Sessions of `backend` under `policy`.
+    pub fn new(backend: S, policy: Arc<Policy>) -> Self {
+        Self { backend, policy }
     }
 
-    fn read(&self, taken: &dyn Taken) -> Result<(Session, Commons), StoreError> {
-        let session = match taken.session() {
+    fn read(&self, row: &dyn LockedRow) -> Result<(Session, SharedState), StoreError> {
+        let session = match row.session() {
             Some(bytes) => Session::from_bytes(bytes, &self.policy)?,
             None => Session::default(),
         };
-        let commons = match taken.commons() {
-            Some(bytes) => Commons::from_bytes(bytes, &self.policy)?,
-            None => Commons::default(),
+        let shared_state = match row.shared_state() {
+            Some(bytes) => SharedState::from_bytes(bytes, &self.policy)?,
+            None => SharedState::default(),
         };
-        Ok((session, commons))
+        Ok((session, shared_state))
     }
 }
 
-/// What cannot be read is never taken for a fresh session: that would give back everything it has spent.
+/// A session that cannot be decoded is never replaced by a fresh one: that would refund everything it has spent.
 impl From<SavedError> for StoreError {
     fn from(error: SavedError) -> Self {
         Self::Unavailable(error.to_string())
     }
 }
 
-impl<S: Shelf> Store for Shelved<S> {
+impl<S: Backend> Store for BackendStore<S> {
     fn open<'a>(&'a self, session: &'a str, reach: Reach) -> Result<Box<dyn OpenedSession + 'a>, StoreError> {
-        let taken = self.shelf.take(session, reach)?;
-        let (session, commons) = self.read(&*taken)?;
-        Ok(Box::new(Opened { taken, session, commons, policy: &self.policy }))
+        let row = self.backend.lock(session, reach)?;
+        let (session, shared_state) = self.read(&*row)?;
+        Ok(Box::new(Opened { row, session, shared_state, policy: &self.policy }))
     }
 
     fn commit_shared(&self, changes: &Changes<'_>) -> Result<(), StoreError> {
         // What all sessions share is not any one session's: none is put back.
-        let opened = self.open("", Reach::Commons)?;
+        let opened = self.open("", Reach::SharedState)?;
         opened.commit(changes)
     }
 
-    fn keeps_trail(&self) -> bool {
+    fn keeps_audit_log(&self) -> bool {
         true
     }
 }
 
-/// A session that was taken down and read.
+/// A session whose row is open, decoded.
 struct Opened<'a> {
-    taken: Box<dyn Taken + 'a>,
+    row: Box<dyn LockedRow + 'a>,
     session: Session,
-    commons: Commons,
+    shared_state: SharedState,
     policy: &'a Policy,
 }
 
@@ -196,21 +196,24 @@ impl OpenedSession for Opened<'_> {
         &self.session
     }
 
-    fn commons(&self) -> &Commons {
-        &self.commons
+    fn shared_state(&self) -> &SharedState {
+        &self.shared_state
     }
 
     fn commit(mut self: Box<Self>, changes: &Changes<'_>) -> Result<(), StoreError> {
         let Changes { events, shared, entries } = changes;
         events.iter().for_each(|event| self.session.apply(event));
-        shared.iter().for_each(|event| self.commons.apply(event));
+        shared.iter().for_each(|event| self.shared_state.apply(event));
         let session = (!events.is_empty()).then(|| self.session.to_bytes(self.policy));
-        let commons = (!shared.is_empty()).then(|| self.commons.to_bytes(self.policy));
-        let entries: Vec<String> = entries.iter().map(Entry::to_json).collect();
+        let shared_state = (!shared.is_empty()).then(|| self.shared_state.to_bytes(self.policy));
+        let entries: Vec<String> = entries.iter().map(LogEntry::to_json).collect();
         let questions = self.session.asked.len() as u64;
-        let rest = |bytes| Resting { bytes, clock: self.session.clock, questions };
-        let put =
-            Put { session: session.as_deref().map(rest), commons: commons.as_deref(), entries: &entries };
-        self.taken.put(&put)
+        let rest = |bytes| SessionRow { bytes, clock: self.session.clock, questions };
+        let write = RowWrite {
+            session: session.as_deref().map(rest),
+            shared_state: shared_state.as_deref(),
+            entries: &entries,
+        };
+        self.row.write(&write)
     }
 }

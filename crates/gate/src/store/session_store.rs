@@ -12,8 +12,8 @@ use std::{
 use hashbrown::HashTable;
 
 use crate::{
-    state::{Commons, Event, Session, Shared},
-    trail::Entry,
+    audit_log::LogEntry,
+    state::{Event, Session, SharedEvent, SharedState},
 };
 
 /// Where sessions rest.
@@ -31,8 +31,8 @@ pub trait Store: Send + Sync {
     /// When the store cannot be reached.
     fn commit_shared(&self, changes: &Changes<'_>) -> Result<(), StoreError>;
 
-    /// Whether entries of the audit trail are kept. Where they are not, none are made.
-    fn keeps_trail(&self) -> bool {
+    /// Whether entries of the audit log are kept. Where they are not, none are made.
+    fn keeps_audit_log(&self) -> bool {
         false
     }
 }
@@ -43,9 +43,9 @@ pub struct Changes<'a> {
     /// What happened to the session.
     pub events: &'a [Event],
     /// What happened to all of them.
-    pub shared: &'a [Shared],
-    /// What the audit trail says about it.
-    pub entries: &'a [Entry],
+    pub shared: &'a [SharedEvent],
+    /// What the audit log says about it.
+    pub entries: &'a [LogEntry],
 }
 
 /// How far a decision reaches.
@@ -56,7 +56,7 @@ pub enum Reach {
     /// It changes nothing but the session.
     Session,
     /// It may change what all sessions share, so no other such decision may come in between.
-    Commons,
+    SharedState,
 }
 
 /// A session opened for one decision.
@@ -65,7 +65,7 @@ pub trait OpenedSession {
     fn session(&self) -> &Session;
 
     /// What all sessions share, as it stands.
-    fn commons(&self) -> &Commons;
+    fn shared_state(&self) -> &SharedState;
 
     /// Stores what happened, all of it or nothing.
     ///
@@ -94,7 +94,7 @@ pub struct MemoryStore {
     /// Session ids come from outside and are not bounded, so they are hashed against crafted collisions.
     hasher: RandomState,
     shards: Vec<Mutex<Shard>>,
-    commons: RwLock<Commons>,
+    shared_state: RwLock<SharedState>,
 }
 
 /// Some of the sessions, by name, and a table to find them.
@@ -107,7 +107,7 @@ struct Shard {
 impl Default for MemoryStore {
     fn default() -> Self {
         let shards = (0..SHARDS).map(|_| Mutex::default()).collect();
-        Self { hasher: RandomState::new(), shards, commons: RwLock::default() }
+        Self { hasher: RandomState::new(), shards, shared_state: RwLock::default() }
     }
 }
 
@@ -119,20 +119,27 @@ impl MemoryStore {
 
     /// A store that already holds one session.
     pub fn with_session(id: &str, session: Session) -> Self {
-        let store = Self::new();
-        if let Ok(mut locked) = store.lock(id, Reach::Session) {
+        Self::new().and_session(id, session)
+    }
+
+    /// The same store with one session more.
+    #[must_use]
+    pub fn and_session(self, id: &str, session: Session) -> Self {
+        if let Ok(mut locked) = self.lock(id, Reach::Session) {
             *locked.session_mut() = session;
         }
-        store
+        self
     }
 
     /// What is shared is locked before the session, always: so nobody waits in a circle.
     fn lock(&self, session: &str, reach: Reach) -> Result<Locked<'_>, StoreError> {
-        let commons = match reach {
+        let shared_state = match reach {
             Reach::Look | Reach::Session => {
-                Commonly::Reading(self.commons.read().unwrap_or_else(PoisonError::into_inner))
+                SharedGuard::Reading(self.shared_state.read().unwrap_or_else(PoisonError::into_inner))
             }
-            Reach::Commons => Commonly::Writing(self.commons.write().unwrap_or_else(PoisonError::into_inner)),
+            Reach::SharedState => {
+                SharedGuard::Writing(self.shared_state.write().unwrap_or_else(PoisonError::into_inner))
+            }
         };
         let hash = self.hasher.hash_one(session);
         let number = usize::try_from(hash % (SHARDS as u64)).unwrap_or_default();
@@ -141,7 +148,7 @@ impl MemoryStore {
         let mut shard =
             self.shards.get(number).ok_or_else(no_shard)?.lock().unwrap_or_else(PoisonError::into_inner);
         let index = shard.index_of(hash, session, &self.hasher);
-        Ok(Locked { shard, index, commons })
+        Ok(Locked { shard, index, shared_state })
     }
 }
 
@@ -165,8 +172,8 @@ impl Store for MemoryStore {
     }
 
     fn commit_shared(&self, changes: &Changes<'_>) -> Result<(), StoreError> {
-        let mut commons = self.commons.write().unwrap_or_else(PoisonError::into_inner);
-        changes.shared.iter().for_each(|event| commons.apply(event));
+        let mut shared_state = self.shared_state.write().unwrap_or_else(PoisonError::into_inner);
+        changes.shared.iter().for_each(|event| shared_state.apply(event));
         Ok(())
     }
 }
@@ -175,13 +182,13 @@ impl Store for MemoryStore {
 struct Locked<'a> {
     shard: MutexGuard<'a, Shard>,
     index: usize,
-    commons: Commonly<'a>,
+    shared_state: SharedGuard<'a>,
 }
 
 /// What is shared, for as long as a decision takes.
-enum Commonly<'a> {
-    Reading(RwLockReadGuard<'a, Commons>),
-    Writing(RwLockWriteGuard<'a, Commons>),
+enum SharedGuard<'a> {
+    Reading(RwLockReadGuard<'a, SharedState>),
+    Writing(RwLockWriteGuard<'a, SharedState>),
 }
 
 #[expect(clippy::indexing_slicing, reason = "an index was given out by this shard, which only grows")]
@@ -197,19 +204,19 @@ impl OpenedSession for Locked<'_> {
         &self.shard.sessions[self.index].1
     }
 
-    fn commons(&self) -> &Commons {
-        match &self.commons {
-            Commonly::Reading(commons) => commons,
-            Commonly::Writing(commons) => commons,
+    fn shared_state(&self) -> &SharedState {
+        match &self.shared_state {
+            SharedGuard::Reading(shared_state) => shared_state,
+            SharedGuard::Writing(shared_state) => shared_state,
         }
     }
 
     fn commit(mut self: Box<Self>, changes: &Changes<'_>) -> Result<(), StoreError> {
         let Changes { events, shared, .. } = changes;
-        match &mut self.commons {
-            Commonly::Writing(commons) => shared.iter().for_each(|event| commons.apply(event)),
-            Commonly::Reading(_) if shared.is_empty() => {}
-            Commonly::Reading(_) => {
+        match &mut self.shared_state {
+            SharedGuard::Writing(shared_state) => shared.iter().for_each(|event| shared_state.apply(event)),
+            SharedGuard::Reading(_) if shared.is_empty() => {}
+            SharedGuard::Reading(_) => {
                 let why = "a decision that was to change one session would change them all";
                 return Err(StoreError::Unavailable(why.to_owned()));
             }

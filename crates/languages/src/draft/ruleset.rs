@@ -27,7 +27,7 @@ pub struct Ruleset {
     pub mode: Mode,
     /// What is known about tools, by their exact names, each once.
     pub tools: Vec<DeclaredTool>,
-    /// Its rules in file order. After [`compose`](crate::ruleset::compose), those of all files stand in the first ruleset.
+    /// Its rules in file order. After composition, those of all files stand in the first ruleset.
     pub rules: Vec<DraftRulesetRule>,
     /// The ruleset whose rules come before these, and where that is said.
     pub extends: Option<(String, Span)>,
@@ -74,7 +74,7 @@ impl SideEffect {
     }
 }
 
-/// Where a file wants records to go. It is read so that a mistake in it is told; doors decide what they do with it.
+/// Where a file wants records to go. It is read so that a mistake in it is reported; doors decide what they do with it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Observability {
     /// `otel`.
@@ -186,7 +186,7 @@ pub enum TimeoutAction {
 pub struct Limits {
     /// Calls that ran.
     pub max_tool_calls: Option<NonZeroU64>,
-    /// Calls that were asked for, whatever became of them.
+    /// Calls that were asked for, whatever their verdict.
     pub max_attempts: Option<NonZeroU64>,
     /// Calls that ran, by the name of the tool; the tools of a glob share one limit.
     pub max_calls_per_tool: Vec<(String, NonZeroU64)>,

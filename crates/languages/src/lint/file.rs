@@ -73,7 +73,7 @@ impl<'d> File<'d> {
         file.restricted.extend(draft.maps.iter().map(|map| map.name.as_str()));
         // What is stated about a name is a use of it like any other: a slip there proves something else.
         for claim in &draft.claims {
-            claim.says.names().into_iter().for_each(|name| file.count(name, claim.span, true));
+            claim.property.names().into_iter().for_each(|name| file.count(name, claim.span, true));
         }
         for example in &draft.examples {
             example.steps.iter().for_each(|step| file.count(&step.call, example.span, true));

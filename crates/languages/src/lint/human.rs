@@ -3,7 +3,7 @@
 use crate::one_line::is_human;
 
 /// How surely a name means a human who agrees, if it does.
-pub(super) fn human_word(name: &str) -> Option<Sure> {
+pub(super) fn human_word(name: &str) -> Option<Confidence> {
     let parts = parts(name);
     let is_about_humans = |part: &String| {
         let word = part.as_str();
@@ -12,7 +12,7 @@ pub(super) fn human_word(name: &str) -> Option<Sure> {
                 .contains(&word)
     };
     if parts.iter().any(|part| is_human(part)) && parts.iter().all(is_about_humans) {
-        return Some(Sure::Certainly);
+        return Some(Confidence::Certainly);
     }
     let weak = [
         "approve",
@@ -24,12 +24,12 @@ pub(super) fn human_word(name: &str) -> Option<Sure> {
         "permission",
         "signoff",
     ];
-    weak.contains(&parts.concat().as_str()).then_some(Sure::Probably)
+    weak.contains(&parts.concat().as_str()).then_some(Confidence::Probably)
 }
 
 /// How sure a guess is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sure {
+pub(super) enum Confidence {
     Certainly,
     Probably,
 }

@@ -73,7 +73,7 @@ fn a_map_for_another_file_is_told() {
      --> ci.rules:1:24
       |
     1 | map bash.command rm as delete
-      |                        ^^^^^^ renames calls for nobody
+      |                        ^^^^^^ renames calls for no rule
       |
       = try: write the rule into this file: maps rename calls only for the rules of their own file
     ");
@@ -151,7 +151,7 @@ fn a_script_declared_in_vain_is_told() {
      --> ci.rules:2:1
       |
     2 | script sql.text
-      | ^^^^^^^^^^^^^^^ read by nobody
+      | ^^^^^^^^^^^^^^^ read by no map
       |
       = try: write a map for it, as in `map sql running rm as delete`
 

@@ -9,117 +9,24 @@
 
 use std::collections::BTreeSet;
 
-use lockgate_call::{AGENTS, AgentTools, shell_tools};
-use lockgate_pattern::{Match, Pattern, ToolGlob};
-use lockgate_policy::{
-    Diagnostic, Policy, Severity, Source, Span, ToolName, Tools, closest,
-    workflow::{Condition, Stage},
-};
+use lockgate_call::{AgentTools, Program, agent_tool_names, is_agent_tool, program, shell_tools};
+use lockgate_pattern::Match;
+use lockgate_policy::{Diagnostic, Policy, Severity, Source, Span, closest};
 
 use super::{
-    file::{File, NAME_COMPARED_BYTES_MAX, NAMES_COMPARED_MAX, names_of},
-    human::{Sure, human_word},
+    file::{NAME_COMPARED_BYTES_MAX, NAMES_COMPARED_MAX},
+    human::{Confidence, human_word},
+    mentions::{Mention, Mentions, ToolReference},
 };
 use crate::{
-    detect::parse,
-    draft::{Draft, ruleset::RuleKind, when_then::DraftClause},
+    draft::Draft,
     one_line::{permission_remedy, permitted_tool},
+    parse::parse,
     ruleset::CustomNames,
 };
 
 /// The code of what is found here, and of what the linter guesses.
 const CODE: &str = "misspelt";
-
-/// Programs that people write where a tool belongs. Words that are good names for tools too, such as `test`, `make` or
-/// `find`, are missing on purpose.
-const PROGRAMS: &[&str] = &[
-    "apt",
-    "apt-get",
-    "aws",
-    "awk",
-    "az",
-    "brew",
-    "bun",
-    "bunx",
-    "cargo",
-    "cat",
-    "chmod",
-    "chown",
-    "cp",
-    "curl",
-    "dd",
-    "deno",
-    "docker",
-    "docker-compose",
-    "doas",
-    "ftp",
-    "gcloud",
-    "gh",
-    "git",
-    "gsutil",
-    "helm",
-    "kill",
-    "killall",
-    "kubectl",
-    "ln",
-    "ls",
-    "mkdir",
-    "mkfs",
-    "mongo",
-    "mongosh",
-    "mv",
-    "mysql",
-    "mysqldump",
-    "nc",
-    "ncat",
-    "netcat",
-    "node",
-    "npm",
-    "npx",
-    "perl",
-    "pg_dump",
-    "php",
-    "pip",
-    "pip3",
-    "pipx",
-    "pkill",
-    "pnpm",
-    "podman",
-    "psql",
-    "pulumi",
-    "python",
-    "python3",
-    "redis-cli",
-    "rm",
-    "rmdir",
-    "rsync",
-    "ruby",
-    "scp",
-    "sed",
-    "sftp",
-    "sh",
-    "shred",
-    "sqlite3",
-    "ssh",
-    "su",
-    "sudo",
-    "systemctl",
-    "tar",
-    "tee",
-    "telnet",
-    "terraform",
-    "tofu",
-    "touch",
-    "twine",
-    "unlink",
-    "uv",
-    "wget",
-    "xargs",
-    "yarn",
-    "yum",
-    "zip",
-    "zsh",
-];
 
 /// The tools that are known.
 #[derive(Clone, Debug, Default)]
@@ -141,7 +48,7 @@ impl KnownTools {
             || self.agents.iter().any(|agent| agent.has(name) || agent.may_be_of_server(name))
     }
 
-    fn names<'k>(&'k self) -> impl Iterator<Item = &'k str> {
+    pub(super) fn names<'k>(&'k self) -> impl Iterator<Item = &'k str> {
         let listed = self.listed.iter().flatten().map(String::as_str);
         let own = self.agents.iter().flat_map(|agent| agent.names()).map(|name| -> &'k str { name });
         listed.chain(own)
@@ -190,7 +97,9 @@ pub fn check_names(
         // A guess from the linter is as good as certain once no tool is known that has the name.
         let is_certain = match finding.code {
             "looks-like-time" => true,
-            "looks-like-keyword" => human_word(finding.source.slice(finding.span)) != Some(Sure::Probably),
+            "looks-like-keyword" => {
+                human_word(finding.source.slice(finding.span)) != Some(Confidence::Probably)
+            }
             _ => false,
         };
         if is_certain {
@@ -264,7 +173,9 @@ fn is_plain_word(name: &str) -> bool {
 /// Whether a name is that of a program, and not that of a tool whose calls the file maps.
 fn is_program(draft: &Draft, name: &str) -> bool {
     let is_mapped = || draft.maps.iter().any(|map| map.tool == name);
-    PROGRAMS.contains(&name) && !is_mapped() && draft.scripts.iter().all(|script| script.tool != name)
+    program(name).is_some_and(Program::is_only_a_program)
+        && !is_mapped()
+        && draft.scripts.iter().all(|script| script.tool != name)
 }
 
 fn program_name(draft: &Draft, program: &str, span: Span, severity: Severity) -> Diagnostic {
@@ -283,25 +194,24 @@ fn program_name(draft: &Draft, program: &str, span: Span, severity: Severity) ->
 
 /// The tool of some agent whose name is this one but for its case, where no agent has exactly this name.
 fn other_case(name: &str) -> Option<&'static str> {
-    let mut tools = AGENTS.iter().flat_map(AgentTools::names);
-    let is_exact = AGENTS.iter().any(|agent| agent.has(name));
-    tools.find(|tool| tool.eq_ignore_ascii_case(name)).filter(|_| !is_exact)
+    let spelt = agent_tool_names().find(|tool| tool.eq_ignore_ascii_case(name));
+    spelt.filter(|_| !is_agent_tool(name))
 }
 
 /// The names by which a file means tools, each once, without those that a map of the file gives.
-fn named(draft: &Draft) -> Vec<(Name, Span)> {
-    let mut spoken = Spoken { draft, names: Vec::new() };
+fn named(draft: &Draft) -> Vec<(ToolReference, Span)> {
+    let mut spoken = Mentions { draft, names: Vec::new() };
     spoken.one_line_rules();
     spoken.when_then();
     spoken.ruleset();
     spoken.workflow();
     let given: BTreeSet<&str> = draft.maps.iter().map(|map| map.name.as_str()).collect();
     let mut seen = BTreeSet::new();
-    let is_new = |named: &Named| {
+    let is_new = |named: &Mention| {
         let text = named.name.text();
         !given.contains(text.as_str()) && seen.insert(text)
     };
-    spoken.names.into_iter().filter(is_new).map(|Named { name, span }| (name, span)).collect()
+    spoken.names.into_iter().filter(is_new).map(|Mention { name, span }| (name, span)).collect()
 }
 
 /// The names of one file that no tool has, each once.
@@ -326,7 +236,7 @@ fn unknown_names(draft: &Draft, known: &KnownTools) -> Vec<Diagnostic> {
         }
         let meant = compared.and_then(|name| meant_by(name, known));
         // A file for several agents names the tools of each: it is enough that it names the one that is meant here.
-        let is_of_another = name.exact().is_some_and(|name| AGENTS.iter().any(|agent| agent.has(name)));
+        let is_of_another = name.exact().is_some_and(is_agent_tool);
         let is_covered = names.iter().any(|(other, _)| match &meant {
             Some(meant) => other.exact() == Some(meant),
             None => other.is_known(known),
@@ -344,7 +254,7 @@ fn unknown_names(draft: &Draft, known: &KnownTools) -> Vec<Diagnostic> {
 /// `any shell` where none of the listed tools is a shell.
 fn shells_missing(draft: &Draft, known: &KnownTools) -> Option<Diagnostic> {
     let map = draft.maps.iter().find(|map| map.is_any_shell)?;
-    let has_shell = known.agents.iter().any(|agent| !agent.shells.is_empty())
+    let has_shell = known.agents.iter().any(|agent| agent.shells().next().is_some())
         || known
             .listed
             .as_ref()
@@ -367,12 +277,18 @@ fn meant_by(name: &str, known: &KnownTools) -> Option<String> {
     near(name).map(str::to_owned).or_else(of_base)
 }
 
-fn finding(draft: &Draft, name: &Name, span: Span, meant: Option<&str>, known: &KnownTools) -> Diagnostic {
+fn finding(
+    draft: &Draft,
+    name: &ToolReference,
+    span: Span,
+    meant: Option<&str>,
+    known: &KnownTools,
+) -> Diagnostic {
     let text = name.text();
     let owners = known.owners();
     let message = match name {
-        Name::Exact(_) => format!("no tool{owners} is called `{text}`"),
-        Name::Matching(_) | Name::Glob(_) => format!("no tool{owners} fits `{text}`"),
+        ToolReference::Exact(_) => format!("no tool{owners} is called `{text}`"),
+        ToolReference::Matching(_) | ToolReference::Glob(_) => format!("no tool{owners} fits `{text}`"),
     };
     let Some(meant) = meant else {
         let (code, label) = match known.listed {
@@ -396,36 +312,8 @@ fn finding(draft: &Draft, name: &Name, span: Span, meant: Option<&str>, known: &
     finding
 }
 
-/// A name, and where it stands.
-struct Named {
-    name: Name,
-    span: Span,
-}
-
-/// How tools are named.
-enum Name {
-    Exact(String),
-    Matching(Pattern),
-    Glob(ToolGlob),
-}
-
-impl Name {
-    fn text(&self) -> String {
-        match self {
-            Self::Exact(name) => name.clone(),
-            Self::Matching(pattern) => pattern.to_string(),
-            Self::Glob(glob) => glob.text().to_owned(),
-        }
-    }
-
-    fn exact(&self) -> Option<&str> {
-        match self {
-            Self::Exact(name) => Some(name),
-            Self::Matching(_) | Self::Glob(_) => None,
-        }
-    }
-
-    /// Whether it means one of the tools that are known, as far as that can be told.
+impl ToolReference {
+    /// Whether it means one of the tools that are known, as far as that is known.
     fn is_known(&self, known: &KnownTools) -> bool {
         match self {
             Self::Exact(name) => {
@@ -435,141 +323,6 @@ impl Name {
             Self::Matching(pattern) => known.names().any(|tool| pattern.find(tool) != Match::No),
             Self::Glob(glob) => known.names().any(|tool| glob.fits(tool)),
         }
-    }
-}
-
-/// All names by which a file means tools.
-struct Spoken<'d> {
-    draft: &'d Draft,
-    names: Vec<Named>,
-}
-
-impl Spoken<'_> {
-    fn exact(&mut self, name: &str, span: Span) {
-        self.names.push(Named { name: Name::Exact(name.to_owned()), span });
-    }
-
-    fn one_line_rules(&mut self) {
-        let draft = self.draft;
-        let file = File::read(draft);
-        for rule in &draft.rules {
-            for name in names_of(&rule.statement) {
-                self.exact(name, file.span_in(rule.span, name));
-            }
-        }
-        for map in draft.maps.iter().filter(|map| !map.is_any_shell) {
-            self.exact(&map.tool, self.place(map.span, &map.tool, file.span_in(map.span, &map.tool)));
-        }
-        for script in &draft.scripts {
-            self.exact(&script.tool, file.span_in(script.span, &script.tool));
-        }
-        for claim in &draft.claims {
-            for name in claim.says.names() {
-                self.exact(name, self.place(claim.span, name, claim.span));
-            }
-        }
-        for example in &draft.examples {
-            for step in &example.steps {
-                self.exact(&step.call, self.place(example.span, &step.call, example.span));
-            }
-        }
-    }
-
-    fn when_then(&mut self) {
-        let file = &self.draft.when_then;
-        for rule in file.rules.iter().filter(|rule| rule.enabled != Some(false)) {
-            if let Some(tools) = &rule.tools {
-                self.tools(tools, rule.span, rule.id_span);
-            }
-            self.memory(rule);
-        }
-        for output in &file.outputs {
-            self.tools(&output.tools, output.span, output.span);
-        }
-        for limit in &file.rate_limits {
-            self.tools(&limit.tools, limit.span, limit.span);
-        }
-        if let Some(chain) = &file.taint_chain {
-            for tool in &chain.outgoing_tools {
-                self.exact(tool, self.place(chain.span, tool, chain.span));
-            }
-        }
-    }
-
-    /// The tools whose earlier calls a rule looks at.
-    fn memory(&mut self, rule: &DraftClause) {
-        for tool in rule.session.iter().filter_map(|(key, _)| key.strip_prefix("tool_count.")) {
-            self.exact(tool, self.place(rule.span, tool, rule.id_span));
-        }
-        for step in rule.chain.iter().flat_map(|chain| &chain.steps) {
-            self.tool(&step.tools, rule.span, rule.id_span);
-        }
-    }
-
-    fn tools(&mut self, tools: &Tools, part: Span, otherwise: Span) {
-        if let Tools::Any(names) = tools {
-            names.iter().for_each(|name| self.tool(name, part, otherwise));
-        }
-    }
-
-    fn tool(&mut self, name: &ToolName, part: Span, otherwise: Span) {
-        let span = self.place(part, &name.to_string(), otherwise);
-        let name = match name {
-            ToolName::Exact(name) => Name::Exact(name.clone()),
-            ToolName::Matching(pattern) => Name::Matching(pattern.clone()),
-        };
-        self.names.push(Named { name, span });
-    }
-
-    fn ruleset(&mut self) {
-        let Some(ruleset) = &self.draft.ruleset else { return };
-        for tool in &ruleset.tools {
-            self.exact(&tool.name, tool.span);
-        }
-        for rule in ruleset.rules.iter().filter(|rule| rule.enabled) {
-            for glob in &rule.tools {
-                self.glob(glob, rule.span, rule.id_span);
-            }
-            if let RuleKind::Session(limits) = &rule.kind {
-                for (tool, _) in &limits.max_calls_per_tool {
-                    self.glob(&ToolGlob::new(tool.as_str()), rule.span, rule.id_span);
-                }
-            }
-        }
-    }
-
-    fn workflow(&mut self) {
-        let Some(workflow) = &self.draft.workflow else { return };
-        let end = self.draft.source.text().len();
-        for stage in &workflow.stages {
-            // A stage says where its id is, and its tools come after that or before the next one.
-            let part = Span::new(stage.span.start, end);
-            for glob in stage.tools.iter().flatten() {
-                self.glob(glob, part, stage.span);
-            }
-            self.results(stage);
-        }
-    }
-
-    fn results(&mut self, stage: &Stage) {
-        for requirement in stage.entry.iter().chain(&stage.exit) {
-            if let Condition::ResultMatches { tool, .. } = &requirement.condition {
-                self.exact(tool, self.place(requirement.span, tool, requirement.span));
-            }
-        }
-    }
-
-    fn glob(&mut self, glob: &ToolGlob, part: Span, otherwise: Span) {
-        let span = self.place(part, glob.text(), otherwise);
-        let name = match glob.exact() {
-            Some(name) => Name::Exact(name),
-            None => Name::Glob(glob.clone()),
-        };
-        self.names.push(Named { name, span });
-    }
-
-    fn place(&self, part: Span, name: &str, otherwise: Span) -> Span {
-        self.draft.source.span_of_word(part, name).unwrap_or(otherwise)
     }
 }
 

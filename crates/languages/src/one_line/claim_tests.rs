@@ -1,7 +1,9 @@
 //! What claims and examples say, on a line and in YAML, and what is said about those that say nothing.
 
-use lockgate_policy::{CLAIMS_MAX, Claimed, Decision, EXAMPLES_MAX, ExampleStep, STEPS_MAX};
+use lockgate_policy::{CLAIMS_MAX, Decision, EXAMPLES_MAX, ExampleStep, Property, STEPS_MAX};
 use proptest::{collection::vec, prelude::*, sample::select};
+
+use lockgate_policy::{LIMIT_MAX, Span};
 
 use super::*;
 use crate::{lint, yaml::told};
@@ -12,7 +14,7 @@ fn stated(draft: &Draft, diagnostics: &[Diagnostic]) -> String {
         let slice = it.source.slice(it.span);
         format!("{} `{slice}`: {} | {}", it.code, it.message, it.remedy.as_deref().unwrap_or("nothing to do"))
     });
-    let claims = draft.claims.iter().map(|claim| claim.says.to_string());
+    let claims = draft.claims.iter().map(|claim| claim.property.to_string());
     let examples = draft.examples.iter().map(ToString::to_string);
     mistakes.chain(claims).chain(examples).collect::<Vec<_>>().join("\n")
 }
@@ -43,7 +45,7 @@ fn in_yaml(line: &str) -> [(&'static str, String); 4] {
 }
 
 fn parsed(name: &str, text: &str) -> (Draft, Vec<Diagnostic>) {
-    crate::detect::parse(&Source::new(name, text), &crate::ruleset::CustomNames::default())
+    crate::parse::parse(&Source::new(name, text), &crate::ruleset::CustomNames::default())
 }
 
 #[test]
@@ -240,8 +242,8 @@ fn an_example_that_cannot_be_played_is_told_why() {
     bad-example `refused`: this call of `a` has two of `granted` and `refused` | keep one of `granted` and `refused`
     bad-example `a refused ok`: a call of `a` that is refused does not run, so it ends in no way | leave out `refused`, or how the call ends
     bad-example `a ok`: a call that is blocked does not run, so it ends in no way | leave out how the last call ends
-    bad-example `a granted`: a call that gets `allow` is put to no human, so nobody answers | write `-> ask`: the verdict is the one before anybody answers; or leave the answer out
-    bad-example `a refused`: a call that gets `block` is put to no human, so nobody answers | write `-> ask`: the verdict is the one before anybody answers; or leave the answer out
+    bad-example `a granted`: a call that gets `allow` is not put to a human, so there is no answer | write `-> ask`: the verdict is the one before a human answers; or leave the answer out
+    bad-example `a refused`: a call that gets `block` is not put to a human, so there is no answer | write `-> ask`: the verdict is the one before a human answers; or leave the answer out
     bad-example `a ok failed, , b nope -> deny`: an example has a step without a call | write what is called between the commas
     bad-example `failed`: this call of `a` has two of `ok` and `failed` | keep one of `ok` and `failed`
     bad-example `nope`: a call of an example ends 'ok' or 'failed', not 'nope' | put a `,` between calls; behind a call stand only `ok`, `failed`, `granted` and `refused`
@@ -415,7 +417,7 @@ fn what_an_included_file_claims_counts_too() {
     let base = Source::new("base.yaml", format!("{rules}\nclaims: [b possible]\nexamples: [b -> allow]\n"));
     let (policy, diagnostics) = crate::read(&[base, main]);
     let policy = policy.unwrap_or_else(|| panic!("{diagnostics:?}"));
-    let claims: Vec<String> = policy.claims().iter().map(|it| it.says.to_string()).collect();
+    let claims: Vec<String> = policy.claims().iter().map(|it| it.property.to_string()).collect();
     assert_eq!((claims.join(", ").as_str(), policy.examples().len()), ("b possible, a possible", 1));
 }
 
@@ -441,7 +443,7 @@ fn what_an_extended_ruleset_claims_counts_and_what_a_candidate_claims_does_not()
     ] {
         let (policy, diagnostics) = crate::read(&sources);
         let policy = policy.unwrap_or_else(|| panic!("{diagnostics:?}"));
-        let said: Vec<String> = policy.claims().iter().map(|it| it.says.to_string()).collect();
+        let said: Vec<String> = policy.claims().iter().map(|it| it.property.to_string()).collect();
         assert_eq!(said.join(", "), claims);
         assert_eq!(policy.examples().len(), said.len());
         let told: Vec<&str> = diagnostics.iter().map(|it| it.code).collect();
@@ -496,21 +498,21 @@ fn names() -> impl Strategy<Value = String> {
     prop_oneof![words.prop_map(str::to_owned), "[a-z][a-z._-]{0,6}", "[^\\s\\p{C}#,>]{1,4}"]
 }
 
-fn claims() -> impl Strategy<Value = Claimed> {
+fn claims() -> impl Strategy<Value = Property> {
     (0..9_u8, [names(), names(), names()], 0..=LIMIT_MAX).prop_filter_map(
         "about itself",
         |(form, [a, b, c], count)| {
             let is_sound = a != b || ![0, 1, 8].contains(&form);
             is_sound.then_some(match form {
-                0 => Claimed::NeverBefore { call: a, needs: b },
-                1 => Claimed::NeverWithoutSince { call: a, needs: b, since: c },
-                2 => Claimed::NeverAfter { call: a, after: b },
-                3 => Claimed::AtMost { count, call: a },
-                4 => Claimed::Possible(a),
-                5 => Claimed::Impossible(a),
-                6 => Claimed::StaysPossible(a),
-                7 => Claimed::HumanBefore(a),
-                _ => Claimed::NeverTogether(a, b),
+                0 => Property::NeverBefore { call: a, needs: b },
+                1 => Property::NeverWithoutSince { call: a, needs: b, since: c },
+                2 => Property::NeverAfter { call: a, after: b },
+                3 => Property::AtMost { count, call: a },
+                4 => Property::Possible(a),
+                5 => Property::Impossible(a),
+                6 => Property::StaysPossible(a),
+                7 => Property::HumanBefore(a),
+                _ => Property::NeverTogether(a, b),
             })
         },
     )
@@ -529,11 +531,11 @@ proptest! {
         let said = claim.to_string();
         let (draft, diagnostics) = parse(&Source::new("a.rules", format!("claim {said}")));
         prop_assert_eq!(diagnostics, vec![]);
-        prop_assert_eq!(draft.claims.iter().map(|it| &it.says).collect::<Vec<_>>(), [&claim]);
+        prop_assert_eq!(draft.claims.iter().map(|it| &it.property).collect::<Vec<_>>(), [&claim]);
         let quoted = serde_json::Value::from(said).to_string();
         let (draft, diagnostics) = parsed("a.yaml", &format!("rules: []\nclaims: [{quoted}]\n"));
         prop_assert_eq!(diagnostics, vec![]);
-        prop_assert_eq!(draft.claims.iter().map(|it| &it.says).collect::<Vec<_>>(), [&claim]);
+        prop_assert_eq!(draft.claims.iter().map(|it| &it.property).collect::<Vec<_>>(), [&claim]);
     }
 
     #[test]

@@ -1,6 +1,9 @@
 //! What the one-line language accepts, refuses and says.
 
-use super::*;
+use lockgate_call::shell_tools;
+use lockgate_policy::{Scope, Statement, Takes};
+
+use super::{meant::probable_count, pattern::PatternText, *};
 use crate::render;
 
 /// All mistakes of a text, drawn as its author sees them.

@@ -1,4 +1,4 @@
-//! Lines, words and pattern texts of the one-line language.
+//! Lines and words of the one-line language.
 //!
 //! A line ends at `\n` and nowhere else, a word at what JavaScript calls white space, and a comment starts
 //! at the first `#`, except between the slashes of a map's pattern. Nothing here knows what a word means.
@@ -115,44 +115,16 @@ fn comment_after_regex(word: &str) -> Option<usize> {
     None
 }
 
-/// What the pattern of a map is, told from its text alone.
-///
-/// A pattern is a regular expression if it starts with `/`, has another `/`, and nothing but flags of
-/// JavaScript follows the last one, each at most once. All else is a plain word: `/`, `/etc`,
-/// `/usr/bin/rm`, and `/bin/dd` too. Two readings remain that an author may not expect, and the parser
-/// tells of both: `/rm/q` is a word, and `/opt/lib/s` is the expression `opt/lib`. A path such as `/bin/su`
-/// has flags that JavaScript knows and we do not, and is refused rather than guessed at.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum PatternText<'t> {
-    Word,
-    Regex { body: &'t str, flags: &'t str },
+/// The flags of a regular expression of JavaScript.
+pub(super) const FLAGS: &str = "dgimsuvy";
+
+/// The texts of some words.
+pub(super) fn texts<'t>(words: &[Word<'t>]) -> impl Iterator<Item = &'t str> {
+    words.iter().map(|word| word.text)
 }
 
-const FLAGS: &str = "dgimsuvy";
-
-impl<'t> PatternText<'t> {
-    pub(crate) fn read(text: &'t str) -> Self {
-        match text.strip_prefix('/').and_then(|rest| rest.rsplit_once('/')) {
-            Some((body, flags)) if Self::are_flags(flags) => Self::Regex { body, flags },
-            _ => Self::Word,
-        }
-    }
-
-    pub(crate) fn are_flags(text: &str) -> bool {
-        // More letters than there are flags repeat one; the check also keeps what follows short.
-        text.len() <= FLAGS.len()
-            && text.char_indices().all(|(at, flag)| {
-                FLAGS.contains(flag) && text.get(..at).is_some_and(|before| !before.contains(flag))
-            })
-    }
-
-    /// Whether a slash in the body is not escaped; within a JavaScript program it would have ended it.
-    pub(crate) fn has_bare_slash(body: &str) -> bool {
-        let mut is_escaped = false;
-        body.chars().any(|c| {
-            let is_bare = c == '/' && !is_escaped;
-            is_escaped = c == '\\' && !is_escaped;
-            is_bare
-        })
-    }
+/// From the first to the last of these words.
+pub(super) fn span_of(words: &[Word<'_>]) -> Span {
+    let start = words.first().map_or(0, |word| word.start);
+    Span::new(start, words.last().map_or(start, |word| word.span().end))
 }

@@ -4,7 +4,7 @@
 //! other rules are added at the end, and the last default mode counts for all rules without their own. A ruleset
 //! that another one extends comes in with that one, its rules first. A rule that is `locked` stays as its file wrote
 //! it, and what is known about tools cannot be changed so that it does less. A file with `observe_alongside` adds
-//! candidates that only watch, and changes nothing else. Whatever a later file takes from an earlier one is told.
+//! candidates that only watch, and changes nothing else. Whatever a later file takes from an earlier one is reported.
 //! Missing on purpose: files that were not given are not looked for.
 
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use crate::draft::ruleset::{Action, DeclaredTool, DraftRulesetRule, RuleKind, Ru
 
 /// How many rulesets may extend one another in a row.
 pub const EXTENDS_DEPTH_MAX: usize = 32;
-/// How much of what happens to rules is told: telling looks through the files.
+/// How much of what happens to rules is reported: a report looks through the files.
 pub(super) const TOLD_MAX: usize = 100;
 
 /// Joins the rulesets among some drafts. Afterwards the first draft with a ruleset holds all rules, each with the
@@ -27,7 +27,7 @@ pub fn compose(drafts: &mut [Draft]) -> Vec<Diagnostic> {
         ruleset.rules.iter_mut().for_each(|rule| rule.mode = frozen_mode(rule, mode));
         return Vec::new();
     }
-    let mut told = Told::default();
+    let mut told = BoundedReport::default();
     let joined = join(drafts, &mut told);
     let is_sound = told.0.iter().all(|diagnostic| diagnostic.severity < Severity::Error);
     if let Some((joined, candidates)) = joined.filter(|_| is_sound) {
@@ -60,7 +60,7 @@ fn are_unlike<'n>(mut names: impl Iterator<Item = &'n str>) -> bool {
 }
 
 /// All rulesets as one, and the files whose rules are only candidates.
-fn join(drafts: &[Draft], told: &mut Told) -> Option<(Ruleset, Vec<Source>)> {
+fn join(drafts: &[Draft], told: &mut BoundedReport) -> Option<(Ruleset, Vec<Source>)> {
     let files: Vec<File<'_>> = drafts
         .iter()
         .filter_map(|draft| Some(File { source: &draft.source, ruleset: draft.ruleset.as_ref()? }))
@@ -96,7 +96,7 @@ fn join(drafts: &[Draft], told: &mut Told) -> Option<(Ruleset, Vec<Source>)> {
 }
 
 /// Takes what a file of candidates states out: it speaks of rules that only observe, so it would be broken.
-fn leave_out_claims(draft: &mut Draft, told: &mut Told) {
+fn leave_out_claims(draft: &mut Draft, told: &mut BoundedReport) {
     let claims = draft.module.claims.drain(..).map(|claim| claim.span);
     let first =
         claims.chain(draft.module.examples.drain(..).map(|example| example.span)).min_by_key(|it| it.start);
@@ -116,11 +116,11 @@ struct File<'d> {
     ruleset: &'d Ruleset,
 }
 
-/// What is told, up to a bound; the first mistake always is.
+/// Diagnostics up to a bound; the first mistake is always among them.
 #[derive(Default)]
-struct Told(Vec<Diagnostic>);
+struct BoundedReport(Vec<Diagnostic>);
 
-impl Told {
+impl BoundedReport {
     fn tell(&mut self, severity: Severity, diagnostic: impl FnOnce() -> Diagnostic) {
         let is_first_mistake =
             || severity == Severity::Error && self.0.iter().all(|diagnostic| diagnostic.severity != severity);
@@ -131,7 +131,7 @@ impl Told {
 }
 
 /// A ruleset and all it extends, the nearest first.
-fn line<'d>(file: &File<'d>, files: &[File<'d>], told: &mut Told) -> Option<Vec<File<'d>>> {
+fn line<'d>(file: &File<'d>, files: &[File<'d>], told: &mut BoundedReport) -> Option<Vec<File<'d>>> {
     let mut line = vec![*file];
     while let Some(child) = line.last().copied()
         && let Some((parent, span)) = &child.ruleset.extends
@@ -148,7 +148,7 @@ fn line<'d>(file: &File<'d>, files: &[File<'d>], told: &mut Told) -> Option<Vec<
 }
 
 /// The first ruleset of a line, with the rules of all it extends before its own.
-fn stacked(line: &[File<'_>], told: &mut Told) -> Option<Ruleset> {
+fn stacked(line: &[File<'_>], told: &mut BoundedReport) -> Option<Ruleset> {
     let child = line.first()?.ruleset.clone();
     let mut stacked = Ruleset { rules: Vec::new(), tools: Vec::new(), extends: None, ..child };
     let mut ids: BTreeMap<&str, &DraftRulesetRule> = BTreeMap::new();
@@ -224,7 +224,7 @@ fn frozen_mode(rule: &DraftRulesetRule, mode: Mode) -> Option<Mode> {
 }
 
 /// Joins one more ruleset.
-fn add(joined: &mut Ruleset, layer: Ruleset, told: &mut Told) {
+fn add(joined: &mut Ruleset, layer: Ruleset, told: &mut BoundedReport) {
     layer.tools.iter().for_each(|tool| declare(joined, tool, told));
     // A ruleset that is joined has rules of its own or of what it extends.
     if let Some(rule) = layer.rules.last() {
@@ -260,7 +260,13 @@ fn add(joined: &mut Ruleset, layer: Ruleset, told: &mut Told) {
 }
 
 /// Tells that a file makes rules of other files observe that would have acted.
-fn warn_of_weaker_mode(joined: &Ruleset, mode: Mode, name: &str, by: (&Source, Span), told: &mut Told) {
+fn warn_of_weaker_mode(
+    joined: &Ruleset,
+    mode: Mode,
+    name: &str,
+    by: (&Source, Span),
+    told: &mut BoundedReport,
+) {
     let softened = || joined.rules.iter().filter(|rule| rule.mode.is_none());
     if let (Some(rule), Mode::Enforce, Mode::Observe) = (softened().next(), joined.mode, mode) {
         told.tell(Severity::Warning, || {
@@ -280,7 +286,7 @@ fn places(joined: &Ruleset) -> BTreeMap<String, usize> {
     joined.rules.iter().enumerate().map(|(at, rule)| (rule.id.clone(), at)).collect()
 }
 
-fn add_candidates(joined: &mut Ruleset, layer: Ruleset, told: &mut Told) {
+fn add_candidates(joined: &mut Ruleset, layer: Ruleset, told: &mut BoundedReport) {
     if let Some(tool) = layer.tools.first() {
         told.tell(Severity::Note, || {
             let message =
@@ -308,7 +314,7 @@ fn add_candidates(joined: &mut Ruleset, layer: Ruleset, told: &mut Told) {
 
 /// What is known about a tool, from now on. That a tool has acted already means that a result is only warned about:
 /// a later file cannot take a locked rule's teeth out by saying so.
-fn declare(joined: &mut Ruleset, tool: &DeclaredTool, told: &mut Told) {
+fn declare(joined: &mut Ruleset, tool: &DeclaredTool, told: &mut BoundedReport) {
     let has_teeth = |rule: &&DraftRulesetRule| {
         let acts = matches!(rule.action, Action::Block | Action::Redact);
         rule.locked && acts && matches!(rule.kind, RuleKind::Post { .. }) && rule.concerns(&tool.name)

@@ -1,6 +1,6 @@
 //! How `when` is read: expressions, selectors and operators.
 //!
-//! Whatever is unknown is a mistake: a selector nobody answers would never hold, and its rule never act.
+//! Whatever is unknown is a mistake: a selector without an answer would never hold, and its rule never act.
 
 use lockgate_call::{Selector, SelectorError};
 use lockgate_pattern::Pattern;
@@ -251,7 +251,7 @@ impl File<'_> {
         })
     }
 
-    /// A list with at least one entry. All entries are read, so that all mistakes are told.
+    /// A list with at least one entry. All entries are read, so that all mistakes are reported.
     fn several<T>(
         &mut self,
         node: &Node,

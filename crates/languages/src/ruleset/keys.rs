@@ -9,7 +9,7 @@ pub(super) struct Table {
     pub(super) what: &'static str,
     pub(super) keys: &'static [Key],
     /// What holds between its keys.
-    pub(super) bonds: &'static [Bond],
+    pub(super) bonds: &'static [KeyRule],
 }
 
 /// A key of a mapping.
@@ -55,7 +55,7 @@ pub(super) enum Shape {
 }
 
 /// What holds between the keys of a mapping.
-pub(super) enum Bond {
+pub(super) enum KeyRule {
     AtLeastOne(&'static [&'static str]),
     NotBoth(&'static str, &'static str),
     /// The first makes no sense without the second.
@@ -97,7 +97,7 @@ pub(super) static RULESET: Table = Table {
         optional("claims", Shape::Texts { may_be_empty: true }),
         optional("examples", Shape::Texts { may_be_empty: true }),
     ],
-    bonds: &[Bond::AtLeastOne(&["rules", "extends"])],
+    bonds: &[KeyRule::AtLeastOne(&["rules", "extends"])],
 };
 
 pub(super) static METADATA: Table = Table {
@@ -216,12 +216,12 @@ pub(super) static SANDBOX: Table = Table {
         optional("timeout_effect", Shape::Choice(TIMEOUT_ACTIONS)),
     ],
     bonds: &[
-        Bond::AtLeastOne(&["tool", "tools"]),
-        Bond::NotBoth("tool", "tools"),
-        Bond::AtLeastOne(&["within", "allows"]),
-        Bond::Needs("not_within", "within"),
-        Bond::Needs("not_allows", "allows"),
-        Bond::NotBoth("timeout_action", "timeout_effect"),
+        KeyRule::AtLeastOne(&["tool", "tools"]),
+        KeyRule::NotBoth("tool", "tools"),
+        KeyRule::AtLeastOne(&["within", "allows"]),
+        KeyRule::Needs("not_within", "within"),
+        KeyRule::Needs("not_allows", "allows"),
+        KeyRule::NotBoth("timeout_action", "timeout_effect"),
     ],
 };
 
@@ -238,7 +238,7 @@ pub(super) static PRE_THEN: Table = Table {
         optional("timeout_action", Shape::Choice(TIMEOUT_ACTIONS)),
         optional("timeout_effect", Shape::Choice(TIMEOUT_ACTIONS)),
     ],
-    bonds: &[Bond::NotBoth("timeout_action", "timeout_effect")],
+    bonds: &[KeyRule::NotBoth("timeout_action", "timeout_effect")],
 };
 
 pub(super) static POST_THEN: Table = Table {
@@ -270,7 +270,7 @@ pub(super) static LIMITS: Table = Table {
         optional("max_attempts", Shape::Whole),
         optional("max_calls_per_tool", Shape::WholeByTool),
     ],
-    bonds: &[Bond::AtLeastOne(&["max_tool_calls", "max_attempts", "max_calls_per_tool"])],
+    bonds: &[KeyRule::AtLeastOne(&["max_tool_calls", "max_attempts", "max_calls_per_tool"])],
 };
 
 pub(super) static ALLOWS: Table = Table {

@@ -79,11 +79,11 @@ impl Linter<'_> {
             self.warning("odd-tool-name", rule.id_span, message, remedy);
         }
         if rule.has_timeout && rule.action == Action::Block {
-            let message = format!("`{}` blocks at once, so nobody is waited for", rule.id);
+            let message = format!("`{}` blocks at once and does not wait for a human", rule.id);
             self.warning("idle-timeout", rule.id_span, message, "leave `timeout` out, or ask a human");
         }
         if rule.action == Action::Ask && rule.timeout_action == TimeoutAction::Allow {
-            let message = format!("`{}` lets the call run when nobody answers", rule.id);
+            let message = format!("`{}` lets the call run when no human answers", rule.id);
             self.warning(
                 "open-timeout",
                 rule.id_span,

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use lockgate_pattern::Pattern;
 use lockgate_policy::{
-    Builder, Decision, Diagnostic, FoundBy, Head, LooksFor, OnHit, OutputRule, Rule, Sandbox, ToolName,
-    Tools,
+    Builder, Decision, Diagnostic, FoundBy, Head, HitAction, OutputRule, OutputSearch, Rule, Sandbox,
+    ToolName, Tools,
     clause::{Clause, Rank, RankKind, Timeout},
     condition::{Attribute, Condition, Operator, Subject, Test, ValueTest},
 };
@@ -48,14 +48,14 @@ impl Lowering<'_> {
             }
             RuleKind::Post { when } => {
                 let on_hit = match draft.action {
-                    Action::Warn | Action::Ask => OnHit::Warn,
+                    Action::Warn | Action::Ask => HitAction::Warn,
                     Action::Redact => replacing(&when.output_patterns()),
-                    Action::Block => OnHit::Withhold,
+                    Action::Block => HitAction::Withhold,
                 };
                 let rule = self.head(&draft);
                 let output = OutputRule {
                     rule,
-                    looks_for: LooksFor::Condition(Box::new(when)),
+                    looks_for: OutputSearch::Condition(Box::new(when)),
                     on_hit,
                     spares_what_acted: true,
                     sentence: draft.message.text().to_owned(),
@@ -143,7 +143,7 @@ impl Lowering<'_> {
         self.policy.rule(head, &draft.source)
     }
 
-    /// Which variables of the environment are looked at, so that a gate can be told them.
+    /// Which variables of the environment are looked at, so that a door can hand them to the gate.
     fn note_variables(&mut self, draft: &DraftRulesetRule) {
         let in_expression = draft.when().map(Condition::leaves).unwrap_or_default();
         let in_expression = in_expression.iter().map(|leaf| &leaf.value.subject);
@@ -171,7 +171,7 @@ fn tools(globs: &[ToolGlob]) -> Tools {
 }
 
 /// What replaces the matches of patterns; all of a result, where one of them only the backtracking engine can run.
-fn replacing(patterns: &[&Pattern]) -> OnHit {
+fn replacing(patterns: &[&Pattern]) -> HitAction {
     let regexes = patterns.iter().map(|pattern| regex::Regex::new(pattern.linear_source()?).ok());
-    OnHit::Replace(regexes.collect::<Option<Vec<_>>>().unwrap_or_default())
+    HitAction::Replace(regexes.collect::<Option<Vec<_>>>().unwrap_or_default())
 }

@@ -1,6 +1,6 @@
 //! How one rule is read.
 //!
-//! What a rule may have depends on its type, so that is read first; a rule without one is told what every rule
+//! What a rule may have depends on its type, so that is read first; a rule without one is checked for what every rule
 //! needs, and no more.
 
 use lockgate_policy::{Diagnostic, Span};
@@ -26,7 +26,7 @@ impl File<'_> {
             Some("session") => self.session(node),
             Some(_) => self.sandbox(node),
             None => {
-                // A wrong type was told already; a missing one is told here. Other keys depend on it.
+                // A wrong type was reported already; a missing one is reported here. Other keys depend on it.
                 let known: Vec<&str> = entries.iter().map(|entry| entry.key.as_str()).collect();
                 let fields = self.reader.fields(node, keys::RULE.what, &known)?;
                 fields.require(&mut self.reader, "id");
@@ -125,7 +125,7 @@ impl File<'_> {
         rule.message = self.message(&fields, Place::Sandbox).unwrap_or_default();
         self.timeout(&fields, &mut rule);
         rule.kind = RuleKind::Sandbox(boundaries);
-        // Without tools it would be about every tool: a mistake, which was told.
+        // Without tools it would be about every tool: a mistake, which was reported.
         has_tools.then_some(rule)
     }
 
@@ -133,7 +133,7 @@ impl File<'_> {
         fields.get(key).map(|node| self.texts(node, key, may_be_empty))
     }
 
-    /// What every rule has. Its kind is filled in by whoever knows it.
+    /// What every rule has. Its kind is filled in by the caller.
     fn common(&mut self, fields: &Fields<'_>, span: Span) -> DraftRulesetRule {
         let id = fields.get("id").and_then(|node| {
             let id = self.reader.text(node, "`id`")?;

@@ -6,7 +6,8 @@
 use serde_json::{Map, Value, json};
 
 use super::keys::{
-    self, Bond, ID_PATTERN, MESSAGE_CHARS_MAX, NAME_PATTERN, OPERATORS, Operand, Shape, TIMEOUT_S_MAX, Table,
+    self, ID_PATTERN, KeyRule, MESSAGE_CHARS_MAX, NAME_PATTERN, OPERATORS, Operand, Shape, TIMEOUT_S_MAX,
+    Table,
 };
 
 /// The format of rulesets as a JSON schema of draft 2020-12.
@@ -36,16 +37,16 @@ fn table(table: &Table) -> Value {
     schema
 }
 
-fn bond(bond: &Bond) -> Value {
+fn bond(bond: &KeyRule) -> Value {
     let has = |key: &&str| match *key {
         // A ruleset that extends nothing has rules of its own.
         "rules" => json!({ "required": ["rules"], "properties": { "rules": { "minItems": 1 } } }),
         key => json!({ "required": [key] }),
     };
     match bond {
-        Bond::AtLeastOne(keys) => json!({ "anyOf": keys.iter().map(has).collect::<Vec<_>>() }),
-        Bond::NotBoth(one, other) => json!({ "not": { "required": [one, other] } }),
-        Bond::Needs(one, other) => json!({ "anyOf": [{ "not": has(one) }, has(other)] }),
+        KeyRule::AtLeastOne(keys) => json!({ "anyOf": keys.iter().map(has).collect::<Vec<_>>() }),
+        KeyRule::NotBoth(one, other) => json!({ "not": { "required": [one, other] } }),
+        KeyRule::Needs(one, other) => json!({ "anyOf": [{ "not": has(one) }, has(other)] }),
     }
 }
 

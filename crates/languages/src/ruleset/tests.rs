@@ -8,6 +8,7 @@ use lockgate_policy::{
 use serde_json::{Value as Json, json};
 
 use super::*;
+use crate::detect::{Language, detect};
 use crate::draft::ruleset::{Action, RuleKind, Ruleset, SideEffect, TimeoutAction};
 use crate::yaml::{MISTAKES_MAX, told};
 
@@ -399,7 +400,7 @@ fn names_of_a_host_are_read_only_where_the_host_says_so() {
     assert_eq!(told(&diagnostics), "");
     let draft = draft.ruleset.unwrap();
     let when = draft.rules[0].when().unwrap();
-    let call = Call::new("1", "a");
+    let call = Call::new("1", "a").into();
     let score = |value: Json| {
         let describe: Box<lockgate_policy::Describe> = Box::new(move |_| Some(value.clone()));
         let around =
@@ -481,7 +482,7 @@ fn old_files_are_read_and_old_words_in_present_files_are_told_what_they_are_now(
         )
     };
     let text = head("ContractBundle", "contracts");
-    assert!(is_ruleset(&Source::new("a.yaml", text.as_str())));
+    assert_eq!(detect(&Source::new("a.yaml", text.as_str())), Language::Ruleset);
     assert_eq!(mistakes(&text), "");
     insta::assert_snapshot!(mistakes(&head("Ruleset", "contracts")), @"
     1:1 missing-key the ruleset has none of `rules`, `extends` | add one of them
@@ -505,10 +506,10 @@ fn a_file_says_itself_that_it_is_a_ruleset() {
         ("a: {kind: Ruleset}\n", false),
         ("require a before b # kind: Ruleset\n", false),
     ] {
-        assert_eq!(is_ruleset(&Source::new("a.yaml", text)), expected, "{text}");
+        assert_eq!(detect(&Source::new("a.yaml", text)) == Language::Ruleset, expected, "{text}");
     }
     let (draft, _) =
-        crate::detect::parse(&Source::new("a.yaml", one_rule(GOOD_RULES[0])), &CustomNames::default());
+        crate::parse::parse(&Source::new("a.yaml", one_rule(GOOD_RULES[0])), &CustomNames::default());
     assert!(draft.ruleset.is_some());
     let (policy, diagnostics) = crate::compile(vec![draft]);
     assert_eq!(told(&diagnostics), "");
@@ -540,7 +541,7 @@ fn who_is_only_named_may_have_any_role() {
     let asked = |principal: Option<Json>| {
         let mut call = Call::new("1", "a");
         call.about.principal = principal;
-        when.truth(&View::of_result(&call, None, &Surroundings::default()))
+        when.truth(&View::of_result(&call.into(), None, &Surroundings::default()))
     };
     assert_eq!(asked(Some(json!({"role": "guest"}))), Truth::Yes);
     assert_eq!(asked(Some(json!({"role": "admin"}))), Truth::No);
@@ -659,7 +660,7 @@ fn expression(when: &str, output: bool) -> Condition {
 fn truth_of(when: &str, call: &Call, output: Option<&Json>) -> Truth {
     let variables = [("YES", "TRUE"), ("FIVE", " 5 "), ("HALF", "0.5"), ("WORD", "word"), ("NAN", "nan")];
     let around = with_variables(&variables);
-    expression(when, output.is_some()).truth(&View::of_result(call, output, &around))
+    expression(when, output.is_some()).truth(&View::of_result(&call.clone().into(), output, &around))
 }
 
 fn with_variables(variables: &[(&str, &str)]) -> Surroundings {
@@ -880,6 +881,7 @@ fn a_message_shows_values_and_keeps_secrets() {
         .with("braces", "{args.password}")
         .with("deep", json!({"api_key": "abc", "list": [{"Secret-Value": 1, "ok": 2}]}));
     let around = with_variables(&[("MY_TOKEN", "t")]);
+    let call = call.into();
     let view = View::of_result(&call, None, &around);
     for (message, expected) in [
         ("no {args.path}!", "no /etc!".to_owned()),
@@ -1165,10 +1167,10 @@ rules:
     assert_eq!(told(&diagnostics), "");
     insta::assert_snapshot!(told(&crate::lint(&draft)), @"
     5:9 glob-as-name `mcp_*` in `tools` is an exact name, not a glob | name each tool
-    7:10 idle-timeout `a` blocks at once, so nobody is waited for | leave `timeout` out, or ask a human
+    7:10 idle-timeout `a` blocks at once and does not wait for a human | leave `timeout` out, or ask a human
     7:40 evadable a call without the field gets around `a` | add a test for it: `any: [{FIELD: {exists: false}}, {FIELD: {…}}]`
     8:10 odd-tool-name the tool `{x,y}` is taken letter by letter | globs have `*`, `?` and `[…]`, and spaces count: write one rule for each tool
-    8:10 open-timeout `b` lets the call run when nobody answers | write `timeout_action: block` unless that is meant
+    8:10 open-timeout `b` lets the call run when no human answers | write `timeout_action: block` unless that is meant
     10:10 redact-without-pattern `d` has no regular expression over the result, so all of it is masked | say what to mask with `output.text: {matches: …}`, or write `action: block`
     11:40 idle-test `env.A` gives `5` as a number or truth value, never as a text | write the value without quotes
     12:40 idle-test a field that is null counts as missing, so this test never holds | write `exists: false`
@@ -1339,7 +1341,7 @@ proptest::proptest! {
     #[test]
     fn no_text_makes_it_panic(text in r"(kind: Ruleset\n|apiVersion: edictum/v1\n|metadata|name|defaults|mode|rules|id|type|pre|sandbox|when|then|args\.x|all|not|matches|message|tools|extends|[a-z~$\[\]{}:,/()'\x22&*!|> -]|\n|  |é){0,60}") {
         let source = Source::new("x", text);
-        is_ruleset(&source);
+        detect(&source);
         let (draft, diagnostics) = parse(&source);
         for diagnostic in diagnostics.into_iter().chain(lint(&draft)).chain(compose(&mut [draft])) {
             proptest::prop_assert!(source.text().get(diagnostic.span.start..diagnostic.span.end).is_some());
@@ -1371,7 +1373,7 @@ proptest::proptest! {
 
     #[test]
     fn no_value_makes_a_test_panic(text in ".{0,30}", number in -9.0..9.0_f64) {
-        let call = Call::new("1", "a").with("x", json!({"a": [text.clone(), number]}));
+        let call = Call::new("1", "a").with("x", json!({"a": [text.clone(), number]})).into();
         let output = json!({"a": [text, number]});
         for rule in GOOD_RULES {
             let ruleset = ruleset(&one_rule(rule));

@@ -8,7 +8,7 @@ use lockgate_policy::Span;
 
 use crate::yaml::{Node, Value, older::older_reading};
 
-/// How many such words of a file are told.
+/// How many such words of a file are reported.
 pub(super) const READINGS_MAX: usize = 50;
 
 /// The bare words of a tree that YAML 1.1 reads in another way, in file order, each with what it is there.

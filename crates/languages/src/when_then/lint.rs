@@ -1,20 +1,24 @@
 //! Findings about when/then rules that load: readings that may surprise, tests that let something slip.
 //!
-//! [`lint`] wants files that were [resolved](super::resolve) without an error. What an inherited test says is told
+//! [`lint`] wants files that were [resolved](super::resolve) without an error. What an inherited test says is reported
 //! at the rule that inherits it too, because there it may be a slip when it is none where it is written.
+
+mod evadable;
 
 use std::collections::BTreeSet;
 
-use lockgate_pattern::{Match, Pattern};
+use lockgate_pattern::Pattern;
 use lockgate_policy::{
     Decision, Diagnostic, Mode, Span, ToolName, Tools,
     condition::{Operator, Test},
 };
 use serde_json::Value as Json;
 
-use super::names::{Reading, reading};
-use crate::draft::Draft;
-use crate::draft::when_then::DraftClause;
+use super::names::{NameReading, reading};
+use crate::draft::{Draft, when_then::DraftClause};
+
+/// Words that a comment begins with when it says what a rule does.
+const ORDERS: [&str; 8] = ["ask", "block", "deny", "forbid", "mask", "redact", "refuse", "reject"];
 
 /// Everything worth telling about a file of when/then rules, in file order.
 pub(crate) fn lint(draft: &Draft) -> Vec<Diagnostic> {
@@ -122,33 +126,47 @@ impl Linter<'_> {
             return;
         }
         let texts = [rule.message.as_deref(), rule.description.as_deref()].into_iter().flatten();
-        let texts: Vec<String> = texts.map(str::to_lowercase).chain(self.comments(rule)).collect();
+        let comments = self.comments(rule);
+        let said_there = comments.iter().map(|(_, comment)| comment.clone());
+        let texts: Vec<String> = texts.map(str::to_lowercase).chain(said_there).collect();
         let words = |text: &str| -> Vec<String> {
             text.split(|c: char| !c.is_alphanumeric()).map(str::to_owned).collect()
         };
         let says = |word: &str| texts.iter().any(|text| words(text).iter().any(|it| it == word));
-        if !says("or") && !says("either") {
+        // `# Block rm -rf commands` beside one test and `# Block access to /etc` beside the next. What stands beside
+        // `then` speaks of the rule as a whole.
+        let is_order = |(beside, comment): &&(&str, String)| {
+            let first = words(comment).into_iter().find(|word| !word.is_empty());
+            let is_verb = first.is_some_and(|first| ORDERS.contains(&first.as_str()));
+            is_verb && !beside.trim_start().starts_with("then:")
+        };
+        let is_each_alone = comments.iter().filter(is_order).count() > 1;
+        if !says("or") && !says("either") && !is_each_alone {
             return;
         }
         let keys: Vec<&str> = rule.args.iter().map(|(key, _)| key.as_str()).collect();
         let is_named = keys.iter().any(|key| words(&key.to_lowercase()).iter().all(|part| says(part)));
         let quoted: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();
         let listed = quoted.join(" and ");
-        let message = format!("{listed} must all hold, and the text of `{}` speaks of either", rule.id);
+        let message = if is_each_alone {
+            format!("{listed} must all hold, and the comments in `{}` speak of each alone", rule.id)
+        } else {
+            format!("{listed} must all hold, and the text of `{}` speaks of either", rule.id)
+        };
         let span = self.place(rule.span, keys.first().unwrap_or(&""), rule.id_span);
         let label = "a call that meets only one of them gets past the rule";
         let remedy = "write one rule for each of them, if one is enough".to_owned();
-        if says("either") || is_named {
+        if says("either") || is_named || is_each_alone {
             self.warning("both-must-hold", span, message, label, remedy);
         } else {
             self.note("both-must-hold", span, message, label, remedy);
         }
     }
 
-    /// The comments within a rule, in lower case.
-    fn comments(&self, rule: &DraftClause) -> Vec<String> {
+    /// The comments within a rule, in lower case, each after what stands before it in its line.
+    fn comments(&self, rule: &DraftClause) -> Vec<(&str, String)> {
         let text = self.draft.source.slice(rule.span);
-        let comment = |line: &str| line.split_once(" #").map(|(_, comment)| comment.to_lowercase());
+        let comment = |line| str::split_once(line, " #").map(|(before, said)| (before, said.to_lowercase()));
         text.lines().filter_map(comment).collect()
     }
 
@@ -185,16 +203,16 @@ impl Linter<'_> {
         let text = pattern.to_string();
         let span = self.place(part, &text, otherwise);
         match reading(&text) {
-            Reading::Glob if text != "*" && self.read.insert(text.clone()) => self.note(
+            NameReading::Glob if text != "*" && self.read.insert(text.clone()) => self.note(
                 "read-as-glob",
                 span,
                 format!("`{text}` is read as a glob"),
                 "`*` stands for anything, `?` for one character",
                 format!("write `({text})` if a regular expression is meant"),
             ),
-            Reading::Regex => {
+            NameReading::Regex => {
                 let without_dots = text.replace('.', "");
-                if reading(&without_dots) == Reading::Exact
+                if reading(&without_dots) == NameReading::Exact
                     && !without_dots.is_empty()
                     && self.read.insert(text.clone())
                 {
@@ -234,31 +252,6 @@ impl Linter<'_> {
             }
         }
         self.evadable(rule);
-    }
-
-    /// A test that a call gets around: it says what a field must not be like, and no field is like nothing. Told once
-    /// a rule.
-    fn evadable(&mut self, rule: &DraftClause) {
-        if rule.then == Some(Decision::Allow) || rule.mode == Some(Mode::Observe) {
-            return;
-        }
-        let evadable = rule.args.iter().find_map(|(key, tests)| {
-            let operator = tests.iter().find_map(negation)?;
-            // Who says that it is there knows that it may be missing.
-            let is_known = tests.iter().any(|test| matches!(test.operator, Operator::Exists(_)));
-            // Each rule asks all others, but only rules with such a test ask.
-            let mut others = self.draft.when_then.rules.iter();
-            let is_guarded = is_known || others.any(|other| guards(other, rule, key));
-            (!is_guarded).then_some((key, operator))
-        });
-        let Some((key, operator)) = evadable else { return };
-        self.note(
-            "evadable",
-            self.place(rule.span, key, rule.id_span),
-            format!("a call without `{key}` gets around `{}`", rule.id),
-            &format!("`{operator}` only looks at a value that is there"),
-            format!("add a rule for the same tool with `{key}: {{exists: false}}`"),
-        );
     }
 
     fn test(&mut self, rule: &DraftClause, span: Span, key: &str, test: &Test) {
@@ -321,7 +314,7 @@ impl Linter<'_> {
             self.warning(
                 "idle-strategy",
                 span,
-                "`approval_strategy` means nothing where nobody is asked".to_owned(),
+                "`approval_strategy` has no effect where no human is asked".to_owned(),
                 "changes nothing",
                 "write `then: approve`, or leave it out".to_owned(),
             );
@@ -345,50 +338,6 @@ fn is_unconditional(rule: &DraftClause) -> bool {
         && rule.time_of_day.is_none()
         && rule.day_of_week.is_none()
         && rule.chain.is_none()
-}
-
-/// The name of a test that says what a value must not be like.
-fn negation(test: &Test) -> Option<&'static str> {
-    match &test.operator {
-        _ if !test.is_negated => None,
-        Operator::Contains(_) => Some("not_contains"),
-        Operator::Matches(_) => Some("not_regex"),
-        Operator::OneOf(_) => Some("not_in"),
-        _ => None,
-    }
-}
-
-/// Whether one rule catches the calls of another's tools in which a field is missing, and is as strict.
-fn guards(guard: &DraftClause, rule: &DraftClause, key: &str) -> bool {
-    let is_missing = |(field, tests): &(String, Vec<Test>)| {
-        field == key && matches!(tests.as_slice(), [test] if test.operator == Operator::Exists(false))
-    };
-    let asks_nothing_else = guard.args.len() == 1
-        && guard.session.is_empty()
-        && guard.sender.is_empty()
-        && guard.context.is_empty()
-        && guard.time_of_day.is_none()
-        && guard.day_of_week.is_none()
-        && guard.chain.is_none();
-    guard.args.iter().any(is_missing)
-        && asks_nothing_else
-        && guard.then >= rule.then
-        && guard.mode != Some(Mode::Observe)
-        && takes_all(guard.tools.as_ref(), rule.tools.as_ref())
-}
-
-/// Whether tools are named in a way that takes all of others.
-fn takes_all(tools: Option<&Tools>, others: Option<&Tools>) -> bool {
-    let (Some(Tools::Any(names)), Some(Tools::Any(others))) = (tools, others) else {
-        return !matches!(tools, Some(Tools::Any(_)));
-    };
-    let takes = |name: &ToolName, other: &ToolName| match (name, other) {
-        (ToolName::Exact(name), ToolName::Exact(other)) => name == other,
-        (ToolName::Matching(pattern), ToolName::Exact(other)) => matches!(pattern.find(other), Match::At(_)),
-        (ToolName::Matching(pattern), ToolName::Matching(other)) => pattern == other,
-        (ToolName::Exact(_), ToolName::Matching(_)) => false,
-    };
-    others.iter().all(|other| names.iter().any(|name| takes(name, other)))
 }
 
 /// Whether a counter that stands at zero would pass.

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use lockgate_call::sensitive::Detectors;
 use lockgate_policy::{
-    Builder, Counting, Decision, FoundBy, Head, Keeps, LooksFor, Mode, OnHit, OutputRule, Rule, RuleId,
-    Source, Span, ToolName, Tools, Waiting, Watcher,
+    Builder, Counting, Decision, FoundBy, Head, HitAction, Mode, OutputRule, OutputSearch, Retention, Rule,
+    RuleId, Source, Span, ToolName, Tools, Waiting, Watcher,
     clause::{Clause, Gravity, Rank, Standing},
     condition::{Attribute, Condition, Field, Operator, Schedule, Subject, Test},
     window::WindowId,
@@ -89,7 +89,7 @@ struct Lowering<'a> {
 }
 
 /// What makes a clause beside its conditions.
-struct Wish {
+struct ClauseTerms {
     wants: Decision,
     standing: Standing,
     rank: Rank,
@@ -98,7 +98,7 @@ struct Wish {
     acts_always: bool,
 }
 
-impl Wish {
+impl ClauseTerms {
     fn block(sentence: String) -> Self {
         let (rank, severity) = (Rank::default(), None);
         Self {
@@ -121,12 +121,12 @@ impl Lowering<'_> {
     fn keep(
         &mut self,
         rule: Rule,
-        wish: Wish,
+        wish: ClauseTerms,
         conditions: Vec<Condition>,
         windows: Vec<String>,
         found_by: FoundBy<'_>,
     ) {
-        let Wish { wants, standing, rank, severity, sentence, acts_always } = wish;
+        let ClauseTerms { wants, standing, rank, severity, sentence, acts_always } = wish;
         let is_credit = wants < self.default_verdict;
         let speaks_for_default = wants >= self.floor;
         if !speaks_for_default {
@@ -135,7 +135,7 @@ impl Lowering<'_> {
         }
         let tools = match found_by {
             FoundBy::Tools(Tools::Any(names)) => names.iter().map(ToString::to_string).collect(),
-            // Whoever knows a trap does not step into it.
+            // An agent that knows a trap does not step into it.
             FoundBy::Tools(Tools::Every) | FoundBy::Honeypot(_) | FoundBy::Default => Vec::new(),
         };
         let clause = Clause {
@@ -161,20 +161,20 @@ impl Lowering<'_> {
             alert.clone().unwrap_or_else(|| format!("{name} is a trap that no honest agent calls."));
         let rank = Rank { gravity: severity.unwrap_or(Gravity::Critical), ..Rank::default() };
         let severity = Some(rank.gravity);
-        let wish = Wish { rank, severity, acts_always: true, ..Wish::block(sentence) };
+        let wish = ClauseTerms { rank, severity, acts_always: true, ..ClauseTerms::block(sentence) };
         self.keep(rule, wish, Vec::new(), Vec::new(), FoundBy::Honeypot(name));
     }
 
     fn sanitizer(&mut self, sanitizer: Sanitizer) {
         let rule = self.head("__sanitizer__", "sanitizer".to_owned(), sanitizer.span, self.mode);
-        let wish = Wish::block("the input looks like an attack:".to_owned());
+        let wish = ClauseTerms::block("the input looks like an attack:".to_owned());
         let conditions = vec![Condition::Suspicious(Box::new(sanitizer.attack))];
         self.keep(rule, wish, conditions, Vec::new(), FoundBy::Tools(&Tools::Every));
     }
 
     fn rate_limit(&mut self, limit: &RateLimit) {
         let RateLimit { text, tools, calls_max, window_ms, is_per_session, message, span } = limit;
-        // What all sessions share must not be cut short by a project that nobody trusts.
+        // What all sessions share must not be cut short by an untrusted project.
         let is_apart = !is_per_session && !self.source.is_trusted();
         let whose = if is_apart { "untrusted " } else { "" };
         let key = format!("{whose}rate limit {text} in {window_ms} ms");
@@ -186,7 +186,7 @@ impl Lowering<'_> {
         let watcher = Watcher {
             window,
             counts: Counting::Unless(rule.id),
-            keeps: Keeps::Last(calls_max.get()),
+            keeps: Retention::Last(calls_max.get()),
             is_shared: !is_per_session,
         };
         let condition = Condition::Called {
@@ -197,7 +197,13 @@ impl Lowering<'_> {
             is_shared: !is_per_session,
         };
         self.policy.watch(tools, &watcher);
-        self.keep(rule, Wish::block(sentence), vec![condition], vec![text.clone()], FoundBy::Tools(tools));
+        self.keep(
+            rule,
+            ClauseTerms::block(sentence),
+            vec![condition],
+            vec![text.clone()],
+            FoundBy::Tools(tools),
+        );
     }
 
     fn taint_chain(&mut self, taint_chain: &TaintChain) {
@@ -207,7 +213,7 @@ impl Lowering<'_> {
         let tools = Tools::Any(names.collect());
         self.keep(
             rule,
-            Wish::block(sentence.to_owned()),
+            ClauseTerms::block(sentence.to_owned()),
             vec![Condition::Tainted],
             Vec::new(),
             FoundBy::Tools(&tools),
@@ -270,7 +276,7 @@ impl Lowering<'_> {
         }
         let standing = draft.approval_strategy.unwrap_or_default();
         let severity = draft.severity;
-        let wish = Wish { wants, standing, rank, severity, sentence, acts_always: false };
+        let wish = ClauseTerms { wants, standing, rank, severity, sentence, acts_always: false };
         self.keep(rule, wish, conditions, windows, FoundBy::Tools(&tools));
     }
 
@@ -291,8 +297,11 @@ impl Lowering<'_> {
                 let number = u16::try_from(windows.len()).unwrap_or(u16::MAX);
                 let window = WindowId { rule, step: number };
                 let position = u16::try_from(within_ms.len()).unwrap_or(u16::MAX);
-                let keeps =
-                    if chain.is_ordered { Keeps::WayTo(position) } else { Keeps::Last(step.min_count.get()) };
+                let keeps = if chain.is_ordered {
+                    Retention::WayTo(position)
+                } else {
+                    Retention::Last(step.min_count.get())
+                };
                 let watcher = Watcher { window, counts: counting(step, is_credit), keeps, is_shared: false };
                 self.policy.watch(&Tools::Any(vec![step.tools.clone()]), &watcher);
                 let key = window_key(step, chain, position, windows.get(begin..).unwrap_or_default());
@@ -326,10 +335,10 @@ impl Lowering<'_> {
             let regexes: Option<Vec<_>> = regexes.collect();
             regexes.map(|regexes| Detectors::with_patterns(regexes.into_iter().map(|it| (id.clone(), it))))
         });
-        let on_hit = masks.flatten().map_or(OnHit::Withhold, OnHit::Mask);
+        let on_hit = masks.flatten().map_or(HitAction::Withhold, HitAction::Mask);
         let output = OutputRule {
             rule,
-            looks_for: LooksFor::Text { bytes_max, patterns },
+            looks_for: OutputSearch::Text { bytes_max, patterns },
             on_hit,
             spares_what_acted: false,
             sentence,
@@ -346,7 +355,7 @@ impl Lowering<'_> {
             Decision::Ask => "no rule speaks of this call, so a human has to agree.",
             _ => "no rule allows this call.",
         };
-        let wish = Wish { wants: verdict, ..Wish::block(sentence.to_owned()) };
+        let wish = ClauseTerms { wants: verdict, ..ClauseTerms::block(sentence.to_owned()) };
         self.keep(rule, wish, Vec::new(), Vec::new(), FoundBy::Default);
     }
 }

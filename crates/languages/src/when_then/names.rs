@@ -16,19 +16,19 @@ pub(super) const NAME_CHARS_MAX: usize = 500;
 
 /// How a name is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reading {
+pub(super) enum NameReading {
     Exact,
     Glob,
     Regex,
 }
 
-pub(super) fn reading(text: &str) -> Reading {
+pub(super) fn reading(text: &str) -> NameReading {
     if text.contains(|c| ".^$+{}[]()|\\".contains(c)) {
-        Reading::Regex
+        NameReading::Regex
     } else if text.contains(['*', '?']) {
-        Reading::Glob
+        NameReading::Glob
     } else {
-        Reading::Exact
+        NameReading::Exact
     }
 }
 
@@ -57,12 +57,12 @@ impl File<'_> {
     pub(super) fn tool_name(&mut self, node: &Node, what: &str) -> Option<ToolName> {
         let text = self.name(node, what)?;
         match reading(&text) {
-            Reading::Exact => Some(ToolName::Exact(text)),
+            NameReading::Exact => Some(ToolName::Exact(text)),
             _ => self.name_pattern(node, &text).map(ToolName::Matching),
         }
     }
 
-    /// A name that is no pattern: what it stands for is looked up.
+    /// A name that is not a pattern: what it stands for is looked up.
     pub(super) fn exact_name(&mut self, node: &Node, what: &str) -> Option<String> {
         let text = self.name(node, what)?;
         if text.contains(|c| "*?^$+{}[]()|\\".contains(c)) {
@@ -126,10 +126,10 @@ impl File<'_> {
     /// A pattern for a whole name. A glob without wildcards is the name itself.
     fn name_pattern(&mut self, node: &Node, text: &str) -> Option<Pattern> {
         match reading(text) {
-            Reading::Exact | Reading::Glob => {
+            NameReading::Exact | NameReading::Glob => {
                 self.compiled(node, text, Pattern::glob(text), "write it shorter")
             }
-            Reading::Regex => {
+            NameReading::Regex => {
                 let remedy = "write a regular expression as Python has it; `*` alone stands for anything only in \
                               names without dots and other signs";
                 self.compiled(node, text, Pattern::python_full(text), remedy)

@@ -90,7 +90,7 @@ fn minute(text: &str) -> Option<u16> {
     Some(number(hour, 1..=2, 24)? * 60 + number(minute, 2..=2, 60)?)
 }
 
-/// Marks one day or a range of days, which may go over Sunday. The word that is no day otherwise.
+/// Marks one day or a range of days, which may go over Sunday. Otherwise the word that is not a day.
 fn take_days(part: &str, days: &mut [bool; 7]) -> Result<(), String> {
     let (first, last) = part.split_once('-').unwrap_or((part, part));
     let (first, last) = (day(first)?, day(last)?);

@@ -130,16 +130,16 @@ fn a_file_is_known_by_its_keys() {
         ("a: [\nrules: x", true),
         ("kind: Net\nrules: [", false),
     ] {
-        assert_eq!(is_when_then(&source(text)), expected, "{text}");
+        assert_eq!(detect(&source(text)) == Language::WhenThen, expected, "{text}");
     }
     for (name, code) in [("p.yaml", None), ("p.yml", None), ("p.json", None)] {
         let (_, said) =
-            crate::detect::parse(&Source::new(name, "rules: []"), &crate::ruleset::CustomNames::default());
+            crate::parse::parse(&Source::new(name, "rules: []"), &crate::ruleset::CustomNames::default());
         assert_eq!(said.first().map(|diagnostic| diagnostic.code), code);
     }
     for text in ["", "- a", "rulez: []", "kind: Other\nrules: []"] {
         let (_, said) =
-            crate::detect::parse(&Source::new("p.yaml", text), &crate::ruleset::CustomNames::default());
+            crate::parse::parse(&Source::new("p.yaml", text), &crate::ruleset::CustomNames::default());
         assert_eq!(said.first().map(|diagnostic| diagnostic.code), Some("unknown-language"), "{text}");
     }
 }
@@ -1036,7 +1036,7 @@ taint_chain: {outgoing_tools: [a]}
       |
       = try: write `tool: ".*"` if every tool is meant
 
-    warning[idle-strategy]: `approval_strategy` means nothing where nobody is asked
+    warning[idle-strategy]: `approval_strategy` has no effect where no human is asked
      --> policy.yaml:4:48
       |
     4 |   - {id: every, when: {tool: ''}, then: block, approval_strategy: once}
@@ -1126,7 +1126,7 @@ proptest::proptest! {
     #[test]
     fn no_text_makes_it_panic(text in PIECES) {
         let source = source(&text);
-        is_when_then(&source);
+        detect(&source);
         includes(&source);
         let (draft, mut said) = parse(&source);
         let mut drafts = [draft];

@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 use super::File;
 use crate::yaml::{Fields, Node, Value};
 
-/// Words that YAML 1.1 takes for booleans and YAML 1.2 for texts: whoever writes one bare cannot know.
+/// Words that YAML 1.1 takes for booleans and YAML 1.2 for texts: an author who writes one without quotes cannot know.
 const AMBIGUOUS_WORDS: [&str; 4] = ["yes", "no", "on", "off"];
 
 impl File<'_> {

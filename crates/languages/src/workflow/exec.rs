@@ -1,7 +1,7 @@
 //! The command of an `exec` condition: a program and its arguments.
 //!
 //! No shell reads it, so whatever only a shell would act on is a mistake instead of an argument that means nothing.
-//! Whoever wants a shell says so: `sh -c '…'`. Missing on purpose: whether the program exists.
+//! An author who wants a shell writes it: `sh -c '…'`. Missing on purpose: whether the program exists.
 
 /// Splits a command into words, quotes as a shell has them. Otherwise what is wrong, and what to do about it.
 pub(super) fn words(command: &str) -> Result<Vec<String>, (String, String)> {

@@ -1,6 +1,6 @@
 //! What no session could ever do: stages that cannot be reached or left, conditions that can never hold.
 //!
-//! [`tell`] reports each as a mistake, with what to write instead: whoever loads such a workflow would find out
+//! [`tell`] reports each as a mistake, with what to write instead: the user of such a workflow would find out
 //! only when an agent is stuck in it. Whether the evidence of a condition can be given at all is not proved here.
 
 use lockgate_policy::workflow::{Condition, Requirement, Stage};
@@ -16,7 +16,7 @@ enum List {
 
 /// Reports what can never happen.
 pub(super) fn tell(stages: &[Stage], reader: &mut Reader<'_>) {
-    // A stage whose id is wrong was told; conditions may speak of it.
+    // A stage whose id is wrong was reported; conditions may speak of it.
     let are_named = stages.iter().all(|stage| !stage.id.is_empty());
     for (at, stage) in stages.iter().enumerate() {
         shape(stages, at, stage, reader);

@@ -85,7 +85,7 @@ impl Linter<'_> {
             self.warning("idle-condition", stage.span, message, "give it `tools`, or leave `exit` out");
         }
         if stage.approval.is_some() {
-            let message = format!("nobody is asked at the end of `{}`: nothing comes after it", stage.id);
+            let message = format!("no human is asked at the end of `{}`: nothing comes after it", stage.id);
             let remedy = "move `approval` to the stage before";
             self.warning("idle-approval", stage.span, message, remedy);
         }

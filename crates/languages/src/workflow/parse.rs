@@ -1,18 +1,18 @@
 //! How a workflow file is read.
 //!
 //! [`parse`] takes a file apart and reports every mistake at once; what no session could ever do is a mistake too, and
-//! is told by [`super::impossible`]. Missing on purpose: branches and parallel stages, which the format does not have.
+//! is reported by [`super::impossible`]. Missing on purpose: branches and parallel stages, which the format does not have.
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use lockgate_pattern::{Pattern, ToolGlob, python_text};
 use lockgate_policy::{
-    Diagnostic, Source, Span, closest,
+    Diagnostic, Source, Span,
     workflow::{Check, Requirement, Stage},
 };
 
 use super::{
-    conditions::{self, Mistake, is_control},
+    conditions::{self, ConditionMistake, is_control},
     impossible,
 };
 use crate::draft::workflow::DraftWorkflow;
@@ -41,37 +41,6 @@ const STAGE_KEYS: [&str; 8] =
     ["id", "description", "entry", "tools", "checks", "exit", "approval", "terminal"];
 const REQUIREMENT_KEYS: [&str; 2] = ["condition", "message"];
 const CHECK_KEYS: [&str; 3] = ["command_matches", "command_not_matches", "message"];
-
-/// Whether a file is a workflow, or means to be one.
-pub(crate) fn is_workflow(source: &Source) -> bool {
-    let is_of_format = || said(source, "apiVersion").is_some_and(|version| version.starts_with("edictum/"));
-    let has_stages = || {
-        let (keys, _) = yaml::top_level_keys(source);
-        keys.iter().any(|key| key == "stages") && !keys.iter().any(|key| key == "rules")
-    };
-    match said(source, "kind").as_deref() {
-        Some("Workflow") => true,
-        // A misspelt kind must not turn a workflow into something else.
-        Some(kind) => {
-            closest(kind, ["Workflow", "Ruleset", "Net"]) == Some("Workflow")
-                && (is_of_format() || has_stages())
-        }
-        None => is_of_format() && has_stages(),
-    }
-}
-
-/// The word behind a key of the outermost mapping.
-fn said(source: &Source, key: &str) -> Option<String> {
-    match yaml::top_level_word(source, key) {
-        Ok(word) => word.map(std::borrow::Cow::into_owned),
-        // A file that breaks off early still says what it wants to be, so that its mistake is told as such.
-        Err(()) => source.text().lines().find_map(|line| {
-            let bare = |word: &str| word.trim_matches(|edge: char| " \t{,}\"'".contains(edge)).to_owned();
-            let (found, value) = line.split_once(':')?;
-            (bare(found) == key).then(|| bare(value))
-        }),
-    }
-}
 
 /// Reads a workflow. A file with mistakes gives a draft that holds what could be read.
 pub fn parse(source: &Source) -> (Draft, Vec<Diagnostic>) {
@@ -181,7 +150,7 @@ impl File<'_> {
                 let key = conditions::key(&condition, &text, stage);
                 Some(Requirement { condition, text, key, message, span: node.span })
             }
-            Err(Mistake { code, message, remedy, at }) => {
+            Err(ConditionMistake { code, message, remedy, at }) => {
                 let span = self.part(node, &text, at);
                 self.reader.error(code, span, message, remedy);
                 None
@@ -264,7 +233,7 @@ impl File<'_> {
         self.is_short(node, &text).then_some(text)
     }
 
-    /// What the agent is told; an empty text is the same as none.
+    /// The sentence for the agent; an empty text is the same as none.
     fn message(&mut self, fields: &Fields<'_>) -> Option<String> {
         let text = self.optional_text(fields, "message")?;
         let node = fields.get("message")?;

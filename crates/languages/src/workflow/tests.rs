@@ -9,7 +9,12 @@ use lockgate_policy::{
 };
 
 use super::*;
-use crate::{Draft, ruleset::CustomNames, yaml::told};
+use crate::{
+    Draft,
+    detect::{Language, detect},
+    ruleset::CustomNames,
+    yaml::told,
+};
 
 const HEAD: &str = "apiVersion: edictum/v1\nkind: Workflow\nmetadata: {name: t}\n";
 
@@ -56,7 +61,7 @@ stages:
 "#;
 
 fn read(text: &str) -> (Draft, Vec<Diagnostic>) {
-    crate::detect::parse(&Source::new("t.yaml", text), &CustomNames::default())
+    crate::parse::parse(&Source::new("t.yaml", text), &CustomNames::default())
 }
 
 /// The mistakes and warnings of a file.
@@ -167,7 +172,7 @@ fn a_file_says_itself_that_it_is_a_workflow() {
         ("a: {kind: Workflow}\n", false),
         ("require a before b # kind: Workflow\n", false),
     ] {
-        assert_eq!(is_workflow(&Source::new("a.yaml", text)), expected, "{text}");
+        assert_eq!(detect(&Source::new("a.yaml", text)) == Language::Workflow, expected, "{text}");
     }
     for text in
         ["kind: Workflow\n", "apiVersion: edictum/v1\nkind: Workflwo\nstages: []\n", "kind: Workfolw\n"]
@@ -627,7 +632,7 @@ fn what_its_author_probably_does_not_mean_is_found() {
     5:10 odd-tool-name the tool `{x,y}` is taken letter by letter | globs have `*`, `?` and `[…]`, and spaces count: name each tool
     6:10 idle-tools the workflow is complete where `b` begins: no tool is open in it | give it an `exit`: its tools are open until that holds; or leave its tools out
     6:10 idle-condition no tool is open in the terminal stage `b`, whether its `exit` holds or not | give it `tools`, or leave `exit` out
-    6:10 idle-approval nobody is asked at the end of `b`: nothing comes after it | move `approval` to the stage before
+    6:10 idle-approval no human is asked at the end of `b`: nothing comes after it | move `approval` to the stage before
     5:59 impossible-pattern no text matches `a^` | look for a slip in the expression
     5:84 not-linear `(?!x)y` needs an engine that may give up; a text it gives up on opens nothing | write it without look-around and back-references if you can
     5:47 not-from-start `npm test` is shown only by a command that begins with it | write `^` in front of it, so that readers see that too
@@ -794,7 +799,9 @@ fn can_be_left(workflow: &Workflow, at: usize) -> bool {
         with.into_iter().chain([lockgate_call::Call::new("1", tool)])
     });
     calls.into_iter().any(|call| {
-        let considered = workflow.consider(&progress, &Sight::of(&call, |_| false), &Ran::default());
+        let call = call.into();
+        let sight = Sight::of(&call, lockgate_call::ScriptFields::Customary);
+        let considered = workflow.consider(&progress, &sight, &Ran::default());
         considered.steps.iter().any(|step| matches!(step, Step::Advanced { .. } | Step::Completed { .. }))
     })
 }

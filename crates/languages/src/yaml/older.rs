@@ -5,7 +5,11 @@
 
 use std::time::Duration;
 
-use super::{Node, Plain, Reader, Value, is_odd_number, shortened};
+use super::{
+    reader::{Reader, shortened},
+    scalar::{Plain, is_odd_number},
+    tree::{Node, Value},
+};
 
 /// The longest time a file may name, in seconds.
 pub(crate) const SECONDS_MAX: u64 = 366 * 24 * 60 * 60;

@@ -13,7 +13,7 @@ pub(crate) const DEPTH_MAX: usize = 64;
 /// One thing that a file says, and where.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Step<'s> {
-    pub(crate) says: Says<'s>,
+    pub(crate) kind: StepKind<'s>,
     pub(crate) span: Span,
     /// The parser's number for the anchor at it.
     pub(crate) anchor: Option<usize>,
@@ -21,9 +21,9 @@ pub(crate) struct Step<'s> {
     pub(crate) tag: Option<(String, Span)>,
 }
 
-/// What a step says.
+/// What a step is.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Says<'s> {
+pub(crate) enum StepKind<'s> {
     /// A document begins.
     Document,
     /// A word, a number or a text; empty where nothing is written.
@@ -42,13 +42,13 @@ pub(crate) enum Says<'s> {
 
 /// The text cannot be followed from here.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Broken {
+pub(crate) struct Break {
     pub(crate) at: usize,
     pub(crate) reason: String,
 }
 
 /// What a file says, from its start, to its end or to where it cannot be followed.
-pub(crate) fn steps(source: &Source) -> impl Iterator<Item = Result<Step<'_>, Broken>> {
+pub(crate) fn steps(source: &Source) -> impl Iterator<Item = Result<Step<'_>, Break>> {
     let mut parser = parser(source.text());
     std::iter::from_fn(move || {
         loop {
@@ -60,7 +60,7 @@ pub(crate) fn steps(source: &Source) -> impl Iterator<Item = Result<Step<'_>, Br
                 }
                 Err(error) => {
                     let at = error.marker().byte_offset().unwrap_or_default();
-                    return Some(Err(Broken { at, reason: error.info().to_owned() }));
+                    return Some(Err(Break { at, reason: error.info().to_owned() }));
                 }
             }
         }
@@ -83,22 +83,22 @@ fn parsed<'s>(event: Event<'s>, at: &granit_parser::Span) -> Option<Step<'s>> {
     let whole = span(at);
     let anchor = event.anchor_id();
     let tag = event.tag().map(|tag| (tag.original(), at.tag_span().map_or(whole, |tag| span(&tag))));
-    let says = match event {
-        Event::DocumentStart(..) => Says::Document,
+    let kind = match event {
+        Event::DocumentStart(..) => StepKind::Document,
         Event::Scalar(text, style, ..) => {
             let quoted = style != ScalarStyle::Plain;
             // The parser writes `~` where nothing is written.
             let text = if whole.start == whole.end && !quoted { Cow::Borrowed("") } else { text };
-            Says::Scalar { text, quoted }
+            StepKind::Scalar { text, quoted }
         }
-        Event::SequenceStart(..) => Says::List,
-        Event::MappingStart(..) => Says::Map,
-        Event::SequenceEnd | Event::MappingEnd => Says::End,
-        Event::Alias(anchor) => Says::Alias(anchor),
-        Event::UnresolvedAlias(name) => Says::UnknownAlias(name),
+        Event::SequenceStart(..) => StepKind::List,
+        Event::MappingStart(..) => StepKind::Map,
+        Event::SequenceEnd | Event::MappingEnd => StepKind::End,
+        Event::Alias(anchor) => StepKind::Alias(anchor),
+        Event::UnresolvedAlias(name) => StepKind::UnknownAlias(name),
         _ => return None,
     };
-    Some(Step { says, span: whole, anchor, tag })
+    Some(Step { kind, span: whole, anchor, tag })
 }
 
 fn span(span: &granit_parser::Span) -> Span {

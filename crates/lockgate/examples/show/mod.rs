@@ -1,34 +1,42 @@
 //! Plays a session and writes it down: one line a call, and what the agent is told when it is stopped.
 
-use lockgate::{Approver, Call, Gate, Outcome, call::canonical_json, gate::StoreError};
+use lockgate::{Gate, Ruling, ToolResult};
+use serde_json::{Value, json};
 
-/// A call, and whether the tool succeeds once it may run.
-pub(crate) type Step = (Call, bool);
+/// A tool, its input, and whether the tool succeeds once it may run.
+pub(crate) type Step = (&'static str, Value, bool);
 
 /// A call of a tool whose input has one field.
-pub(crate) fn call(tool: &str, field: &str, value: &str) -> Call {
-    Call::new("", tool).with(field, value)
+pub(crate) fn call(tool: &'static str, field: &str, value: &str, succeeds: bool) -> Step {
+    (tool, json!({ field: value }), succeeds)
 }
 
-/// Puts every call to the gate and reports the result of those that may run.
+/// Puts every call to the gate and settles those that may run. A human answers in this order, and then refuses.
 ///
 /// # Errors
-/// When the store fails, which memory does not.
-pub(crate) fn play(gate: &Gate, human: &mut dyn Approver, steps: Vec<Step>) -> Result<String, StoreError> {
-    let mut told = String::new();
-    for (number, (call, ok)) in steps.into_iter().enumerate() {
-        let call = Call { id: number.to_string(), ..call };
-        let verdict = gate.call_with(&call, human);
-        let fails = if verdict.lets_pass() && !ok { "  (and fails)" } else { "" };
-        let input = canonical_json(&call.input);
-        told.push_str(&format!("{:<6} {} {input}{fails}\n", verdict.decision.word(), call.tool));
-        for obstacle in &verdict.obstacles {
-            told.push_str(&format!("       {}\n", obstacle.reason));
+/// When a call cannot be judged or the store fails, which memory does not.
+pub(crate) fn play(
+    gate: &Gate,
+    answers: &[bool],
+    steps: Vec<Step>,
+) -> Result<String, Box<dyn std::error::Error>> {
+    let session = gate.session("example");
+    let mut answers = answers.iter().copied();
+    let mut text = String::new();
+    for (tool, input, succeeds) in steps {
+        let mut ruling = session.call(tool, input.clone())?;
+        while let Ruling::Ask(question) = ruling {
+            ruling = question.answer(answers.next().unwrap_or(false), "a human")?;
         }
-        if verdict.lets_pass() {
-            let outcome = Outcome { session: call.session, id: call.id, ok, ..Outcome::default() };
-            gate.result(&outcome)?;
+        let verdict = ruling.verdict();
+        let fails = if verdict.lets_pass() && !succeeds { "  (and fails)" } else { "" };
+        text.push_str(&format!("{:<6} {tool} {input}{fails}\n", verdict.decision.word()));
+        for obstacle in &verdict.obstacles {
+            text.push_str(&format!("       {}\n", obstacle.reason));
+        }
+        if let Some(permit) = ruling.permit() {
+            permit.settle(if succeeds { ToolResult::success("") } else { ToolResult::failure("") })?;
         }
     }
-    Ok(told)
+    Ok(text)
 }

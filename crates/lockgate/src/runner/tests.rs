@@ -14,10 +14,8 @@ use lockgate_gate::Runner;
 use lockgate_policy::workflow::Exec;
 use rustix::process::{Pid, test_kill_process};
 
-use super::{
-    LIMIT_MAX, LINE_CHARACTERS_MAX, LocalRunner, OUTPUT_BYTES_MAX, RUNS_AT_ONCE_MAX, Tail, absolute_only,
-    spoken,
-};
+use super::{LIMIT_MAX, LocalRunner, RUNS_AT_ONCE_MAX, absolute_only, spoken};
+use crate::program::{LINE_CHARACTERS_MAX, OUTPUT_BYTES_MAX, Tail};
 
 /// A folder of one test's own.
 struct Folder(PathBuf);

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use lockgate::call::visible;
+use lockgate::engine::call::visible;
 use serde_json::{Map, Value, json, value::RawValue};
 
 use super::lists::{self, List};

@@ -13,10 +13,12 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use lockgate::call::{canonical_json, json_mistake, visible};
+use lockgate::engine::call::{canonical_json, json_mistake, visible};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use serde_json::{Map, Value, value::RawValue};
 use sha2::{Digest, Sha256};
+
+use crate::platform;
 
 /// The largest file of pins that is read or written, in bytes.
 pub const FILE_BYTES_MAX: usize = 16 * 1024 * 1024;
@@ -254,8 +256,7 @@ impl PinFile {
         let unusable = |error: &io::Error| PinError::io(&path, "locked", error);
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(false);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        platform::keep_private(&mut options);
         let file = options.open(&path).map_err(|error| unusable(&error))?;
         let began = Instant::now();
         loop {
@@ -293,7 +294,7 @@ impl PinFile {
             file.write_all(&bytes)?;
             file.sync_all()?;
             fs::rename(&draft, &self.path)?;
-            if cfg!(unix) { File::open(&self.folder)?.sync_all() } else { Ok(()) }
+            platform::sync_folder(&self.folder)
         };
         put().map_err(|error| unwritable(&error))?;
         self.known = Some((bytes, kept.clone()));
@@ -371,8 +372,7 @@ fn read_bytes(path: &Path) -> Result<Option<Vec<u8>>, PinError> {
 fn make_folder(folder: &Path) -> Result<(), PinError> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    platform::keep_folder_private(&mut builder);
     builder.create(folder).map_err(|error| PinError::io(folder, "made", &error))?;
     let metadata = fs::metadata(folder).map_err(|error| PinError::io(folder, "read", &error))?;
     check_owner(folder, &metadata)
@@ -381,30 +381,22 @@ fn make_folder(folder: &Path) -> Result<(), PinError> {
 fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    platform::keep_private(&mut options);
     options
 }
 
 /// Refuses what others could have written.
-#[cfg(unix)]
 fn check_owner(path: &Path, metadata: &Metadata) -> Result<(), PinError> {
-    use std::os::unix::fs::MetadataExt;
-
     const WRITABLE_BY_OTHERS: u32 = 0o022;
-    let me = rustix::process::geteuid().as_raw();
-    if metadata.uid() != me {
-        let owner = metadata.uid();
+    let (Some((owner, mode)), Some(me)) = (platform::owner_and_mode(metadata), platform::user()) else {
+        return Ok(());
+    };
+    if owner != me {
         return Err(PinError::damaged(path, format!("it belongs to user {owner}, and this is user {me}")));
     }
-    if metadata.mode() & WRITABLE_BY_OTHERS != 0 {
-        let mode = metadata.mode() & 0o777;
+    if mode & WRITABLE_BY_OTHERS != 0 {
+        let mode = mode & 0o777;
         return Err(PinError::damaged(path, format!("its mode {mode:03o} lets others write it")));
     }
-    Ok(())
-}
-
-#[cfg(not(unix))]
-fn check_owner(_: &Path, _: &Metadata) -> Result<(), PinError> {
     Ok(())
 }

@@ -5,14 +5,14 @@
 //! counts; a timeout is a no unless a rule says otherwise. What the answer leads to is an [`AnsweredCall`], which
 //! `calls.rs` goes on with.
 
-use lockgate::{
+use lockgate::engine::{
     call::{Call, Time},
-    gate::{AnswerError, ApprovalId, Question, StoreError, Verdict, question_text},
+    gate::{AnswerError, ApprovalId, Ask, Question, StoreError, Verdict, question_text},
 };
 use serde_json::{Value, json};
 
 use super::{
-    call_states::{ApprovalChannel, HeldCall, PendingCall},
+    call_states::{HeldCall, PendingCall},
     request_state::Continuation,
     state::{Action, Relay, to_client},
 };
@@ -53,7 +53,8 @@ impl Relay {
         let question =
             Question { approval: &approval, call: &pending.call, input, wanted_by: &verdict.obstacles };
         let message = question_text(&question);
-        if pending.channel == ApprovalChannel::RequestState {
+        let has_form = pending.ask == Ask::Host;
+        if has_form && pending.is_modern {
             let continuation = Continuation::Approval(approval);
             let state = self.context.request_states.issue(continuation, &pending.call, pending.call.at);
             let result = input_required(&message, &state);
@@ -69,7 +70,7 @@ impl Relay {
                 actions,
             );
         }
-        let question = (pending.channel == ApprovalChannel::Form).then(|| {
+        let question = has_form.then(|| {
             self.questions_asked += 1;
             Id::Text(format!("lockgate-{approval}-{}", self.questions_asked))
         });
@@ -156,8 +157,8 @@ impl Relay {
         now: Time,
     ) -> Option<Result<Verdict, NoVerdict>> {
         let gate = &self.context.config.gate;
-        let shelf = self.context.config.shelf.as_ref();
-        let kept = shelf.map(|shelf| shelf.answer(&approval.session, approval.number)).transpose();
+        let backend = self.context.config.backend.as_ref();
+        let kept = backend.map(|backend| backend.answer(&approval.session, approval.number)).transpose();
         match kept {
             // The audit log has the name of the human already.
             Ok(Some(Some(kept))) => {

@@ -1,8 +1,8 @@
 //! The states of a call that is not over: before it is judged, while a human is asked, and while its tool runs.
 
-use lockgate::{
+use lockgate::engine::{
     call::{Call, Time},
-    gate::ApprovalId,
+    gate::{ApprovalId, Ask},
 };
 use serde_json::{Map, Value};
 
@@ -16,22 +16,10 @@ pub(super) struct PendingCall {
     pub(super) tool: String,
     pub(super) call: Call,
     pub(super) is_modern: bool,
-    pub(super) channel: ApprovalChannel,
+    /// How a human is asked: by a form of the client, by `lockgate approve`, or not at all.
+    pub(super) ask: Ask,
     /// The token of progress notices.
     pub(super) token: Option<Value>,
-}
-
-/// How a human is asked about one call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ApprovalChannel {
-    /// By a result that wants input.
-    RequestState,
-    /// By a request to the client.
-    Form,
-    /// By `lockgate approve`.
-    Command,
-    /// Not at all: the call is blocked.
-    None,
 }
 
 /// A call that waits for a human.

@@ -4,13 +4,13 @@
 //! server may want to know more first (here), or make a task of it (`tasks.rs`). Calls that need a human are in
 //! `asking.rs`. Whatever fails in here ends as a refusal that the model can read.
 
-use lockgate::gate::{Decision, Verdict};
+use lockgate::engine::gate::{Ask, Decision, Human, Verdict};
 use serde_json::{Map, Value, json};
 
 use super::{
     asking::AnsweredCall,
-    call_states::{ApprovalChannel, CallInFlight, Change, PendingCall},
-    config::ApprovalSource,
+    call_states::{CallInFlight, Change, PendingCall},
+    config::Config,
     context::header_value,
     request_state::Continuation,
     settlement::{ReviewedOutput, replaced},
@@ -104,8 +104,8 @@ impl Relay {
         };
         let text = if is_changed { with_params(message, &params) } else { text.to_owned() };
         let token = meta.as_ref().and_then(|meta| meta.get("progressToken")).cloned();
-        let channel = self.channel(is_modern, meta.as_ref());
-        let pending = PendingCall { text, tool, call, is_modern, channel, token };
+        let ask = self.asking(is_modern, meta.as_ref());
+        let mut pending = PendingCall { text, tool, call, is_modern, ask, token };
         match continuation {
             Some(Continuation::MoreInput(flight, _)) => self.go_on(id, pending, *flight, actions),
             Some(Continuation::Approval(approval)) => {
@@ -114,46 +114,52 @@ impl Relay {
                 self.go_on_after_answer(AnsweredCall { id: id.clone(), pending, verdict }, actions);
             }
             None => {
-                let verdict = self.judge(&pending);
+                let verdict = self.judge(&mut pending);
                 self.act(id.clone(), pending, &verdict, actions);
             }
         }
     }
 
-    fn judge(&self, pending: &PendingCall) -> Verdict {
-        let PendingCall { call, channel, .. } = pending;
-        let gate = &self.context.config.gate;
+    fn judge(&self, pending: &mut PendingCall) -> Verdict {
+        let PendingCall { call, ask, .. } = pending;
+        let Config { gate, environment, .. } = &self.context.config;
         // A hook has put the question to its host, whose human has said yes: otherwise the call would not be here.
         if self.context.config.naming.host().is_some()
             && let Ok(Some((approval, asked))) = gate.question_about(call)
             && asked.call.tool == call.tool
             && asked.call.input == call.input
-            && asked.call.about.sighting.as_ref().is_some_and(|sighting| &*sighting.door != "mcp")
+            && asked
+                .call
+                .about
+                .duplicate_key
+                .as_ref()
+                .is_some_and(|duplicate_key| &*duplicate_key.door != "mcp")
             && call.about.objection.is_none()
             && let Ok(verdict) = gate.answer_by(&approval, true, Some(&self.human()), call.at)
         {
             return verdict;
         }
-        match channel {
-            ApprovalChannel::None => gate.call_unattended(call),
-            ApprovalChannel::RequestState | ApprovalChannel::Form | ApprovalChannel::Command => {
-                gate.call(call)
-            }
-        }
+        let seen = environment.look(std::mem::take(call));
+        let verdict = match ask.human() {
+            Human::Reachable => gate.call(&seen),
+            Human::Absent => gate.call_unattended(&seen),
+        };
+        *call = seen.into_call();
+        verdict
     }
 
-    fn channel(&self, is_modern: bool, meta: Option<&Map<String, Value>>) -> ApprovalChannel {
+    /// How a human is asked about one call: as the settings say, as far as this client can.
+    fn asking(&self, is_modern: bool, meta: Option<&Map<String, Value>>) -> Ask {
         let can_form = if is_modern {
             shows_forms(meta.and_then(|meta| meta.get(CAPABILITIES_KEY)))
         } else {
             self.shows_forms
         };
-        let has_shelf = self.context.config.shelf.is_some();
-        match self.context.config.approval_source {
-            ApprovalSource::Client if can_form && is_modern => ApprovalChannel::RequestState,
-            ApprovalSource::Client if can_form => ApprovalChannel::Form,
-            ApprovalSource::Client | ApprovalSource::Command if has_shelf => ApprovalChannel::Command,
-            ApprovalSource::Client | ApprovalSource::Command | ApprovalSource::None => ApprovalChannel::None,
+        let has_backend = self.context.config.backend.is_some();
+        match self.context.config.ask {
+            Ask::Host | Ask::Defer if can_form => Ask::Host,
+            Ask::Host | Ask::Defer | Ask::Wait if has_backend => Ask::Wait,
+            Ask::Host | Ask::Defer | Ask::Wait | Ask::Block => Ask::Block,
         }
     }
 

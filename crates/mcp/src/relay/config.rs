@@ -2,9 +2,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use lockgate::{
-    call::{Call, Time},
-    gate::{Gate, Shelf},
+use lockgate::engine::{
+    call::{Call, SeenCall, Time},
+    gate::{Ask, Backend, Gate},
 };
 
 use super::naming::Naming;
@@ -18,9 +18,9 @@ pub trait Environment: Send + Sync {
     /// Logs a line for the operator.
     fn log(&self, line: &str);
 
-    /// Looks up what rules want to know about a call and the call does not say, such as where links lead.
-    fn look(&self, call: &mut Call) {
-        let _ = call;
+    /// Looks at a call, and where its paths really lead if the tools run on this machine.
+    fn look(&self, call: Call) -> SeenCall {
+        call.into()
     }
 
     /// For each of these tools why no session can ever call it, where that is proved.
@@ -53,18 +53,6 @@ pub enum Era {
     Modern(String),
 }
 
-/// How a human is asked.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ApprovalSource {
-    /// By the client where it can show a form, else by `lockgate approve`.
-    #[default]
-    Client,
-    /// By `lockgate approve`.
-    Command,
-    /// Not at all: what needs a human is blocked.
-    None,
-}
-
 /// What a client sees of tools that no session can ever call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DeadTools {
@@ -82,15 +70,15 @@ pub struct Config {
     /// Judges.
     pub gate: Gate,
     /// Where answers of `lockgate approve` are read from; none if there cannot be any.
-    pub shelf: Option<Arc<dyn Shelf>>,
+    pub backend: Option<Arc<dyn Backend>>,
     /// The process around.
     pub environment: Box<dyn Environment>,
     /// The session of calls that name none.
     pub session: String,
     /// What rules call the server's tools.
     pub naming: Naming,
-    /// How a human is asked.
-    pub approval_source: ApprovalSource,
+    /// How a human is asked; a client that cannot show a form leaves the question to `lockgate approve`.
+    pub ask: Ask,
     /// How long a call waits for one.
     pub ask_for: Duration,
     /// What is shown of dead tools.

@@ -8,7 +8,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use lockgate::call::{Call, Sighting, Time};
+use lockgate::engine::call::{Call, DuplicateKey, Time};
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -74,7 +74,7 @@ impl Context {
 
     /// Whether decisions wait for a disk.
     pub fn is_durable(&self) -> bool {
-        self.config.shelf.is_some()
+        self.config.backend.is_some()
     }
 
     /// The pinned definitions, for one listing or one call at a time.
@@ -126,7 +126,7 @@ impl Context {
         input: Map<String, Value>,
         meta: Option<&Map<String, Value>>,
     ) -> Call {
-        let Config { naming, environment, folder, gate, .. } = &self.config;
+        let Config { naming, folder, .. } = &self.config;
         let facts = self.facts(tool);
         let mut call = Call {
             session: naming.session(meta).unwrap_or_else(|| session.to_owned()),
@@ -138,11 +138,8 @@ impl Context {
         };
         call.about.cwd.clone_from(folder);
         call.about.metadata = Some(metadata(naming, &facts));
-        call.about.sighting = Some(Sighting { door: "mcp".into(), told_apart_by: Vec::new() });
+        call.about.duplicate_key = Some(DuplicateKey { door: "mcp".into(), identifying_fields: Vec::new() });
         call.about.objection = self.objection(tool);
-        if gate.wants_links() {
-            environment.look(&mut call);
-        }
         call
     }
 

@@ -4,7 +4,7 @@
 //! to `listing.rs`; here is what they share: which requests are open, who may answer what, and what is waited for.
 //! Answers without a request are dropped, with a line for the operator.
 
-use lockgate::call::visible;
+use lockgate::engine::call::visible;
 use serde_json::{Value, value::RawValue};
 
 use super::{

@@ -4,7 +4,7 @@
 //! that no session can ever call is marked or removed. What a server says about its tools can add restrictions, never
 //! lift them. An unchanged list passes byte for byte.
 
-use lockgate::call::visible;
+use lockgate::engine::call::visible;
 use serde_json::{Map, Value};
 
 use super::{

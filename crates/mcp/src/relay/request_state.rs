@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, sync::Mutex};
 
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use hmac::{Hmac, KeyInit, Mac};
-use lockgate::{
+use lockgate::engine::{
     call::{Call, Time, canonical_json},
     gate::ApprovalId,
 };

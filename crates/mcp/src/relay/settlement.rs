@@ -1,6 +1,6 @@
 //! What became of a call: settled with the gate before the client sees it.
 
-use lockgate::gate::{Outcome, OutputDecision, Settlement, StoreError};
+use lockgate::engine::gate::{Outcome, OutputDecision, Settlement, StoreError};
 use serde_json::Value;
 
 use super::{

@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use lockgate::call::Time;
+use lockgate::engine::call::Time;
 
 use super::{
     call_states::{CallInFlight, HeldCall},

@@ -1,6 +1,6 @@
 //! Calls that become tasks: their results are fetched later, and looked at then like any other.
 
-use lockgate::call::Call;
+use lockgate::engine::call::Call;
 use serde_json::{Map, Value, json};
 
 use super::{

@@ -9,7 +9,6 @@ use std::{
     io,
     path::PathBuf,
     process::{ExitStatus, Stdio},
-    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
@@ -25,6 +24,7 @@ use super::{
     link::{Incoming, Link, TransportEnd, pipe},
     stdio::{ReadEnd, read_lines, read_to_break, write_lines},
 };
+use crate::platform::{self, Group};
 
 /// How long a server may take to end by itself once its input is closed.
 const CLOSED_FOR: Duration = Duration::from_secs(2);
@@ -107,8 +107,9 @@ impl Child {
     pub fn kill(&self) {
         self.group.kill();
         // Without process groups, dropping the process kills it.
-        #[cfg(not(unix))]
-        self.keeper.abort();
+        if !platform::HAS_GROUPS {
+            self.keeper.abort();
+        }
     }
 }
 
@@ -125,8 +126,7 @@ fn launch(command: &ServerCommand, name: Option<&str>) -> io::Result<(Link, Chil
     if let Some(folder) = &command.folder {
         process.current_dir(folder);
     }
-    #[cfg(unix)]
-    process.process_group(0);
+    platform::start_in_group(&mut process);
     let mut process = process.spawn()?;
     let group = Group::of(&process);
     let taken = (process.stdin.take(), process.stdout.take(), process.stderr.take());
@@ -149,7 +149,7 @@ fn launch(command: &ServerCommand, name: Option<&str>) -> io::Result<(Link, Chil
 /// Waits for the server to end, and sees to it that the rest of its group ends too.
 async fn keep(mut process: tokio::process::Child, group: Group, tell_ended: watch::Sender<Option<String>>) {
     let status = process.wait().await;
-    group.outlast().await;
+    group.outlast(LEFT_FOR, LOOK_EVERY).await;
     tell_ended.send_replace(Some(match status {
         Ok(status) => sentence_of(status),
         Err(error) => format!("the server cannot be waited for: {error}"),
@@ -157,8 +157,7 @@ async fn keep(mut process: tokio::process::Child, group: Group, tell_ended: watc
 }
 
 fn sentence_of(status: ExitStatus) -> String {
-    #[cfg(unix)]
-    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+    if let Some(signal) = platform::signal_of(status) {
         return format!("the server was ended by signal {signal}");
     }
     match status.code() {
@@ -209,75 +208,6 @@ async fn pass_on(from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin, 
         let _ = to.write_all(&line).await;
         let _ = to.flush().await;
     }
-}
-
-/// The process group of a server, as long as there is one.
-///
-/// Invariant: holds the id only until the group is known to be over, since the system may give the id to others then.
-#[derive(Clone, Debug)]
-struct Group(Arc<Mutex<Option<GroupId>>>);
-
-#[cfg(unix)]
-type GroupId = rustix::process::Pid;
-#[cfg(not(unix))]
-type GroupId = std::convert::Infallible;
-
-impl Group {
-    #[cfg(unix)]
-    fn of(process: &tokio::process::Child) -> Self {
-        let id = process.id().and_then(|id| i32::try_from(id).ok()).and_then(GroupId::from_raw);
-        Self(Arc::new(Mutex::new(id)))
-    }
-
-    #[cfg(unix)]
-    fn terminate(&self) {
-        self.signal(rustix::process::Signal::TERM);
-    }
-
-    #[cfg(unix)]
-    fn kill(&self) {
-        self.signal(rustix::process::Signal::KILL);
-    }
-
-    #[cfg(unix)]
-    fn signal(&self, signal: rustix::process::Signal) {
-        if let Some(id) = *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
-            let _ = rustix::process::kill_process_group(id, signal);
-        }
-    }
-
-    /// Waits for what is left once the server itself has ended, and kills it if it takes long.
-    #[cfg(unix)]
-    async fn outlast(&self) {
-        let looks = LEFT_FOR.as_millis() / LOOK_EVERY.as_millis();
-        for _ in 0..looks {
-            if !self.is_left() {
-                break;
-            }
-            sleep(LOOK_EVERY).await;
-        }
-        self.kill();
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
-    }
-
-    #[cfg(unix)]
-    fn is_left(&self) -> bool {
-        let id = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        id.is_some_and(|id| rustix::process::test_kill_process_group(id).is_ok())
-    }
-}
-
-#[cfg(not(unix))]
-impl Group {
-    fn of(_: &tokio::process::Child) -> Self {
-        Self(Arc::new(Mutex::new(None)))
-    }
-
-    fn terminate(&self) {}
-
-    fn kill(&self) {}
-
-    async fn outlast(&self) {}
 }
 
 #[cfg(test)]

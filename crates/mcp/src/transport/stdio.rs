@@ -12,7 +12,7 @@ use tokio::{
 };
 
 use super::link::{Incoming, Link, Outgoing, TransportEnd, pipe};
-use crate::message::MESSAGE_BYTES_MAX;
+use crate::{message::MESSAGE_BYTES_MAX, platform};
 
 /// How much is read at once, in bytes.
 const READ_BYTES: usize = 64 * 1024;
@@ -25,8 +25,7 @@ const WRITE_BYTES: usize = 64 * 1024;
 /// Must be called within a tokio runtime. Pipes and sockets are read and written by the runtime itself; for anything
 /// else (a terminal, a file) threads wait, which costs two changes of thread a message.
 pub fn stdio() -> (Link, OutputDrain) {
-    #[cfg(unix)]
-    match (direct::input(), direct::output()) {
+    match (platform::input(), platform::output()) {
         (Some(reader), Some(writer)) => return over(reader, writer),
         (Some(reader), None) => return over(reader, tokio::io::stdout()),
         (None, Some(writer)) => return over(tokio::io::stdin(), writer),
@@ -201,135 +200,6 @@ fn push_line(lines: &mut Vec<u8>, text: &str) {
     lines.push(b'\n');
 }
 
-/// Standard input and output as the runtime likes them best.
-///
-/// They are made non-blocking, which is a property of the pipe's end and not of this process. Where standard error
-/// shares that end, what others print there could get lost, so it is left alone.
-#[cfg(unix)]
-mod direct {
-    use std::{
-        fs::File,
-        io,
-        os::{
-            fd::{AsFd, BorrowedFd, OwnedFd},
-            unix::{
-                fs::{FileTypeExt, MetadataExt},
-                net::UnixStream as StdUnixStream,
-            },
-        },
-        pin::Pin,
-        task::{Context, Poll},
-    };
-
-    use tokio::{
-        io::{AsyncRead, AsyncWrite, ReadBuf},
-        net::{UnixStream, unix::pipe},
-    };
-
-    /// Where messages come from.
-    pub(super) enum Input {
-        Pipe(pipe::Receiver),
-        Socket(UnixStream),
-    }
-
-    /// Where messages go.
-    pub(super) enum Output {
-        Pipe(pipe::Sender),
-        Socket(UnixStream),
-    }
-
-    enum Stream {
-        Pipe(OwnedFd),
-        Socket(UnixStream),
-    }
-
-    /// Standard input, if it is a pipe or a socket.
-    pub(super) fn input() -> Option<Input> {
-        input_at(io::stdin().as_fd())
-    }
-
-    /// Standard output, if it is a pipe or a socket.
-    pub(super) fn output() -> Option<Output> {
-        output_at(io::stdout().as_fd())
-    }
-
-    pub(super) fn input_at(fd: BorrowedFd<'_>) -> Option<Input> {
-        match stream(fd).ok()?? {
-            Stream::Pipe(fd) => pipe::Receiver::from_owned_fd(fd).ok().map(Input::Pipe),
-            Stream::Socket(socket) => Some(Input::Socket(socket)),
-        }
-    }
-
-    pub(super) fn output_at(fd: BorrowedFd<'_>) -> Option<Output> {
-        match stream(fd).ok()?? {
-            Stream::Pipe(fd) => pipe::Sender::from_owned_fd(fd).ok().map(Output::Pipe),
-            Stream::Socket(socket) => Some(Output::Socket(socket)),
-        }
-    }
-
-    fn stream(fd: BorrowedFd<'_>) -> io::Result<Option<Stream>> {
-        let owned = fd.try_clone_to_owned()?;
-        let place = |file: &File| file.metadata().map(|about| (about.dev(), about.ino()));
-        let file = File::from(owned);
-        let errors = File::from(io::stderr().as_fd().try_clone_to_owned()?);
-        if place(&file)? == place(&errors)? {
-            return Ok(None);
-        }
-        let kind = file.metadata()?.file_type();
-        if kind.is_fifo() {
-            return Ok(Some(Stream::Pipe(file.into())));
-        }
-        if kind.is_socket() {
-            let socket = StdUnixStream::from(OwnedFd::from(file));
-            // A socket of another family, such as TCP, has no such address.
-            socket.local_addr()?;
-            socket.set_nonblocking(true)?;
-            return UnixStream::from_std(socket).map(|socket| Some(Stream::Socket(socket)));
-        }
-        Ok(None)
-    }
-
-    impl AsyncRead for Input {
-        fn poll_read(
-            self: Pin<&mut Self>,
-            context: &mut Context<'_>,
-            buffer: &mut ReadBuf<'_>,
-        ) -> Poll<io::Result<()>> {
-            match self.get_mut() {
-                Self::Pipe(pipe) => Pin::new(pipe).poll_read(context, buffer),
-                Self::Socket(socket) => Pin::new(socket).poll_read(context, buffer),
-            }
-        }
-    }
-
-    impl AsyncWrite for Output {
-        fn poll_write(
-            self: Pin<&mut Self>,
-            context: &mut Context<'_>,
-            bytes: &[u8],
-        ) -> Poll<io::Result<usize>> {
-            match self.get_mut() {
-                Self::Pipe(pipe) => Pin::new(pipe).poll_write(context, bytes),
-                Self::Socket(socket) => Pin::new(socket).poll_write(context, bytes),
-            }
-        }
-
-        fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-            match self.get_mut() {
-                Self::Pipe(pipe) => Pin::new(pipe).poll_flush(context),
-                Self::Socket(socket) => Pin::new(socket).poll_flush(context),
-            }
-        }
-
-        fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-            match self.get_mut() {
-                Self::Pipe(pipe) => Pin::new(pipe).poll_shutdown(context),
-                Self::Socket(socket) => Pin::new(socket).poll_shutdown(context),
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -395,8 +265,8 @@ mod tests {
             [near.try_clone().unwrap().into(), near.into(), both().into(), both().into()],
         ];
         for [near_in, near_out, far_in, far_out] in table {
-            let input = direct::input_at(near_in.as_fd()).unwrap();
-            let (mut link, _) = over(input, direct::output_at(near_out.as_fd()).unwrap());
+            let input = platform::input_at(near_in.as_fd()).unwrap();
+            let (mut link, _) = over(input, platform::output_at(near_out.as_fd()).unwrap());
             let (mut far_in, far_out) = (std::fs::File::from(far_in), std::fs::File::from(far_out));
             io::Write::write_all(&mut far_in, b"{\"in\":1}\n").unwrap();
             assert_eq!(link.from.recv().await, Some(Incoming::Message("{\"in\":1}".to_owned())));
@@ -408,7 +278,7 @@ mod tests {
             assert_eq!(tokio::task::spawn_blocking(read).await.unwrap().unwrap(), "{\"out\":1}\n");
         }
         let file = tempfile::tempfile().unwrap();
-        assert!(direct::input_at(file.as_fd()).is_none() && direct::output_at(file.as_fd()).is_none());
+        assert!(platform::input_at(file.as_fd()).is_none() && platform::output_at(file.as_fd()).is_none());
     }
 
     #[tokio::test]

@@ -1,4 +1,4 @@
-//! What can be told of an expression without building an engine for it, or even having one read it.
+//! What can be seen in an expression without building an engine for it, or even having one read it.
 //!
 //! [`Expression::glance`] errs on one side only: an engine never takes more than it says, and what it calls
 //! possible is. Loading a policy rests on this, because an engine that is built later can no longer be refused.
@@ -59,7 +59,7 @@ impl Node {
         })
     }
 
-    /// Whether some text matches. Starts at the front and ends at the back are in nobody's way.
+    /// Whether some text matches. Starts at the front and ends at the back restrict nothing.
     fn is_surely_possible(&self) -> bool {
         match self {
             Self::Choice(nodes) => nodes.iter().any(Self::is_surely_possible),

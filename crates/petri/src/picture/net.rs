@@ -39,7 +39,7 @@ pub enum Style {
     Plain,
     /// With a dashed border: it fires later than it is called.
     Deferred,
-    /// With a double border: somebody is asked first.
+    /// With a double border: a human is asked first.
     Manual,
 }
 

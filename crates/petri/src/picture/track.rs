@@ -57,7 +57,7 @@ pub enum Shape {
 pub struct Need {
     /// What, in short.
     pub text: String,
-    /// Whether somebody has to agree.
+    /// Whether a human has to agree.
     pub is_human: bool,
 }
 

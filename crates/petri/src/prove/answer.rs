@@ -12,7 +12,7 @@ pub enum Answer {
     Yes(Trace),
     /// No, for this reason.
     No(Reason),
-    /// Nobody knows: the search ended at its bounds.
+    /// Unknown: the search ended at its bounds.
     Undecided(Explored),
 }
 

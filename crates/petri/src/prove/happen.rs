@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use super::{
     dense::At,
     rule::Kind,
-    straight::{Asked, Demand, Met, Straight},
+    straight::{Demand, MetRule, Straight, StraightQuestion},
     structure::{System, Touch},
 };
 
@@ -17,7 +17,7 @@ const TOUCHES_MAX: usize = 64;
 
 impl Straight {
     /// Lets everything demanded happen, the goal only where nothing else can, and last of all.
-    pub(super) fn happen(&mut self, asked: &Asked<'_>, goal: usize) -> Option<Vec<usize>> {
+    pub(super) fn happen(&mut self, asked: &StraightQuestion<'_>, goal: usize) -> Option<Vec<usize>> {
         let total = self.total;
         if total > LENGTH_MAX {
             return None;
@@ -50,8 +50,8 @@ impl Straight {
     }
 
     /// Whether a demanded label is not refused.
-    fn is_possible(&self, asked: &Asked<'_>, place: usize) -> bool {
-        let Asked { setting, .. } = asked;
+    fn is_possible(&self, asked: &StraightQuestion<'_>, place: usize) -> bool {
+        let StraightQuestion { setting, .. } = asked;
         let label = self.demands.at(place).label;
         let touches = setting.system.guards(label).iter();
         let mut others = touches.filter(|touch| Some(touch.rule) != setting.without);
@@ -64,7 +64,7 @@ impl Straight {
         })
     }
 
-    /// Where a table stands after a label, which may be refused; none where a rule is no table.
+    /// Where a table stands after a label, which may be refused; none where a rule is not a table.
     fn after_table(&self, system: &System, rule: usize, label: usize, value: u64) -> Option<Option<u64>> {
         let table = system.table(rule)?;
         let letter = system.labels().get(label).and_then(|name| table.alphabet().position(*name));
@@ -73,8 +73,8 @@ impl Straight {
 
     /// Whether a demanded label is not refused, earns something that is not there, and takes nothing away that others
     /// ask for. A refill may be wasted where something else is earned.
-    fn may_come(&self, asked: &Asked<'_>, place: usize) -> bool {
-        let Asked { setting, .. } = asked;
+    fn may_come(&self, asked: &StraightQuestion<'_>, place: usize) -> bool {
+        let StraightQuestion { setting, .. } = asked;
         let demand = self.demands.at(place);
         if demand.left == 0 {
             return false;
@@ -127,8 +127,8 @@ impl Straight {
     }
 
     /// Changes what rules remember, and looks again at what that may have made possible.
-    fn fire(&mut self, asked: &Asked<'_>, place: usize) {
-        let Asked { setting, .. } = asked;
+    fn fire(&mut self, asked: &StraightQuestion<'_>, place: usize) {
+        let StraightQuestion { setting, .. } = asked;
         let system = setting.system;
         let Demand { label, hub, .. } = self.demands.at(place);
         let own = hub.and_then(|hub| self.hubs.get_mut(hub)).map(std::mem::take);
@@ -136,7 +136,7 @@ impl Straight {
             let Some(place) = self.met_of.get(touch.rule) else { continue };
             if let Some(table) = system.table(touch.rule) {
                 let after = self.after_table(system, touch.rule, label, self.met.at(place).value).flatten();
-                self.met.change(place, |met| Met { value: after.unwrap_or(met.value), ..met });
+                self.met.change(place, |met| MetRule { value: after.unwrap_or(met.value), ..met });
                 let letters =
                     table.alphabet().iter().filter_map(|name| self.place_of.get(system.position(name)?));
                 let letters = letters.filter(|place| self.demands.at(*place).left > 0);
@@ -176,7 +176,7 @@ impl Straight {
         let is_hub = |demand: &Demand| system.touches(demand.label).len() > TOUCHES_MAX;
         let touched: usize =
             self.demands.iter().filter(|it| is_hub(it)).map(|it| system.touches(it.label).len()).sum();
-        let known = |met: &Met| system.reach(met.rule);
+        let known = |met: &MetRule| system.reach(met.rule);
         if touched == 0 || self.met.iter().map(known).sum::<usize>() >= touched {
             return;
         }

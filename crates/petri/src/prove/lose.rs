@@ -6,10 +6,10 @@
 //! Before that it tries the worst state there could be: if the goal is within reach even from there, it is
 //! never lost. Nothing is said about fairness: "can still happen", not "will happen".
 
-use std::hash::BuildHasher;
+mod walk;
 
-use foldhash::fast::FixedState;
-use hashbrown::{HashMap, HashTable};
+use hashbrown::HashMap;
+use walk::{Reach, Reachability, WAY_STATES_MAX, Walk, WalkResult};
 
 use super::{
     answer::{Answer, Explored, Reason, Run, Trace},
@@ -17,11 +17,10 @@ use super::{
     gather::{Rules, cone},
     label::{Label, LabelSet},
     losses::Loss,
-    problem::{Fired, LocalCell, Place, Problem, SOFT_COUNT},
+    problem::{FiringResult, LocalCell, Place, Problem, SOFT_COUNT},
     prover::Prover,
     rule::{Cell, Kind},
     scratch::Scratch,
-    search::{Found, search},
     setting::{Goal, Setting},
     state::{Session, State},
     structure::RuleId,
@@ -29,15 +28,6 @@ use super::{
 
 /// Most cells of a cone that is looked at state by state.
 const CONE_CELLS_MAX: usize = 2_048;
-
-/// Most states of one search for a way that is still open.
-const WAY_STATES_MAX: usize = 5_000;
-
-/// Most states known to be fine that another one is compared with before a way is looked for.
-const KNOWN_TRIED_MAX: usize = 256;
-
-/// So many labels to try in each state cost as much as a state.
-const LABELS_PER_STATE: usize = 256;
 
 /// Most states of the first look at each part of a system that may get stuck.
 const STUCK_STATES_MAX: usize = 250;
@@ -79,11 +69,11 @@ impl Prover<'_> {
             for part in std::mem::take(&mut parts) {
                 let (walked, rules) = self.refuse_all(&part, states_max, &mut left, &mut scratch);
                 match walked {
-                    Walked::Lost(way) => session.extend(way),
-                    Walked::All => {
+                    WalkResult::Lost(way) => session.extend(way),
+                    WalkResult::All => {
                         return Answer::No(Reason { rules: rules.into_iter().map(RuleId).collect() });
                     }
-                    Walked::NoRoom(states) => {
+                    WalkResult::NoRoom(states) => {
                         explored = Explored { states, rules: rules.len() };
                         parts.push(part);
                     }
@@ -122,13 +112,13 @@ impl Prover<'_> {
         states_max: usize,
         left: &mut usize,
         scratch: &mut Scratch,
-    ) -> (Walked, Vec<usize>) {
+    ) -> (WalkResult, Vec<usize>) {
         let mut rules: Vec<usize> = watched.iter().flat_map(|label| self.guards(*label)).collect();
         loop {
             rules.sort_unstable();
             rules.dedup();
             if rules.len() > CONE_CELLS_MAX {
-                return (Walked::NoRoom(0), rules);
+                return (WalkResult::NoRoom(0), rules);
             }
             let forward =
                 Problem::of_all_labels(self.setting(None), &rules, u64::MAX, &mut scratch.gathering);
@@ -138,14 +128,15 @@ impl Prover<'_> {
             let start = forward.encode(|cell| self.start(cell), 0);
             let mut next = Vec::new();
             let walked = walk.first(&start, |state| {
-                let is_refused = |label: &usize| forward.fire(*label, state, &mut next) == Fired::Refused;
-                if watched.iter().all(is_refused) { Verdict::Lost } else { Verdict::Fine }
+                let is_refused =
+                    |label: &usize| forward.fire(*label, state, &mut next) == FiringResult::Refused;
+                if watched.iter().all(is_refused) { Reachability::Lost } else { Reachability::Fine }
             });
             *left = left.saturating_sub(walk.cost());
-            let Walked::Lost(way) = walked else { return (walked, rules) };
+            let WalkResult::Lost(way) = walked else { return (walked, rules) };
             let way: Vec<usize> = way.iter().map(|label| forward.labels.at(*label)).collect();
             let Err(refusing) = Session::new(self.system, None).walk(&self.names_of(&way)) else {
-                return (Walked::Lost(way), rules);
+                return (WalkResult::Lost(way), rules);
             };
             let known = rules.len();
             rules.extend(
@@ -156,7 +147,7 @@ impl Prover<'_> {
                     .collect::<Vec<_>>(),
             );
             if rules.len() == known {
-                return (Walked::NoRoom(0), rules);
+                return (WalkResult::NoRoom(0), rules);
             }
         }
     }
@@ -188,33 +179,33 @@ impl Prover<'_> {
             Reach { cone: &cone, known: Vec::new(), known_by_tables: HashMap::default(), left, scratch };
         let start = cone.encode(|cell| self.start(cell), 0);
         match reach.verdict(&start) {
-            Verdict::Lost => return Answer::Yes(Trace::shortest(Vec::new())),
-            Verdict::Unknown => return explored(WAY_STATES_MAX),
-            Verdict::Fine => {}
+            Reachability::Lost => return Answer::Yes(Trace::shortest(Vec::new())),
+            Reachability::Unknown => return explored(WAY_STATES_MAX),
+            Reachability::Fine => {}
         }
         let has_worst = cone.cells.iter().all(|cell| self.worst(cell, &goals).is_some());
         let worst = cone.encode(|cell| self.worst(cell, &goals).unwrap_or_default(), 0);
-        if has_worst && matches!(reach.verdict(&worst), Verdict::Fine) {
+        if has_worst && matches!(reach.verdict(&worst), Reachability::Fine) {
             return Answer::No(reason());
         }
         let is_large =
             |cell: &LocalCell| matches!(cell.place, Place::Counter { full, .. } if full > COUNTED_MAX);
         let is_large = cone.cells.iter().any(is_large);
         let start = State::default();
-        if let Walked::All = self.walk(&mut reach, &goals, Detail::Coarse, &start) {
+        if let WalkResult::All = self.walk(&mut reach, &goals, Detail::Coarse, &start) {
             return Answer::No(reason());
         }
         let detail = if is_large { Detail::Soft } else { Detail::Exact };
         match self.walk(&mut reach, &goals, detail, &start) {
-            Walked::All => Answer::No(reason()),
-            Walked::Lost(way) if !is_large || self.is_lost_after(&way, &mut reach) => {
+            WalkResult::All => Answer::No(reason()),
+            WalkResult::Lost(way) if !is_large || self.is_lost_after(&way, &mut reach) => {
                 self.checked(self.names_of(&way))
             }
-            Walked::Lost(way) => match self.drain(&mut reach, &goals) {
+            WalkResult::Lost(way) => match self.drain(&mut reach, &goals) {
                 Some(trace) => Answer::Yes(trace),
                 None => explored(way.len()),
             },
-            Walked::NoRoom(states) => match self.drain(&mut reach, &goals) {
+            WalkResult::NoRoom(states) => match self.drain(&mut reach, &goals) {
                 Some(trace) => Answer::Yes(trace),
                 None => explored(states),
             },
@@ -223,7 +214,7 @@ impl Prover<'_> {
 
     /// Walks over the cone and takes in whatever rule outside refuses what was found. The way is in positions
     /// of labels in the system.
-    fn walk(&self, reach: &mut Reach<'_, '_>, goals: &[usize], detail: Detail, from: &State) -> Walked {
+    fn walk(&self, reach: &mut Reach<'_, '_>, goals: &[usize], detail: Detail, from: &State) -> WalkResult {
         let cone = reach.cone;
         let is_left_out = |cell: &LocalCell| match cell.place {
             _ if detail != Detail::Coarse => false,
@@ -267,12 +258,12 @@ impl Prover<'_> {
             let walked = walk.first(&start, judge);
             reach.left = reach.left.saturating_sub(walk.cost());
             let way = match walked {
-                Walked::Lost(way) => way,
+                WalkResult::Lost(way) => way,
                 other => return other,
             };
             let way: Vec<usize> = way.iter().map(|label| forward.labels.at(*label)).collect();
             let mut session = Session::from(self.system, None, from.clone());
-            let Err(refusing) = session.walk(&self.names_of(&way)) else { return Walked::Lost(way) };
+            let Err(refusing) = session.walk(&self.names_of(&way)) else { return WalkResult::Lost(way) };
             let known = rules.len();
             rules.extend(refusing.into_iter().map(|rule| rule.0));
             rules.sort_unstable();
@@ -281,7 +272,7 @@ impl Prover<'_> {
             let is_coarse =
                 cone.cells.iter().any(|cell| is_left_out(cell) && rules.binary_search(&cell.rule).is_ok());
             if rules.len() == known || is_coarse {
-                return Walked::NoRoom(0);
+                return WalkResult::NoRoom(0);
             }
         }
     }
@@ -291,7 +282,7 @@ impl Prover<'_> {
         let mut session = Session::new(self.system, None);
         let is_possible = session.walk(&self.names_of(way)).is_ok();
         let here = reach.cone.encode(|cell| session.state.value(self.system, cell.rule), 0);
-        is_possible && matches!(reach.verdict(&here), Verdict::Lost)
+        is_possible && matches!(reach.verdict(&here), Reachability::Lost)
     }
 
     /// A session that uses up counters too large to walk down and goes on from there until the goal is lost:
@@ -322,7 +313,7 @@ impl Prover<'_> {
                 let Some(more) = self.pump_from(&state, *id, setting, reach.scratch) else { continue };
                 let longer = trace.then(more.without_last().runs());
                 let Ok(after) = self.system.replay(&longer) else { continue };
-                if let Walked::Lost(way) = self.walk(reach, goals, Detail::Exact, &after) {
+                if let WalkResult::Lost(way) = self.walk(reach, goals, Detail::Exact, &after) {
                     return Some(longer.then(&[Run { labels: self.names_of(&way), times: 1 }]));
                 }
                 if counters.len() > 1 {
@@ -353,7 +344,7 @@ impl Prover<'_> {
         Some(if is_lost { 0 } else { own.start() })
     }
 
-    /// A session that was walked under all rules; anything else is no answer.
+    /// A session that was walked under all rules; anything else is not an answer.
     fn checked(&self, labels: Vec<Label>) -> Answer {
         match Session::new(self.system, None).walk(&labels) {
             Ok(()) => Answer::Yes(Trace::shortest(labels)),
@@ -371,153 +362,4 @@ enum Detail {
     /// Large counters are taken to be used up once a little was spent, and to last for ever all the same.
     Soft,
     Exact,
-}
-
-#[derive(Clone, Copy)]
-enum Verdict {
-    Fine,
-    Lost,
-    Unknown,
-}
-
-/// From which states of a cone its goal can be reached.
-struct Reach<'a, 's> {
-    cone: &'a Problem,
-    /// States from which it can; and so it can from all that are at least as good.
-    known: Vec<Vec<u64>>,
-    /// The same by the states of tables: those are mostly answered by their own.
-    known_by_tables: HashMap<Vec<u64>, Vec<Vec<u64>>, FixedState>,
-    /// How many more states may be looked at.
-    left: usize,
-    scratch: &'s mut Scratch,
-}
-
-impl Reach<'_, '_> {
-    fn verdict(&mut self, state: &[u64]) -> Verdict {
-        let tables = self.cone.words_of_tables(state);
-        let alike = self.known_by_tables.get_mut(tables).into_iter();
-        if alike.chain([&mut self.known]).any(|known| is_answered(self.cone, known, state)) {
-            return Verdict::Fine;
-        }
-        let states_max = self.left.min(WAY_STATES_MAX);
-        let (found, states) = search(self.cone, state, &mut self.scratch.estimator, states_max);
-        self.left = self.left.saturating_sub(states);
-        match found {
-            Found::Way(way, _) => {
-                let weakest = self.cone.weakest(&way, state);
-                if self.cone.has_tables() {
-                    let tables = self.cone.words_of_tables(state).to_vec();
-                    self.known_by_tables.entry(tables).or_default().push(weakest.clone());
-                }
-                self.known.push(weakest);
-                Verdict::Fine
-            }
-            Found::None => Verdict::Lost,
-            Found::NoRoom => Verdict::Unknown,
-        }
-    }
-}
-
-/// Whether one of the known states is no better than another one.
-fn is_answered(cone: &Problem, known: &mut [Vec<u64>], state: &[u64]) -> bool {
-    let place = known.iter().take(KNOWN_TRIED_MAX).position(|known| cone.dominates(state, known));
-    // What answered last will answer next.
-    place.inspect(|place| known.swap(*place, place / 2)).is_some()
-}
-
-/// A walk over all states of a problem, nearest first.
-struct Walk<'a> {
-    problem: &'a Problem,
-    moves: Vec<usize>,
-    states_max: usize,
-    words: Vec<u64>,
-    from: Vec<(usize, usize)>,
-    index: HashTable<usize>,
-}
-
-enum Walked {
-    /// The nearest state that is lost is reached by these labels.
-    Lost(Vec<usize>),
-    /// No state is lost.
-    All,
-    /// Not decided after so many states.
-    NoRoom(usize),
-}
-
-impl<'a> Walk<'a> {
-    fn new(problem: &'a Problem, moves: Vec<usize>, states_max: usize) -> Self {
-        let (words, from, index) = (Vec::new(), Vec::new(), HashTable::new());
-        let states_max = states_max / Self::state_cost(&moves);
-        Self { problem, moves, states_max, words, from, index }
-    }
-
-    fn state_cost(moves: &[usize]) -> usize {
-        1 + moves.len() / LABELS_PER_STATE
-    }
-
-    /// How much of what may be looked at it has looked at.
-    fn cost(&self) -> usize {
-        self.from.len().saturating_mul(Self::state_cost(&self.moves))
-    }
-
-    /// The nearest state that a judge calls lost.
-    fn first(&mut self, start: &[u64], mut judge: impl FnMut(&[u64]) -> Verdict) -> Walked {
-        if !self.keep(start, (0, 0)) {
-            return Walked::NoRoom(0);
-        }
-        let (mut place, mut state, mut next) = (0, Vec::new(), Vec::new());
-        while place < self.from.len() {
-            state.clear();
-            state.extend_from_slice(self.state(place));
-            let moves = std::mem::take(&mut self.moves);
-            let mut has_room = true;
-            for label in &moves {
-                if self.problem.fire(*label, &state, &mut next) != Fired::Refused {
-                    has_room &= self.keep(&next, (place, *label));
-                }
-            }
-            self.moves = moves;
-            match judge(&state) {
-                Verdict::Fine if has_room => {}
-                Verdict::Lost => return Walked::Lost(self.way(place)),
-                Verdict::Fine | Verdict::Unknown => return Walked::NoRoom(self.from.len()),
-            }
-            place += 1;
-        }
-        Walked::All
-    }
-
-    fn state(&self, place: usize) -> &[u64] {
-        let width = self.problem.width;
-        self.words.get(place * width..(place + 1) * width).unwrap_or_default()
-    }
-
-    fn keep(&mut self, state: &[u64], from: (usize, usize)) -> bool {
-        let hasher = FixedState::default();
-        let hash = hasher.hash_one(state);
-        if self.index.find(hash, |place| self.state(*place) == state).is_some() {
-            return true;
-        }
-        if self.from.len() >= self.states_max {
-            return false;
-        }
-        let (words, width) = (&self.words, self.problem.width);
-        self.index.insert_unique(hash, self.from.len(), |place| {
-            hasher.hash_one(words.get(place * width..(place + 1) * width).unwrap_or_default())
-        });
-        self.words.extend_from_slice(state);
-        self.from.push(from);
-        true
-    }
-
-    fn way(&self, mut place: usize) -> Vec<usize> {
-        let mut way = Vec::new();
-        while place > 0 {
-            let (before, label) = self.from.at(place);
-            way.push(label);
-            place = before;
-        }
-        way.reverse();
-        way
-    }
 }

@@ -15,8 +15,9 @@ use super::{
     scratch::Scratch,
     setting::Setting,
     state::{Session, State},
-    structure::{System, Waiting},
+    structure::System,
     tour::tour,
+    waiting::WaitGraph,
 };
 
 /// Nothing has to be used up, because nothing can be.
@@ -29,7 +30,7 @@ const LABELS_TRIED_MAX: usize = 8;
 #[derive(Clone, Copy)]
 pub(super) struct Ground<'a> {
     pub(super) setting: Setting<'a>,
-    pub(super) waiting: &'a Waiting<'a>,
+    pub(super) waiting: &'a WaitGraph<'a>,
 }
 
 /// What was found out.
@@ -109,7 +110,7 @@ impl Losses {
             }
             for touch in system.guards(label).iter().filter(|touch| touch.role.needs()) {
                 let is_lasting = system.cells.get(touch.rule).is_some_and(is_lasting);
-                // Whatever it takes at least that is no less than what was found takes nothing.
+                // A bound that is not below the best one found changes nothing.
                 if is_lasting && tried.at(touch.rule) < nearest.least {
                     tried.put(touch.rule, nearest.least);
                     by_rule.put(touch.rule, ending(ground, touch.rule, nearest.least, &mut scratch));

@@ -107,7 +107,7 @@ pub(super) struct Op {
 
 /// What became of a label in a state.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fired {
+pub(super) enum FiringResult {
     Refused,
     Goal,
     Moved,
@@ -179,12 +179,12 @@ impl Problem {
     }
 
     /// What a label does in a state; where it moves, `next` holds the state after it.
-    pub(super) fn fire(&self, label: usize, state: &[u64], next: &mut Vec<u64>) -> Fired {
-        let Some(op) = self.ops.get(label) else { return Fired::Refused };
+    pub(super) fn fire(&self, label: usize, state: &[u64], next: &mut Vec<u64>) -> FiringResult {
+        let Some(op) = self.ops.get(label) else { return FiringResult::Refused };
         if op.need.iter().zip(state).any(|(need, word)| need & !word != 0)
             || op.spend.iter().any(|word| state.at(*word) == 0)
         {
-            return Fired::Refused;
+            return FiringResult::Refused;
         }
         next.clear();
         next.extend_from_slice(state);
@@ -209,17 +209,17 @@ impl Problem {
             };
             match table.next(state.at(*word), *letter) {
                 Some(after) => next.put(*word, after),
-                None => return Fired::Refused,
+                None => return FiringResult::Refused,
             }
         }
         match &self.monitor {
-            None if op.is_goal => Fired::Goal,
-            None => Fired::Moved,
+            None if op.is_goal => FiringResult::Goal,
+            None => FiringResult::Moved,
             Some(monitor) => match monitor.after(state.at(self.tables), op) {
-                None => Fired::Goal,
+                None => FiringResult::Goal,
                 Some(value) => {
                     next.put(self.tables, value);
-                    Fired::Moved
+                    FiringResult::Moved
                 }
             },
         }

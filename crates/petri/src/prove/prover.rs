@@ -13,71 +13,31 @@ use hashbrown::HashMap;
 use super::{
     answer::{Answer, Explored, Reason, Trace},
     better::better_labels,
+    bounds::Bounds,
     gather::{Rules, cone},
     label::{Label, LabelSet},
     losses::{Closed, Ground, Losses},
     problem::Problem,
-    question::{Outcome, Question, REASON_TRIED_MAX},
+    question::{Outcome, Question},
     rule::{Cell, Kind, Rule},
     scratch::Scratch,
-    search::{Found, search},
+    search::{SearchResult, search},
     setting::{Goal, Monitor, Setting},
     state::{Session, State},
-    straight::{self, Straightly},
-    structure::{RuleId, System, Touch, Waiting},
+    straight::{self, StraightAnswer},
+    structure::{RuleId, System, Touch},
+    waiting::WaitGraph,
 };
-
-/// How many states a search keeps unless told otherwise.
-pub const STATES_MAX: usize = 200_000;
-
-/// How many states a question about what can be lost looks at unless told otherwise.
-pub const LOSE_STATES_MAX: usize = 20_000;
 
 /// Most states of a search for what a further rule refuses where tables take part: few states of a table
 /// outdo others, so what is not found soon is mostly not found at all.
 const VIOLATION_WITH_TABLES_STATES_MAX: usize = 20_000;
 
-/// Questions that start with more rules than this are first tried without a search.
-const SEARCHED_AT_ONCE_MAX: usize = 8;
-
-/// How far to go for one question, and with how many threads for many.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bounds {
-    /// Most states of one search.
-    pub states_max: usize,
-    /// Most states of all that one question about what can be lost looks at, or whether a system gets stuck.
-    /// Those questions look at every state there is, where the others look for one.
-    pub lose_states_max: usize,
-    /// Questions that start with more rules than this are first tried without a search; the answers are as good.
-    pub searched_at_once_max: usize,
-    /// How many questions are worked on at once; the answers do not depend on it.
-    pub threads: usize,
-}
-
-impl Bounds {
-    /// So few rules are cut down one by one to those that are a reason.
-    pub(super) fn reasoned_at_once_max(&self) -> usize {
-        self.searched_at_once_max.saturating_mul(REASON_TRIED_MAX / SEARCHED_AT_ONCE_MAX)
-    }
-}
-
-impl Default for Bounds {
-    fn default() -> Self {
-        let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        Self {
-            states_max: STATES_MAX,
-            lose_states_max: LOSE_STATES_MAX,
-            searched_at_once_max: SEARCHED_AT_ONCE_MAX,
-            threads,
-        }
-    }
-}
-
 /// Answers questions about all sessions of a system.
 pub struct Prover<'a> {
     pub(super) system: &'a System,
     pub(super) bounds: Bounds,
-    pub(super) waiting: Waiting<'a>,
+    pub(super) waiting: WaitGraph<'a>,
     better: Vec<usize>,
     losses: OnceLock<Losses>,
     /// Where each rule stands first.
@@ -123,7 +83,7 @@ impl<'a> Prover<'a> {
         for (index, rule) in system.rules().iter().enumerate() {
             same.entry(rule).or_insert(index);
         }
-        let (waiting, better) = (Waiting::new(system), better_labels(system));
+        let (waiting, better) = (WaitGraph::new(system), better_labels(system));
         Self { system, bounds, waiting, better, losses: OnceLock::new(), same }
     }
 
@@ -323,18 +283,18 @@ impl<'a> Prover<'a> {
         }
         let setting = question.setting;
         let (goal, monitor) = (&question.goal, question.monitor);
-        let asked = straight::Asked { setting, goal, monitor, takes_any: false };
+        let asked = straight::StraightQuestion { setting, goal, monitor, takes_any: false };
         let value_of = |rule: usize| question.from.value(setting.system, rule);
         match scratch.straight.find(&asked, value_of) {
-            Straightly::Way(way) => {
+            StraightAnswer::Way(way) => {
                 let labels = question.named(way);
                 self.is_shown(question, &labels, scratch).then_some(Outcome::Way(labels, true))
             }
             // Of few rules, a search finds the fewest that are a reason.
-            Straightly::Never(rules) if n_rules > self.bounds.reasoned_at_once_max() => {
+            StraightAnswer::Never(rules) if n_rules > self.bounds.reasoned_at_once_max() => {
                 Some(Outcome::None(rules, 1))
             }
-            Straightly::Never(_) | Straightly::Unknown => None,
+            StraightAnswer::Never(_) | StraightAnswer::Unknown => None,
         }
     }
 
@@ -362,7 +322,8 @@ impl<'a> Prover<'a> {
         scratch: &mut Scratch,
     ) -> Option<Vec<usize>> {
         let Question { setting, goal, monitor, .. } = question;
-        let asked = straight::Asked { setting: *setting, goal, monitor: *monitor, takes_any: false };
+        let asked =
+            straight::StraightQuestion { setting: *setting, goal, monitor: *monitor, takes_any: false };
         let is_counter = question.watcher().is_some_and(|it| matches!(it.cell.kind, Kind::Counter { .. }));
         let best = |rule: usize| self.system.cells.get(rule).map_or(0, Cell::best);
         is_counter.then(|| scratch.straight.endless_because(&asked, best)).flatten()
@@ -387,11 +348,11 @@ impl<'a> Prover<'a> {
             left = left.saturating_sub(states);
             let explored = Explored { states, rules: problem.cells.len() };
             let (way, is_shortest) = match found {
-                Found::Way(way, is_shortest) => (way, is_shortest),
-                Found::None => {
+                SearchResult::Way(way, is_shortest) => (way, is_shortest),
+                SearchResult::None => {
                     return Outcome::None(problem.cells.iter().map(|cell| cell.rule).collect(), states);
                 }
-                Found::NoRoom => return Outcome::NoRoom(explored),
+                SearchResult::NoRoom => return Outcome::NoRoom(explored),
             };
             let labels = question.names(&problem, &way);
             let Err(refusing) = self.refusing(question, &labels, scratch) else {

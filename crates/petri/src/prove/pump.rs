@@ -9,6 +9,7 @@
 
 use super::{
     answer::{Answer, Explored, Reason, Run, Trace},
+    climb::{Climb, ClimbPosition},
     label::Label,
     prover::Prover,
     question::{Outcome, Question},
@@ -16,11 +17,11 @@ use super::{
     scratch::Scratch,
     setting::{Goal, Monitor, Setting},
     state::{Session, State},
-    straight::Asked,
+    straight::StraightQuestion,
     structure::{RuleId, System},
 };
 
-/// A session that uses up this much has more labels than can be told.
+/// A session that uses up this much has more labels than can be listed.
 const COUNT_MAX: u64 = u64::MAX / 2;
 
 /// Most that is counted one by one where it matters for the shortest session.
@@ -108,7 +109,7 @@ impl Prover<'_> {
             return None;
         }
         let Question { setting, goal, monitor, .. } = question;
-        let asked = Asked { setting: *setting, goal, monitor: *monitor, takes_any: false };
+        let asked = StraightQuestion { setting: *setting, goal, monitor: *monitor, takes_any: false };
         let start = |rule: usize| self.system.cells.get(rule).map_or(0, Cell::start);
         let never = scratch.straight.never_because(&asked, start);
         let rules = never.or_else(|| self.endless_because(question, scratch))?;
@@ -203,7 +204,7 @@ impl Prover<'_> {
         scratch: &mut Scratch,
     ) -> Option<Trace> {
         let alone = System::new(vec![rule.clone()]).ok()?;
-        let mut here = Standing::new(self.system, setting.without, &alone);
+        let mut here = ClimbPosition::new(self.system, setting.without, &alone);
         let mut standings = vec![here.clone()];
         for label in way {
             here.session.walk(&[*label]).ok()?;
@@ -248,7 +249,7 @@ impl Prover<'_> {
         scratch: &mut Scratch,
     ) -> Option<Trace> {
         let alone = System::new(vec![rule.clone()]).ok()?;
-        let start = Standing::new(self.system, setting.without, &alone);
+        let start = ClimbPosition::new(self.system, setting.without, &alone);
         self.climb(Climb::new(start.clone()), &start, setting, monitor, estimate, scratch)
     }
 
@@ -263,7 +264,7 @@ impl Prover<'_> {
         scratch: &mut Scratch,
     ) -> Option<Trace> {
         let alone = System::new(vec![rule.clone()]).ok()?;
-        let start = Standing::new(self.system, setting.without, &alone);
+        let start = ClimbPosition::new(self.system, setting.without, &alone);
         let climb = Climb { cost_max: Some(u64::MAX), ..Climb::new(start.clone()) };
         self.climb(climb, &start, setting, monitor, estimate, scratch)
     }
@@ -278,7 +279,7 @@ impl Prover<'_> {
     ) -> Option<Trace> {
         let rule = self.system.rules().get(id)?;
         let alone = System::new(vec![rule.clone()]).ok()?;
-        let start = Standing {
+        let start = ClimbPosition {
             session: Session::from(self.system, setting.without, from.clone()),
             counter: Session::from(&alone, None, State::of_one(&alone, from.value(self.system, id))),
         };
@@ -291,7 +292,7 @@ impl Prover<'_> {
     fn climb(
         &self,
         mut climb: Climb<'_>,
-        start: &Standing<'_>,
+        start: &ClimbPosition<'_>,
         setting: Setting<'_>,
         monitor: &Monitor,
         estimate: u64,
@@ -316,91 +317,6 @@ impl Prover<'_> {
             }
         }
         None
-    }
-}
-
-/// A session on its way to use a counter up.
-struct Climb<'a> {
-    here: Standing<'a>,
-    runs: Vec<Run>,
-    /// What came after the runs.
-    labels: Vec<Label>,
-    /// Where it stood after so many of those.
-    past: Vec<(Standing<'a>, usize)>,
-    /// The most that a circle may cost; none where it may cost anything.
-    cost_max: Option<u64>,
-}
-
-impl<'a> Climb<'a> {
-    fn new(here: Standing<'a>) -> Self {
-        Self { here, runs: Vec::new(), labels: Vec::new(), past: Vec::new(), cost_max: None }
-    }
-
-    /// If it stands where it stood before, but for counters: goes round from there.
-    fn close_circle(&mut self) {
-        let circle = self.past.iter().rev().find(|(past, _)| self.here.is_further_on(past));
-        let circle = circle.map(|(past, length)| (self.cost_since(past, *length), *length));
-        if let Some((cost, length)) = circle.filter(|(cost, _)| self.cost_max.is_none_or(|max| *cost <= max))
-        {
-            self.cost_max = self.cost_max.map(|max| max.min(cost));
-            let round = self.labels.split_off(length);
-            self.go_round(round);
-        }
-    }
-
-    /// How many labels it took to spend a thousand, since it stood there.
-    fn cost_since(&self, past: &Standing<'_>, length: usize) -> u64 {
-        let labels = self.labels.len().saturating_sub(length) as u64;
-        labels.saturating_mul(1_000) / past.left().saturating_sub(self.here.left()).max(1)
-    }
-
-    /// Goes round for as long as it is possible, after having gone round once.
-    fn go_round(&mut self, round: Vec<Label>) {
-        let times = self.here.go_round(&round).saturating_add(1);
-        self.runs.push(Run { labels: std::mem::take(&mut self.labels), times: 1 });
-        self.runs.push(Run { labels: round, times });
-        self.past.clear();
-    }
-}
-
-/// Where the rules stand, and the counter that is to be used up.
-#[derive(Clone)]
-struct Standing<'a> {
-    session: Session<'a>,
-    counter: Session<'a>,
-}
-
-impl<'a> Standing<'a> {
-    fn new(system: &'a System, without: Option<usize>, counter: &'a System) -> Self {
-        Self { session: Session::new(system, without), counter: Session::new(counter, None) }
-    }
-
-    /// How much is left of the counter.
-    fn left(&self) -> u64 {
-        self.counter.state.value(self.counter.system(), 0)
-    }
-
-    /// Whether a session from here is walked to its end, and the counter refuses just its last label.
-    fn refuses_last_of(mut self, trace: &Trace) -> bool {
-        let walk = |session: &mut Session<'_>, trace: &Trace| {
-            trace.runs().iter().try_for_each(|run| session.repeat(&run.labels, run.times)).is_ok()
-        };
-        walk(&mut self.session, trace)
-            && walk(&mut self.counter.clone(), &trace.without_last())
-            && !walk(&mut self.counter, trace)
-    }
-
-    /// Whether only counters differ, and there is less left of the one in question.
-    fn is_further_on(&self, before: &Self) -> bool {
-        self.left() < before.left() && self.session.differs_in_counters_only(&before.session.state)
-    }
-
-    /// Goes round for as long as it is possible, and says how often.
-    fn go_round(&mut self, round: &[Label]) -> u64 {
-        let (lasts, _) = self.counter.clone().repeat_while_possible(round, u64::MAX);
-        let (times, _) = self.session.repeat_while_possible(round, lasts);
-        let (times, _) = self.counter.repeat_while_possible(round, times);
-        times
     }
 }
 

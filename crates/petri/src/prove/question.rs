@@ -8,7 +8,7 @@ use super::{
     problem::{LocalCell, Problem},
     rule::{Cell, Kind, Table},
     scratch::Scratch,
-    search::{Found, search},
+    search::{SearchResult, search},
     setting::{Goal, Monitor, Setting},
     state::State,
 };
@@ -202,7 +202,7 @@ impl Question<'_> {
                 Problem::new(self.setting, &self.goal, Rules::These(&fewer), &mut scratch.gathering);
             let start = self.encode(&problem);
             let (found, _) = search(&problem, &start, &mut scratch.estimator, states_max);
-            if let Found::None = found {
+            if let SearchResult::None = found {
                 rules = fewer;
             }
         }

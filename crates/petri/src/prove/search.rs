@@ -13,13 +13,13 @@ use smallvec::SmallVec;
 use super::{
     dense::At,
     estimate::Estimator,
-    problem::{Fired, Problem},
+    problem::{FiringResult, Problem},
 };
 
 /// Most earlier states that a new one is compared with.
 const RIVALS_MAX: usize = 64;
 
-pub(super) enum Found {
+pub(super) enum SearchResult {
     /// These labels, and whether it is proved that no way is shorter.
     Way(Vec<usize>, bool),
     /// There is none.
@@ -70,7 +70,7 @@ pub(super) fn search(
     start: &[u64],
     estimator: &mut Estimator,
     states_max: usize,
-) -> (Found, usize) {
+) -> (SearchResult, usize) {
     let mut search = Search {
         problem,
         estimator,
@@ -88,7 +88,7 @@ pub(super) fn search(
 }
 
 impl Search<'_> {
-    fn run(&mut self, start: &[u64]) -> Found {
+    fn run(&mut self, start: &[u64]) -> SearchResult {
         self.reach(start, 0, 0, 0);
         // The best way so far: its length, the state before its last label, and that label.
         let mut best: Option<(u32, u32, u32)> = None;
@@ -112,13 +112,13 @@ impl Search<'_> {
             };
             for label in labels {
                 match self.problem.fire(label, &state, &mut next) {
-                    Fired::Refused => {}
-                    Fired::Goal => {
+                    FiringResult::Refused => {}
+                    FiringResult::Goal => {
                         if best.is_none_or(|(length, ..)| cost + 1 < length) {
                             best = Some((cost + 1, id, label as u32));
                         }
                     }
-                    Fired::Moved => self.reach(&next, cost + 1, id, label as u32),
+                    FiringResult::Moved => self.reach(&next, cost + 1, id, label as u32),
                 }
             }
             if self.is_full {
@@ -128,10 +128,10 @@ impl Search<'_> {
         match best {
             Some((length, before, last)) => {
                 let left = self.open.peek().map_or(u64::MAX, |(Reverse(total), ..)| *total);
-                Found::Way(self.way(before, last), !self.is_full || u64::from(length) <= left)
+                SearchResult::Way(self.way(before, last), !self.is_full || u64::from(length) <= left)
             }
-            None if self.is_full => Found::NoRoom,
-            None => Found::None,
+            None if self.is_full => SearchResult::NoRoom,
+            None => SearchResult::None,
         }
     }
 

@@ -6,11 +6,14 @@
 //! in proportion to what is demanded, so a requirement at the end of a chain of thousands is answered at once. What
 //! has several earners, tables or orders that matter is left to the search.
 
+mod reasons;
+mod spread;
+
 use std::{cmp::Reverse, collections::BinaryHeap};
 
 use super::{
     dense::{At, Marks},
-    rule::{Kind, Table},
+    rule::Kind,
     setting::{Goal, Monitor, Setting},
     structure::{System, Touch},
 };
@@ -19,7 +22,7 @@ use super::{
 const SPREADS_PER_LABEL_MAX: usize = 8;
 
 /// What came out.
-pub(super) enum Straightly {
+pub(super) enum StraightAnswer {
     /// A shortest session, as positions of labels.
     Way(Vec<usize>),
     /// There is none, because of these rules.
@@ -29,7 +32,7 @@ pub(super) enum Straightly {
 }
 
 /// What is asked: a goal, and where the rules stand.
-pub(super) struct Asked<'a> {
+pub(super) struct StraightQuestion<'a> {
     pub(super) setting: Setting<'a>,
     pub(super) goal: &'a Goal<'a>,
     /// What the rule that watches remembers.
@@ -49,7 +52,7 @@ pub(super) struct Straight {
     pub(super) total: u64,
     /// The place of each rule among those met.
     pub(super) met_of: Marks,
-    pub(super) met: Vec<Met>,
+    pub(super) met: Vec<MetRule>,
     /// The rules because of which the rule that watches has something to lose.
     pub(super) earned: Vec<usize>,
     pub(super) open: std::collections::VecDeque<usize>,
@@ -84,13 +87,13 @@ pub(super) struct Raise {
 
 /// A rule that guards something demanded.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Met {
+pub(super) struct MetRule {
     pub(super) rule: usize,
     pub(super) value: u64,
 }
 
 /// Why counting ends early.
-enum Stop {
+enum EarlyEnd {
     /// The cell of this rule can never be earned; none where nothing makes the rule that watches lose.
     Never(Option<usize>),
     Unknown,
@@ -98,50 +101,22 @@ enum Stop {
 
 impl Straight {
     /// A shortest session to a goal, where counting alone finds one or rules it out.
-    pub(super) fn find(&mut self, asked: &Asked<'_>, value_of: impl Fn(usize) -> u64) -> Straightly {
+    pub(super) fn find(
+        &mut self,
+        asked: &StraightQuestion<'_>,
+        value_of: impl Fn(usize) -> u64,
+    ) -> StraightAnswer {
         match self.demand(asked, &value_of) {
-            Err(Stop::Never(cell)) => Straightly::Never(self.reason(asked, cell)),
-            Err(Stop::Unknown) => Straightly::Unknown,
+            Err(EarlyEnd::Never(cell)) => StraightAnswer::Never(self.reason(asked, cell)),
+            Err(EarlyEnd::Unknown) => StraightAnswer::Unknown,
             Ok(goal) => match self.happen(asked, goal) {
-                Some(way) => Straightly::Way(way),
+                Some(way) => StraightAnswer::Way(way),
                 None if !asked.takes_any && self.waits_for_itself(asked, &value_of) => {
                     let met = self.met.iter().map(|met| met.rule);
-                    Straightly::Never(met.chain(self.earned.iter().copied()).collect())
+                    StraightAnswer::Never(met.chain(self.earned.iter().copied()).collect())
                 }
-                None => Straightly::Unknown,
+                None => StraightAnswer::Unknown,
             },
-        }
-    }
-
-    /// The rules because of which a goal is out of reach, if counting alone tells that.
-    pub(super) fn never_because(
-        &mut self,
-        asked: &Asked<'_>,
-        value_of: impl Fn(usize) -> u64,
-    ) -> Option<Vec<usize>> {
-        match self.demand(asked, &value_of) {
-            Err(Stop::Never(cell)) => Some(self.reason(asked, cell)),
-            Err(Stop::Unknown) | Ok(_) => None,
-        }
-    }
-
-    /// The rules because of which a counter that watches is never used up, if counting alone tells that. The values are
-    /// to be at least as good as any in which nothing of the counter is spent: see `Estimator::is_endless`.
-    pub(super) fn endless_because(
-        &mut self,
-        asked: &Asked<'_>,
-        value_of: impl Fn(usize) -> u64,
-    ) -> Option<Vec<usize>> {
-        let Goal::Violate(monitor) = asked.goal else { return None };
-        match self.demand(asked, &value_of) {
-            Err(Stop::Never(cell)) => Some(self.reason(asked, cell)),
-            Err(Stop::Unknown) => None,
-            Ok(_) => {
-                let is_met = self.met.iter().all(|met| value_of(met.rule) > 0);
-                let gained = self.gained(monitor).filter(|_| is_met)?;
-                let by = self.place_of.get(gained).map(|place| self.demands.at(place)).and_then(|it| it.by);
-                Some(by.map(|cell| self.reason(asked, Some(cell))).unwrap_or_default())
-            }
         }
     }
 
@@ -156,13 +131,13 @@ impl Straight {
         value_of: impl Fn(usize) -> u64,
     ) -> Result<Option<u64>, ()> {
         let goal = Goal::Call(&[]);
-        let asked = Asked { setting, goal: &goal, monitor: 0, takes_any: false };
+        let asked = StraightQuestion { setting, goal: &goal, monitor: 0, takes_any: false };
         self.clear(&asked);
         self.raise(label, times, None);
         match self.spread_within(&asked, &value_of, most) {
             Ok(()) => Ok(Some(self.total).filter(|total| *total <= most)),
-            Err(Stop::Never(_)) => Ok(None),
-            Err(Stop::Unknown) => Err(()),
+            Err(EarlyEnd::Never(_)) => Ok(None),
+            Err(EarlyEnd::Unknown) => Err(()),
         }
     }
 
@@ -175,14 +150,14 @@ impl Straight {
         value_of: impl Fn(usize) -> u64,
     ) -> Option<Vec<usize>> {
         let goal = Goal::Call(&[]);
-        let asked = Asked { setting, goal: &goal, monitor: 0, takes_any: false };
+        let asked = StraightQuestion { setting, goal: &goal, monitor: 0, takes_any: false };
         self.clear(&asked);
         self.raise(label, times, None);
         self.spread(&asked, &value_of).ok()?;
         self.happen(&asked, label)
     }
 
-    fn clear(&mut self, asked: &Asked<'_>) {
+    fn clear(&mut self, asked: &StraightQuestion<'_>) {
         let beyond = watcher(asked.goal).map_or(0, |monitor| monitor.labels.len());
         self.place_of.clear(asked.setting.system.labels().len() + beyond);
         self.met_of.clear(asked.setting.system.cells.len());
@@ -197,12 +172,16 @@ impl Straight {
     }
 
     /// Counts how often each label must happen; gives the goal's.
-    fn demand(&mut self, asked: &Asked<'_>, value_of: &impl Fn(usize) -> u64) -> Result<usize, Stop> {
+    fn demand(
+        &mut self,
+        asked: &StraightQuestion<'_>,
+        value_of: &impl Fn(usize) -> u64,
+    ) -> Result<usize, EarlyEnd> {
         self.clear(asked);
-        let Asked { goal, monitor: value, .. } = asked;
+        let StraightQuestion { goal, monitor: value, .. } = asked;
         let monitor = match goal {
             Goal::Call(goals) => {
-                let goal = self.earner(asked, goals.iter().copied(), 1)?.ok_or(Stop::Unknown)?;
+                let goal = self.earner(asked, goals.iter().copied(), 1)?.ok_or(EarlyEnd::Unknown)?;
                 self.raise(goal, 1, None);
                 self.spread(asked, value_of)?;
                 return Ok(goal);
@@ -210,9 +189,9 @@ impl Straight {
             Goal::Violate(monitor) => *monitor,
         };
         let goals = monitor.positions(|label| monitor.cell.needs.contains(label));
-        let goal = self.earner(asked, goals, 1)?.ok_or(Stop::Unknown)?;
+        let goal = self.earner(asked, goals, 1)?.ok_or(EarlyEnd::Unknown)?;
         match monitor.cell.kind {
-            Kind::Table(_) => return Err(Stop::Unknown),
+            Kind::Table(_) => return Err(EarlyEnd::Unknown),
             Kind::Counter { .. } => {
                 self.raise(goal, value.saturating_add(1), None);
                 self.spread(asked, value_of)?;
@@ -238,12 +217,12 @@ impl Straight {
     /// The rule that watches has to lose what it has, or will have, before it refuses the goal.
     fn lose_first(
         &mut self,
-        asked: &Asked<'_>,
+        asked: &StraightQuestion<'_>,
         value_of: &impl Fn(usize) -> u64,
         monitor: &Monitor,
         goal: usize,
         gained: Option<usize>,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), EarlyEnd> {
         let losers = || monitor.positions(|label| monitor.cell.loses.contains(label));
         let goal_loses = losers().any(|label| label == goal);
         match self.earner(asked, losers(), 1)? {
@@ -251,7 +230,7 @@ impl Straight {
                 self.raise(goal, 2, None);
                 self.spread(asked, value_of)
             }
-            Some(_) if goal_loses => Err(Stop::Unknown),
+            Some(_) if goal_loses => Err(EarlyEnd::Unknown),
             Some(loser) => {
                 // Up to the last time it loses, the goal happens as often as that takes; and once more after it.
                 self.clear(asked);
@@ -263,7 +242,7 @@ impl Straight {
             }
             None => {
                 let by = gained.and_then(|label| self.place_of.get(label));
-                Err(Stop::Never(by.and_then(|place| self.demands.at(place).by)))
+                Err(EarlyEnd::Never(by.and_then(|place| self.demands.at(place).by)))
             }
         }
     }
@@ -296,109 +275,6 @@ impl Straight {
         }
     }
 
-    fn spread(&mut self, asked: &Asked<'_>, value_of: &impl Fn(usize) -> u64) -> Result<(), Stop> {
-        self.spread_within(asked, value_of, u64::MAX)
-    }
-
-    /// Spreads demands to whatever earns what they need; ends early once more than `most` labels are demanded.
-    fn spread_within(
-        &mut self,
-        asked: &Asked<'_>,
-        value_of: &impl Fn(usize) -> u64,
-        most: u64,
-    ) -> Result<(), Stop> {
-        let setting = &asked.setting;
-        let mut spreads = 0;
-        while let Some(place) = self.open.pop_front().filter(|_| self.total <= most) {
-            let Some(demand) = self.demands.get_mut(place) else { continue };
-            demand.is_open = false;
-            let label = demand.label;
-            spreads += 1;
-            if spreads > SPREADS_PER_LABEL_MAX * self.demands.len() {
-                return Err(Stop::Unknown);
-            }
-            for touch in setting.system.guards(label) {
-                if Some(touch.rule) == setting.without {
-                    continue;
-                }
-                if let Some(table) = setting.system.table(touch.rule) {
-                    self.spread_by_table(asked, value_of, place, touch.rule, table)?;
-                    continue;
-                }
-                if !touch.role.needs() {
-                    continue;
-                }
-                let value = self.meet(touch.rule, value_of);
-                let missing = self.missing(setting.system, touch.rule, value);
-                if missing > 0 {
-                    let gains = setting.system.gaining(touch.rule).iter().copied();
-                    match self.earner(asked, gains, missing)? {
-                        Some(earner) => self.raise(earner, missing, Some(touch.rule)),
-                        None => return Err(Stop::Never(Some(touch.rule))),
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// What a table wants before a label that it refuses now: taken as often as the label, which is always enough.
-    fn spread_by_table(
-        &mut self,
-        asked: &Asked<'_>,
-        value_of: &impl Fn(usize) -> u64,
-        place: usize,
-        rule: usize,
-        table: &Table,
-    ) -> Result<(), Stop> {
-        let Demand { label, calls, .. } = self.demands.at(place);
-        let system = asked.setting.system;
-        let letter = system.labels().get(label).and_then(|name| table.alphabet().position(*name));
-        let (Some(letter), true) = (letter, asked.takes_any) else { return Err(Stop::Unknown) };
-        let value = self.meet(rule, value_of);
-        table.study().distance(letter, value).ok_or(Stop::Unknown)?;
-        for before in table.study().before(letter, value) {
-            let name = table.alphabet().iter().nth(before);
-            let before = name.and_then(|name| system.position(name)).ok_or(Stop::Unknown)?;
-            if asked.setting.forbidden.contains(&before) {
-                return Err(Stop::Unknown);
-            }
-            self.raise(before, calls, Some(rule));
-        }
-        Ok(())
-    }
-
-    /// The label to earn something by, so many times; none if none may happen. Where there are several, counting does
-    /// not tell which, unless any will do: then one that is demanded anyway, or one that the rule that watches and
-    /// tables do not know.
-    fn earner(
-        &self,
-        asked: &Asked<'_>,
-        labels: impl Iterator<Item = usize>,
-        times: u64,
-    ) -> Result<Option<usize>, Stop> {
-        let Asked { setting, .. } = asked;
-        let monitor = watcher(asked.goal);
-        let rank = |label: usize| {
-            let is_table = |rule: usize| setting.system.table(rule).is_some();
-            let name = setting.name(label, monitor);
-            let is_watched = monitor.is_some_and(|monitor| monitor.cell.gains.contains(name));
-            let touches = setting.system.guards(label);
-            (self.calls(label) < times, is_watched, touches.iter().any(|touch| is_table(touch.rule)), label)
-        };
-        let mut found: Option<usize> = None;
-        for label in labels.filter(|label| !setting.forbidden.contains(label)) {
-            let label = setting.stand_in(label, monitor);
-            found = match found {
-                Some(known) if known == label => continue,
-                Some(_) if !asked.takes_any => return Err(Stop::Unknown),
-                Some(known) if rank(known) < rank(label) => continue,
-                _ => Some(label),
-            };
-        }
-        Ok(found)
-    }
-
     /// Where a rule stands that guards something demanded.
     fn meet(&mut self, rule: usize, value_of: &impl Fn(usize) -> u64) -> u64 {
         if let Some(place) = self.met_of.get(rule) {
@@ -406,7 +282,7 @@ impl Straight {
         }
         self.met_of.set(rule, self.met.len());
         let value = value_of(rule);
-        self.met.push(Met { rule, value });
+        self.met.push(MetRule { rule, value });
         value
     }
 
@@ -423,67 +299,6 @@ impl Straight {
         }
         let is_asked = is_asked && value == 0;
         spent.saturating_sub(value).max(u64::from(is_asked))
-    }
-
-    /// The rules that a demand rests on which can never be met.
-    fn reason(&mut self, asked: &Asked<'_>, cell: Option<usize>) -> Vec<usize> {
-        let mut rules: Vec<usize> = Vec::new();
-        let mut open: Vec<usize> = cell.into_iter().collect();
-        let mut is_known = vec![false; self.met.len()];
-        while let Some(rule) = open.pop() {
-            let Some(place) = self.met_of.get(rule).filter(|place| !is_known.at(*place)) else { continue };
-            is_known.put(place, true);
-            rules.push(rule);
-            for label in asked.setting.system.needing(rule) {
-                let mut next = self.place_of.get(*label).and_then(|place| self.demands.at(place).raise);
-                while let Some(raise) = next.map(|place| self.raises.at(place)) {
-                    open.push(raise.by);
-                    next = raise.before;
-                }
-            }
-        }
-        rules.extend_from_slice(&self.earned);
-        rules.sort_unstable();
-        rules.dedup();
-        rules
-    }
-
-    /// Whether something demanded would have to happen before itself: nothing earns what it needs but what waits for it.
-    fn waits_for_itself(&mut self, asked: &Asked<'_>, value_of: &impl Fn(usize) -> u64) -> bool {
-        let setting = &asked.setting;
-        // Each label is let happen once whatever it spends; what never becomes possible waits for itself.
-        let mut unmet = vec![0_u32; self.demands.len()];
-        let is_needed = |touch: &Touch| {
-            touch.role.needs() && Some(touch.rule) != setting.without && value_of(touch.rule) == 0
-        };
-        let mut open = Vec::new();
-        for (place, demand) in self.demands.iter().enumerate() {
-            let needs = setting.system.guards(demand.label).iter().filter(|touch| is_needed(touch)).count();
-            unmet.put(place, u32::try_from(needs).unwrap_or(u32::MAX));
-            if needs == 0 {
-                open.push(place);
-            }
-        }
-        let mut done = 0;
-        let mut is_earned = vec![false; self.met.len()];
-        while let Some(place) = open.pop() {
-            done += 1;
-            for touch in setting.system.touches(self.demands.at(place).label) {
-                let met = self.met_of.get(touch.rule).filter(|_| touch.role.gains());
-                let Some(met) = met.filter(|met| !is_earned.at(*met) && value_of(touch.rule) == 0) else {
-                    continue;
-                };
-                is_earned.put(met, true);
-                for needing in setting.system.needing(touch.rule) {
-                    let Some(place) = self.place_of.get(*needing) else { continue };
-                    unmet.change(place, |count| count.saturating_sub(1));
-                    if unmet.at(place) == 0 {
-                        open.push(place);
-                    }
-                }
-            }
-        }
-        done < self.demands.len()
     }
 }
 

@@ -34,11 +34,11 @@ pub(super) struct Study {
     n_states: usize,
     /// For each label and state how many others come at least before it.
     distances: Vec<u32>,
-    /// For each label and state which others surely come before it, a bit each; empty if nobody knows.
+    /// For each label and state which others surely come before it, a bit each; empty if unknown.
     before: Vec<u64>,
-    /// For each label which others surely come between one time it happens and the next; empty if nobody knows.
+    /// For each label which others surely come between one time it happens and the next; empty if unknown.
     between: Vec<u64>,
-    /// For each pair of states whether the first is at least as good; empty if nobody knows.
+    /// For each pair of states whether the first is at least as good; empty if unknown.
     is_at_least: Vec<bool>,
     worst: Option<u64>,
 }
@@ -209,7 +209,7 @@ impl Study {
                     let mut common = before.at(*state);
                     for other in (0..moves.n_letters).filter(|other| *other != letter) {
                         let Some(next) = moves.next(*state, other) else { continue };
-                        // A way through a state that leads nowhere is no way.
+                        // A way through a state that leads nowhere does not count.
                         if self.distances.at(letter * n_states + next) != u32::MAX {
                             common &= before.at(next) | 1 << other;
                         }
@@ -276,7 +276,7 @@ impl Study {
     }
 
     fn find_worst(&self) -> Option<u64> {
-        // The last one that is no better than the one before is the only candidate.
+        // The last one that is not better than the one before is the only candidate.
         let worst = self
             .reachable()
             .reduce(|worst, state| if self.is_at_least(worst, state) { state } else { worst })?;

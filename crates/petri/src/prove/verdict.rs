@@ -12,7 +12,7 @@ use super::{
     scratch::Scratch,
     setting::{Goal, Monitor},
     state::State,
-    straight::{Asked, Straightly},
+    straight::{StraightAnswer, StraightQuestion},
     structure::RuleId,
 };
 
@@ -72,18 +72,23 @@ impl Prover<'_> {
 
     /// Whether some session was found that a rule refuses, however long it is.
     fn is_violated_somehow(&self, question: &Question<'_>, scratch: &mut Scratch) -> bool {
-        let Straightly::Way(way) = self.find_straight(question, true, scratch) else { return false };
+        let StraightAnswer::Way(way) = self.find_straight(question, true, scratch) else { return false };
         self.is_shown(question, &question.named(way), scratch)
     }
 
     /// Whether counting alone tells that nothing is refused.
     fn is_counted_out(&self, question: &Question<'_>, scratch: &mut Scratch) -> bool {
-        matches!(self.find_straight(question, false, scratch), Straightly::Never(_))
+        matches!(self.find_straight(question, false, scratch), StraightAnswer::Never(_))
     }
 
-    fn find_straight(&self, question: &Question<'_>, takes_any: bool, scratch: &mut Scratch) -> Straightly {
+    fn find_straight(
+        &self,
+        question: &Question<'_>,
+        takes_any: bool,
+        scratch: &mut Scratch,
+    ) -> StraightAnswer {
         let Question { setting, goal, monitor, from, .. } = question;
-        let asked = Asked { setting: *setting, goal, monitor: *monitor, takes_any };
+        let asked = StraightQuestion { setting: *setting, goal, monitor: *monitor, takes_any };
         scratch.straight.find(&asked, |rule| from.value(setting.system, rule))
     }
 }

@@ -30,6 +30,6 @@ pub enum Stop {
     Depth,
     /// There was no more memory to be taken.
     Bytes,
-    /// The caller that is told of the progress said so.
+    /// The caller stopped it.
     Told,
 }

@@ -1,6 +1,6 @@
 //! Which transitions can be lost for ever.
 //!
-//! Whoever walks on long enough ends in a group of markings that all lead to each other and to nothing else, and
+//! A walk that goes on long enough ends in a group of markings that all lead to each other and to nothing else, and
 //! there every transition of the group stays possible. So a transition is never lost if and only if every such
 //! group has it. [`lost`] finds the groups with Tarjan's walk over the kept firings, with a list in place of the
 //! call stack: a state space may be millions of firings deep.
@@ -8,11 +8,11 @@
 use super::{
     layout::Form,
     moves::{Bits, Fields, Whole},
-    walk::{Firings, Found},
+    walk::{Firings, WalkFindings},
 };
 
 /// For each transition whether some marking makes it impossible for ever; needs all markings and all firings.
-pub(super) fn lost(found: &Found, firings: &Firings) -> Vec<bool> {
+pub(super) fn lost(found: &WalkFindings, firings: &Firings) -> Vec<bool> {
     let mut lost = vec![false; found.fired.len()];
     if !found.terminal.is_empty() {
         lost.fill(true);
@@ -29,7 +29,7 @@ pub(super) fn lost(found: &Found, firings: &Firings) -> Vec<bool> {
 }
 
 /// The transitions that can fire in one of these markings.
-fn possible_in(found: &Found, group: &[u32]) -> Vec<bool> {
+fn possible_in(found: &WalkFindings, group: &[u32]) -> Vec<bool> {
     let mut possible = vec![false; found.fired.len()];
     let mut after = Vec::new();
     let dead = found.fired.iter().filter(|fired| !**fired).count();

@@ -243,7 +243,7 @@ impl Moves {
 
 /// Every transition after the input place it waits at, sorted by that place.
 ///
-/// The best trigger is a place that is rarely marked. Which that is nobody knows beforehand; a place that starts
+/// The best trigger is a place that is rarely marked. Which that is is not known beforehand; a place that starts
 /// empty, and among several the one where fewest others wait, is a good guess.
 fn by_trigger(net: &Net) -> Vec<(Option<usize>, usize)> {
     let mut waiting = vec![0_usize; net.places().len()];

@@ -2,7 +2,7 @@
 //!
 //! A [`Store`] is two lists: the words of all markings one after the other, and a table of open addresses. A slot
 //! of the table is 32 bits of the marking's hash and 32 bits of its number, so most questions are answered without
-//! looking at a marking, and since the place of a slot is told by those same 32 bits, the table grows without
+//! looking at a marking, and since those same 32 bits give the place of a slot, the table grows without
 //! looking at one either. Nothing is allocated for a single marking, and nothing is ever removed.
 
 use std::hash::BuildHasher;
@@ -28,7 +28,7 @@ pub(super) struct Store {
 
 /// What became of a marking that was to be kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kept {
+pub(super) enum Insertion {
     /// It has this number.
     As(u32),
     /// There was no room for a new one.
@@ -49,13 +49,13 @@ pub(super) struct Batch {
     pub(super) markings: Vec<u64>,
     tags: Vec<u32>,
     slots: Vec<u64>,
-    /// The slot that holds a candidate, or zero if nobody has found it yet.
+    /// The slot that holds a candidate, or zero if it was not found yet.
     hits: Vec<u64>,
 }
 
 impl Store {
     pub(super) fn new(words: usize) -> Self {
-        // A random seed, so that nobody can write a net whose markings all meet in one slot.
+        // A random seed, so that an attacker cannot write a net whose markings all meet in one slot.
         let seed = RandomState::default().hash_one(words);
         Self {
             words: words.max(1),
@@ -91,11 +91,11 @@ impl Store {
     }
 
     /// Keeps a marking unless it is known.
-    pub(super) fn keep(&mut self, marking: &[u64], room: Room) -> Kept {
+    pub(super) fn keep(&mut self, marking: &[u64], room: Room) -> Insertion {
         self.keep_tagged(tag(self.seed, marking), marking, room)
     }
 
-    /// Keeps every candidate of a batch and tells what became of each, in order.
+    /// Keeps every candidate of a batch and returns what became of each, in order.
     ///
     /// `words` is the number of words of a marking; a caller who knows it while compiling makes this faster.
     #[inline]
@@ -104,7 +104,7 @@ impl Store {
         batch: &mut Batch,
         words: usize,
         room: Room,
-        mut tell: impl FnMut(Kept),
+        mut tell: impl FnMut(Insertion),
     ) {
         let Batch { markings, tags, slots, hits } = batch;
         // Three loops in place of one: in each of them every turn is independent of the others, so the processor
@@ -125,23 +125,23 @@ impl Store {
         for (marking, (hit, tag)) in markings.chunks_exact(words).zip(hits.iter().zip(tags.iter())) {
             tell(match *hit {
                 0 => self.keep_tagged(*tag, marking, room),
-                slot => Kept::As(slot as u32 - 1),
+                slot => Insertion::As(slot as u32 - 1),
             });
         }
         markings.clear();
     }
 
     #[inline]
-    fn keep_tagged(&mut self, tag: u32, marking: &[u64], room: Room) -> Kept {
+    fn keep_tagged(&mut self, tag: u32, marking: &[u64], room: Room) -> Insertion {
         let free = match self.probe(tag, marking) {
-            Ok(state) => return Kept::As(state),
+            Ok(state) => return Insertion::As(state),
             Err(free) => free,
         };
         let slots = self.slots.len();
         if self.states >= room.states_max.min(STORE_STATES_MAX)
             || !self.has_grown_for_one_more(room.bytes_max)
         {
-            return Kept::No;
+            return Insertion::No;
         }
         // A table that has grown has another free slot for it.
         let free =
@@ -152,7 +152,7 @@ impl Store {
         }
         self.markings.extend_from_slice(marking);
         self.states += 1;
-        Kept::As(state)
+        Insertion::As(state)
     }
 
     /// The number of a marking, or the free slot where it would be put.

@@ -1,7 +1,7 @@
 //! The walk over all markings, breadth first.
 //!
 //! [`walk`] goes level by level: all markings that are `n` firings away before the first that is `n + 1` away. So
-//! the number of a marking tells how far away it is, and no way back needs to be kept. If a field of the packed
+//! the number of a marking gives its distance, and no way back needs to be kept. If a field of the packed
 //! markings runs over, everything kept so far is packed anew with a wider field and the walk goes on where it was.
 
 use std::ops::ControlFlow;
@@ -12,28 +12,28 @@ use super::{
     layout::{Form, Layout},
     limits::{Limits, Progress, Stop},
     moves::{Bits, Fields, Moves, Whole, Words},
-    store::{BATCH, Batch, Kept, Room, Store},
+    store::{BATCH, Batch, Insertion, Room, Store},
 };
 
 /// So many fields are widened one by one, to keep markings small; later ones all together, to come to an end.
 const WIDENED_SINGLY_MAX: usize = 256;
-/// After so many markings somebody who waits is told.
+/// After so many markings the caller gets a report.
 const TOLD_EVERY: usize = 1 << 16;
 
 /// How far to go, and what to keep beside the markings.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Wishes {
+pub(super) struct WalkOptions {
     pub(super) limits: Limits,
     pub(super) bytes_max: usize,
     pub(super) keeps_firings: bool,
 }
 
-/// Somebody who is told how far a walk has come, and may stop it.
-pub(super) type Tell<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
+/// Gets the progress of a walk, and may stop it.
+pub(super) type ProgressReport<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
 
 /// What a walk has found.
 #[derive(Clone, Debug)]
-pub(super) struct Found {
+pub(super) struct WalkFindings {
     pub(super) layout: Layout,
     pub(super) moves: Moves,
     pub(super) store: Store,
@@ -64,14 +64,19 @@ impl Firings {
     }
 }
 
-impl Found {
+impl WalkFindings {
     pub(super) fn bytes(&self) -> usize {
         self.store.bytes() + self.firings.as_ref().map_or(0, Firings::bytes)
     }
 }
 
 /// Walks over everything that can be reached from `start`.
-pub(super) fn walk(net: &Net, start: &Marking, wishes: Wishes, tell: Tell<'_>) -> Found {
+pub(super) fn walk(
+    net: &Net,
+    start: &Marking,
+    wishes: WalkOptions,
+    tell: ProgressReport<'_>,
+) -> WalkFindings {
     let mut walk = Walk::new(net, start, wishes, tell);
     while let Err(transition) = walk.go_on() {
         if !walk.has_widened_for(transition) {
@@ -83,9 +88,9 @@ pub(super) fn walk(net: &Net, start: &Marking, wishes: Wishes, tell: Tell<'_>) -
 
 struct Walk<'a> {
     net: &'a Net,
-    wishes: Wishes,
-    tell: Tell<'a>,
-    found: Found,
+    wishes: WalkOptions,
+    tell: ProgressReport<'a>,
+    found: WalkFindings,
     /// The marking to look at next.
     next: usize,
     /// How many firings away it is.
@@ -98,13 +103,13 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn new(net: &'a Net, start: &Marking, wishes: Wishes, tell: Tell<'a>) -> Self {
+    fn new(net: &'a Net, start: &Marking, wishes: WalkOptions, tell: ProgressReport<'a>) -> Self {
         let layout = Layout::for_counts(most_at_first(net, start).into_iter());
         let mut store = Store::new(layout.words());
         let first = net.places().map(|place| start.tokens(place));
         // The first marking is kept whatever the limits say.
         store.keep(&layout.pack(first).unwrap_or_default(), Room { states_max: 1, bytes_max: usize::MAX });
-        let found = Found {
+        let found = WalkFindings {
             moves: Moves::new(net, &layout),
             layout,
             store,
@@ -167,7 +172,7 @@ impl<'a> Walk<'a> {
     /// Looks at the next markings of this level and collects what they lead to.
     #[inline]
     fn fill_batch<W: Words, M: AsRef<[u64]> + AsMut<[u64]>>(&mut self, here: &mut M) -> Result<(), usize> {
-        let Found { moves, store, terminal, fired, firings, .. } = &mut self.found;
+        let WalkFindings { moves, store, terminal, fired, firings, .. } = &mut self.found;
         let words = here.as_ref().len();
         let candidates = &mut self.batch.markings;
         while self.next < self.level_end && candidates.len() < BATCH * words {
@@ -199,17 +204,17 @@ impl<'a> Walk<'a> {
         let states_max = if is_too_deep { 0 } else { self.wishes.limits.states_max };
         let beside = self.found.firings.as_ref().map_or(0, Firings::bytes);
         let room = Room { states_max, bytes_max: self.wishes.bytes_max.saturating_sub(beside) };
-        let Found { store, firings, edges, .. } = &mut self.found;
+        let WalkFindings { store, firings, edges, .. } = &mut self.found;
         let mut is_complete = true;
-        let mut note = |kept: Kept| match kept {
-            Kept::As(_) => *edges += 1,
-            Kept::No => is_complete = false,
+        let mut note = |kept: Insertion| match kept {
+            Insertion::As(_) => *edges += 1,
+            Insertion::No => is_complete = false,
         };
         match firings {
             None => store.keep_all(&mut self.batch, words, room, note),
             Some(Firings { targets, .. }) => store.keep_all(&mut self.batch, words, room, |kept| {
                 note(kept);
-                targets.push(if let Kept::As(state) = kept { state } else { u32::MAX });
+                targets.push(if let Insertion::As(state) = kept { state } else { u32::MAX });
             }),
         }
         if !is_complete && self.found.stop.is_none() {
@@ -258,7 +263,7 @@ impl<'a> Walk<'a> {
         let bytes_max = self.wishes.bytes_max.saturating_sub(self.found.bytes());
         for state in 0..self.found.store.states() {
             layout.pack_into(&mut packed, old.unpack(self.found.store.marking(state)));
-            if store.keep(&packed, Room { states_max: usize::MAX, bytes_max }) == Kept::No {
+            if store.keep(&packed, Room { states_max: usize::MAX, bytes_max }) == Insertion::No {
                 self.found.stop = self.found.stop.or(Some(Stop::Bytes));
                 return false;
             }

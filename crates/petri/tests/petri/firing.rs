@@ -1,6 +1,6 @@
 //! Firing, reserving and advancing, as tables of behaviour.
 
-use crate::nets::{builder, net};
+use super::nets::{builder, net};
 use lockgate_petri::{
     ADVANCE_FIRINGS_MAX, CannotFire, Firing::Called, Marking, Net, NetError, PLACES_MAX, TRANSITIONS_MAX,
 };

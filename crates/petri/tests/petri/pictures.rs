@@ -7,7 +7,7 @@ use lockgate_petri::{
 };
 use proptest::prelude::*;
 
-use crate::nets::{APPROVAL, SEQUENCE, limit, net};
+use super::nets::{APPROVAL, SEQUENCE, limit, net};
 
 /// The sequence net after `do-A`.
 fn sequence() -> Picture<'static> {

@@ -1,6 +1,6 @@
 //! Nets read from PNML and written to it.
 
-use crate::nets::{SEQUENCE, limit, net};
+use super::nets::{SEQUENCE, limit, net};
 use lockgate_petri::{
     Firing::Called, Net, PNML_ATTRIBUTES_MAX, PNML_BYTES_MAX, PNML_DEPTH_MAX, PNML_NAMESPACES_MAX,
     PNML_NODES_MAX, from_pnml, to_pnml,

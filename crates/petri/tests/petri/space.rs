@@ -1,6 +1,6 @@
 //! State spaces of small nets, as tables of behaviour.
 
-use crate::nets::{APPROVAL, BLOCK, SEQUENCE, limit, limit_per, net};
+use super::nets::{APPROVAL, BLOCK, SEQUENCE, limit, limit_per, net};
 use lockgate_petri::{Firing::Called, Limits, Marking, Net, Reach, StateSpace, explore};
 
 const ALL: Limits = Limits { states_max: 100_000, depth_max: usize::MAX };

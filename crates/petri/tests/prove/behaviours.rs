@@ -7,7 +7,7 @@ use lockgate_petri::prove::{
 };
 use proptest::prelude::*;
 
-use crate::{brute::Brute, stories::system, worlds::worlds};
+use super::{brute::Brute, stories::system, worlds::worlds};
 
 fn all(system: &System) -> Vec<RuleId> {
     (0..system.rules().len()).map(RuleId).collect()

@@ -7,7 +7,7 @@ use lockgate_petri::prove::{
 };
 use proptest::prelude::*;
 
-use crate::{
+use super::{
     brute::{Brute, Plain},
     worlds::{World, worlds, worlds_of_large_limits},
 };

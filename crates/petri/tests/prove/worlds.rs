@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, ops::RangeInclusive};
 use lockgate_petri::prove::{Label, LabelSet, Rule};
 use proptest::{collection::vec, prelude::*};
 
-use crate::brute::{Plain, PlainTable};
+use super::brute::{Plain, PlainTable};
 
 /// Rules over a few labels, and further rules to hold against them.
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 //! Which value a test is about, and what is found there.
 //!
 //! [`Subject::look`] finds the value in the call, in its result, in what the host says, or in what the session knows.
-//! [`Found`] keeps apart what is missing from what may be there but cannot be told.
+//! [`Found`] keeps apart what is missing from what may be there but is unknown.
 
 use lockgate_call::{Selected, Selector};
 use serde_json::{Map, Number, Value};
@@ -122,7 +122,7 @@ impl Subject {
         matches!(self, Self::OutputText | Self::Result(_))
     }
 
-    /// Whether a value that was not given may well be the one that is asked about: nobody has said that it is not.
+    /// Whether a value that was not given may well be the one that is asked about.
     pub(super) fn is_open_where_missing(&self) -> bool {
         matches!(self, Self::Session(Attribute::Named(_)) | Self::Context(_))
     }

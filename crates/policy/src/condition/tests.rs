@@ -56,7 +56,14 @@ impl Memory for Notebook {
 }
 
 fn truth(fact: &Condition, call: &Call, memory: &Notebook) -> Truth {
-    fact.truth(&View { call, now: call.at, output: None, around: &crate::Surroundings::default(), memory })
+    let now = call.at;
+    fact.truth(&View {
+        call: &call.clone().into(),
+        now,
+        output: None,
+        around: &crate::Surroundings::default(),
+        memory,
+    })
 }
 
 /// Asks a test about the field `x`; `"missing"` stands for no such field.

@@ -9,13 +9,13 @@ use lockgate_call::sensitive::{Detectors, Mask};
 use sha2::{Digest, Sha256};
 use smallvec::SmallVec;
 
-use super::{Kept, NetRule, Policy, PolicyHash, keys::Keys};
+use super::{NetRule, Policy, PolicyHash, RuleTable, keys::Keys};
 use crate::{
     clause::Clause,
     clauses::{Clauses, OutputRule, Watcher},
     condition::Condition,
-    deed::FileMaps,
     diagnostic::{Diagnostic, Severity},
+    maps::FileMaps,
     names::{FileId, Names, Watch},
     net::{self, GuardNet},
     rule::{Head, Rule, RuleId},
@@ -87,18 +87,18 @@ impl Builder {
             FoundBy::Honeypot(tool) => self.policy.clauses.push_honeypot(clause, tool),
             FoundBy::Default => self.policy.clauses.push_default(clause),
         };
-        self.policy.rules.push(Kept::Clause(index));
+        self.policy.rules.push(RuleTable::Clause(index));
     }
 
     /// Keeps a rule on results.
     pub fn output(&mut self, output: OutputRule, tools: &Tools) {
         let index = self.policy.clauses.push_output(output, tools);
-        self.policy.rules.push(Kept::Output(index));
+        self.policy.rules.push(RuleTable::Output(index));
     }
 
     /// Keeps a workflow.
     pub fn workflow(&mut self, workflow: Workflow) {
-        self.policy.rules.push(Kept::Workflow(self.policy.workflows.len()));
+        self.policy.rules.push(RuleTable::Workflow(self.policy.workflows.len()));
         self.policy.workflows.push(workflow);
     }
 
@@ -241,7 +241,7 @@ impl Builder {
             mode: rule.mode,
         };
         let head = self.rule(head, source);
-        self.policy.rules.push(Kept::Net(self.policy.nets.len()));
+        self.policy.rules.push(RuleTable::Net(self.policy.nets.len()));
         self.policy.nets.push(NetRule { rule: head, statement: rule.statement, net });
     }
 
@@ -288,7 +288,7 @@ impl PolicyHash {
         for source in sources {
             // Lengths go first, so that moving a line from one file to the next is another policy.
             hasher.update((source.text().len() as u64).to_le_bytes());
-            // The same text says less where nobody trusts it.
+            // The same text means less in an untrusted file.
             if !source.is_trusted() {
                 hasher.update(b"untrusted");
             }

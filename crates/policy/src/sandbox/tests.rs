@@ -1,7 +1,8 @@
 //! The sandbox as tables: what gets past others, what must not be stopped, and laws that hold for all calls.
 
+use lockgate_call::{Call, Files, Links, visible};
 use proptest::prelude::*;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 
@@ -39,14 +40,22 @@ fn sandbox(boundaries: Boundaries) -> Sandbox {
     Sandbox::new(boundaries).unwrap()
 }
 
-fn call(input: &Value) -> Call {
+fn bare(input: &Value) -> Call {
     let mut call = Call { input: input.as_object().cloned().unwrap(), ..Call::new("1", "tool") };
     call.about.cwd = Some("/desk/ws".into());
     call
 }
 
-fn script(text: &str) -> Call {
+fn call(input: &Value) -> SeenCall {
+    bare(input).into()
+}
+
+fn script(text: &str) -> SeenCall {
     call(&json!({ "command": text }))
+}
+
+fn linked(call: SeenCall) -> SeenCall {
+    SeenCall::looked_at(call.into_call(), Some(link()))
 }
 
 /// A machine on which `/desk/ws/link` leads out, and `hard.txt` has a second name that nobody knows.
@@ -59,7 +68,7 @@ fn link() -> Links {
     links.into_iter().map(|(path, real)| (path.to_owned(), real.map(ToOwned::to_owned))).collect()
 }
 
-fn check(boundaries: Boundaries, is_inside: bool, calls: impl IntoIterator<Item = Call>) {
+fn check(boundaries: Boundaries, is_inside: bool, calls: impl IntoIterator<Item = SeenCall>) {
     let sandbox = sandbox(boundaries);
     for call in calls {
         let reached = sandbox.judge(&call);
@@ -123,10 +132,6 @@ fn a_path_that_leads_out_is_seen_in_a_script() {
         "ls a | cat - ../x",
     ];
     check(desk(), false, rows.map(script));
-    let linked = |mut call: Call| {
-        call.about.links = Some(link());
-        call
-    };
     check(desk(), false, [linked(script("cat link/secret.txt")), linked(script("cat hard.txt"))]);
 }
 
@@ -158,13 +163,8 @@ fn a_path_that_leads_out_is_seen_in_a_field() {
         json!({ "command": "ls", "workdir": "/etc" }),
     ];
     check(desk(), false, rows.iter().map(call));
-    let linked = [json!({ "path": "link/secret.txt" }), json!({ "path": "a", "other": "link/secret.txt" })];
-    let with_links = linked.iter().map(|input| {
-        let mut call = call(input);
-        call.about.links = Some(link());
-        call
-    });
-    check(desk(), false, with_links);
+    let rows = [json!({ "path": "link/secret.txt" }), json!({ "path": "a", "other": "link/secret.txt" })];
+    check(desk(), false, rows.iter().map(|input| linked(call(input))));
 }
 
 #[test]
@@ -257,7 +257,7 @@ fn a_command_that_is_not_listed_is_seen_wherever_it_hides() {
     ];
     check(desk(), false, inputs.iter().map(call));
     for tool in ["BASH", "Bash "] {
-        check(desk(), false, [Call { tool: tool.into(), ..script("rm a") }]);
+        check(desk(), false, [Call { tool: tool.into(), ..script("rm a").into_call() }.into()]);
     }
 }
 
@@ -361,9 +361,9 @@ fn what_stays_inside_is_not_stopped() {
         ..desk()
     };
     let in_b = |text: &str| {
-        let mut call = script(text);
+        let mut call = bare(&json!({ "command": text }));
         call.about.cwd = Some("/desk/ws/b".into());
-        call
+        SeenCall::from(call)
     };
     check(walks.clone(), true, ["find", "cd c && find"].map(in_b));
     check(walks, false, ["cd /desk/ws/a && find", "env -C ../a find", "find ../a", "find .."].map(in_b));
@@ -416,7 +416,8 @@ fn each_boundary_judges_what_is_its_own() {
 
 #[test]
 fn where_nobody_tells_the_folder_a_field_is_believed() {
-    let untold = |input: Value| Call { about: lockgate_call::About::default(), ..call(&input) };
+    let untold =
+        |input: Value| SeenCall::from(Call { about: lockgate_call::About::default(), ..bare(&input) });
     let inside = [
         json!({ "command": "git status", "working_directory": "/desk/ws" }),
         json!({ "command": "cat a", "cwd": "/desk/ws" }),
@@ -439,14 +440,13 @@ fn where_nobody_tells_the_folder_a_field_is_believed() {
 
 #[test]
 fn the_answer_names_what_and_why() {
-    let say = |boundaries: Boundaries, call: &Call| match sandbox(boundaries).judge(call) {
+    let say = |boundaries: Boundaries, call: &SeenCall| match sandbox(boundaries).judge(call) {
         Reached::Inside => "inside".to_owned(),
         Reached::Outside(what) => format!("outside: {what}"),
         Reached::Doubt(what) => format!("doubt: {what}"),
     };
-    let mut linked = call(&json!({ "path": "link/secret.txt" }));
-    linked.about.links = Some(link());
-    let long = call(&json!({ "path": format!("/{}", "x".repeat(SHOWN_CHARS_MAX)) }));
+    let linked = linked(call(&json!({ "path": "link/secret.txt" })));
+    let long = call(&json!({ "path": format!("/{}", "x".repeat(text::SHOWN_CHARS_MAX)) }));
     let few = || Boundaries { commands: Some(texts(&["ls", "cat"])), ..desk() };
     let answers = [
         say(desk(), &call(&json!({ "path": "/etc/passwd" }))),
@@ -539,8 +539,7 @@ fn a_boundary_behind_a_link_is_known_by_both_names() {
         if resolve {
             sandbox.resolve(&Linked);
         }
-        let mut call = call(&json!({ "path": path }));
-        call.about.links = Some(Links::look(&call, &Linked));
+        let call = SeenCall::look(bare(&json!({ "path": path })), Some(&Linked));
         sandbox.judge(&call) == Reached::Inside
     };
     assert_eq!((judge("a", false), judge("a", true)), (false, true));
@@ -588,8 +587,7 @@ fn no_name_is_lost_behind_many_others() {
     let inside = |fillers: usize, link: Option<&str>| {
         let mut names: Vec<String> = (0..fillers).map(|number| format!("word{number}")).collect();
         names.extend(link.map(ToOwned::to_owned));
-        let mut call = call(&json!({ "path": "a", "tags": names }));
-        call.about.links = Some(Links::look(&call, &Machine));
+        let call = SeenCall::look(bare(&json!({ "path": "a", "tags": names })), Some(&Machine));
         sandbox(Boundaries { within: texts(&["/desk/ws"]), ..Boundaries::default() }).judge(&call)
     };
     assert_eq!(inside(10, None), Reached::Inside);
@@ -637,9 +635,9 @@ proptest! {
     fn what_leads_out_by_a_link_is_not_inside(name in "[a-c]{1,4}", nest in nested(), real in strays()) {
         prop_assume!(real.starts_with('/'));
         let sandbox = sandbox(desk());
-        let linked = |mut call: Call| {
-            call.about.links = Some([(format!("/desk/ws/{name}"), Some(real.clone()))].into_iter().collect());
-            call
+        let linked = |call: SeenCall| {
+            let links = [(format!("/desk/ws/{name}"), Some(real.clone()))].into_iter().collect();
+            SeenCall::looked_at(call.into_call(), Some(links))
         };
         for call in [call(&nest(name.clone().into())), script(&format!("cat {name}")), script(&format!("ls >{name}"))] {
             prop_assert_eq!(sandbox.judge(&call), Reached::Inside);

@@ -3,7 +3,7 @@
 //! [`Progress`] has the documented form, so that a state kept elsewhere can be taken over and read by others, and
 //! beside it what makes it sound: which conditions were met when they were ([`Evidence::met`]) and which can never
 //! hold again ([`Evidence::spoiled`]). So evidence that was folded away is not forgotten. [`Progress::take`] is
-//! the only change and needs no workflow: an old trail replays the same after the file was edited.
+//! the only change and needs no workflow: an old audit log replays the same after the file was edited.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -192,7 +192,7 @@ pub enum Step {
         /// When.
         at: u64,
     },
-    /// Somebody put it elsewhere, or the file was edited.
+    /// An operator moved it, or the file was edited.
     Replaced {
         /// By what.
         why: Why,

@@ -1,7 +1,7 @@
 //! What a workflow sees of a call: the commands it runs and the files it reads.
 //!
 //! A doubt never opens a stage: evidence is only what a success of the call proves ([`proof`]), what is forbidden is
-//! whatever the call may do ([`commands`]). The call is read when it is first asked about, and once. Where files
+//! whatever the call may do ([`commands`]). The call is read when it is first asked about. Where files
 //! really are is not looked up in here.
 
 mod commands;
@@ -10,10 +10,11 @@ mod kept;
 mod proof;
 mod trim;
 
-use std::{cell::OnceCell, fmt, sync::Arc};
+use std::{cell::OnceCell, sync::Arc};
 
 use lockgate_call::{
-    Call, SeenCall, may_answer_early, may_run_another, reads_one_file, runs_nothing, visible,
+    Call, Reading, ScriptFields, SeenCall, may_answer_early, may_run_another, reads_one_file, runs_nothing,
+    visible,
 };
 
 use lockgate_pattern::Pattern;
@@ -26,18 +27,19 @@ use trim::trimmed;
 const SUMMARY_CHARACTERS_MAX: usize = 200;
 
 /// A call as a workflow sees it.
+#[derive(Debug)]
 pub struct Sight<'c> {
-    call: &'c Call,
-    is_script: Box<dyn Fn(&str) -> bool + 'c>,
+    call: &'c SeenCall,
+    fields: ScriptFields,
     /// Whether the policy says that the tool only reads.
     is_declared_reader: bool,
-    reading: OnceCell<SeenCall<'c>>,
+    reading: OnceCell<Reading<'c>>,
 }
 
 impl<'c> Sight<'c> {
-    /// Looks at a call; `is_script` says which of its fields hold scripts although their names do not say so.
-    pub fn of(call: &'c Call, is_script: impl Fn(&str) -> bool + 'c) -> Self {
-        Self { call, is_script: Box::new(is_script), is_declared_reader: false, reading: OnceCell::new() }
+    /// Looks at a call, in which these fields hold scripts.
+    pub fn of(call: &'c SeenCall, fields: ScriptFields) -> Self {
+        Self { call, fields, is_declared_reader: false, reading: OnceCell::new() }
     }
 
     /// The same for a tool of which the policy says whether it only reads.
@@ -49,8 +51,8 @@ impl<'c> Sight<'c> {
 
     /// Looks at a command that was kept as text.
     pub(crate) fn of_text<T>(text: &str, look: impl FnOnce(&Sight<'_>) -> T) -> T {
-        let call = Call::new("", "Bash").with("command", text);
-        look(&Sight::of(&call, |_| false))
+        let call = SeenCall::from(Call::new("", "Bash").with("command", text));
+        look(&Sight::of(&call, ScriptFields::Customary))
     }
 
     /// The tool.
@@ -79,7 +81,7 @@ impl<'c> Sight<'c> {
         }
         !reading.unseen().is_empty()
             || reading.script_texts().any(|(text, script)| commands::may_match(pattern, text, script))
-            || commands::may_match_loosely(pattern, self.loose_texts(), &self.call.about.scripts)
+            || commands::may_match_loosely(pattern, self.loose_texts(), self.call)
     }
 
     /// Whether a success of the call proves the success of a command that matches.
@@ -151,13 +153,13 @@ impl<'c> Sight<'c> {
         self.is_declared_reader || reads_one_file(self.tool())
     }
 
-    fn reading(&self) -> &SeenCall<'c> {
-        self.reading.get_or_init(|| SeenCall::with_script_fields(self.call, &self.is_script))
+    fn reading(&self) -> Reading<'c> {
+        *self.reading.get_or_init(|| self.call.reading(&self.fields))
     }
 
     /// Texts that may be commands although no field says so: those in fields with a telling name, and where a tool
     /// shows no script at all, any.
-    fn loose_texts(&self) -> impl Iterator<Item = &str> {
+    fn loose_texts(&self) -> impl Iterator<Item = &'c str> + use<'c> {
         let reading = self.reading();
         let has_script = reading.script_texts().next().is_some();
         let is_known = runs_nothing(self.tool());
@@ -172,12 +174,6 @@ impl<'c> Sight<'c> {
     fn is_surely_run(&self) -> bool {
         let input = &self.call.input;
         !(runs_nothing(self.tool()) || may_answer_early(input) || may_run_another(input))
-    }
-}
-
-impl fmt::Debug for Sight<'_> {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Sight").field("call", self.call).finish_non_exhaustive()
     }
 }
 

@@ -16,7 +16,7 @@ use lockgate_policy::RuleId;
 
 use super::compose::Composed;
 
-/// The most states that are drawn: more than these nobody takes in at a glance.
+/// The most states that are drawn: more than these are too many for a reader.
 pub const STATES_DRAWN_MAX: usize = 60;
 
 /// How many names a title lists; of more, only how many there are.

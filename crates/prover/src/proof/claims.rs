@@ -9,11 +9,11 @@ use lockgate_call::Call;
 use lockgate_petri::prove::{
     Answer, Component, Explored, Label, LabelSet, Prover, Reason, Rule as Form, Table,
 };
-use lockgate_policy::{Claim, Claimed, Deed, FileId, Policy, RuleId};
+use lockgate_policy::{Claim, Deed, FileId, Policy, Property, RuleId};
 
 use super::{
-    compose::{Asked, Both, Composed, LeftOut, Played, Why},
-    labels::{Labels, Late},
+    compose::{Composed, LeftOut, LeftOutReason, Played, ProofModel, ProofModels},
+    labels::{Labels, LateResults},
     openers::is_open,
     ways::is_itself,
 };
@@ -36,20 +36,21 @@ pub struct ClaimReport {
 }
 
 /// Decides every claim of a policy.
-pub(super) fn decide(policy: &Policy, both: &Both<'_, '_>) -> Vec<ClaimReport> {
-    let is_since = |(_, claim): &(FileId, &Claim)| matches!(claim.says, Claimed::NeverWithoutSince { .. });
+pub(super) fn decide(policy: &Policy, both: &ProofModels<'_, '_>) -> Vec<ClaimReport> {
+    let is_since =
+        |(_, claim): &(FileId, &Claim)| matches!(claim.property, Property::NeverWithoutSince { .. });
     let deciding = Deciding::new(policy, both);
     let mut reports: Vec<Option<ClaimReport>> =
         policy.claims_by_file().map(|it| (!is_since(&it)).then(|| deciding.claim(it.0, it.1))).collect();
     if reports.iter().any(Option::is_none) {
-        let labels = Labels::of(&[policy], Late::ByClaims);
-        // Nothing is decided about what nobody can compose; the proof says so as a whole.
+        let labels = Labels::of(&[policy], LateResults::ByClaims);
+        // Nothing is decided about what cannot be composed; the proof says so as a whole.
         let Ok(composed) = Composed::of(&labels, 0, policy) else {
             return reports.into_iter().flatten().collect();
         };
-        let Asked { labels: plain, composed: plain_composed, .. } = both.plain;
-        let late = Some(Asked::new(&labels, &composed));
-        let both = Both { plain: Asked::new(plain, plain_composed), late };
+        let ProofModel { labels: plain, composed: plain_composed, .. } = both.plain;
+        let late = Some(ProofModel::new(&labels, &composed));
+        let both = ProofModels { plain: ProofModel::new(plain, plain_composed), late };
         let deciding = Deciding::new(policy, &both);
         for (report, (file, claim)) in reports.iter_mut().zip(policy.claims_by_file()) {
             report.get_or_insert_with(|| deciding.claim(file, claim));
@@ -60,7 +61,7 @@ pub(super) fn decide(policy: &Policy, both: &Both<'_, '_>) -> Vec<ClaimReport> {
 
 struct Deciding<'a, 'b, 'p> {
     policy: &'a Policy,
-    both: &'a Both<'b, 'p>,
+    both: &'a ProofModels<'b, 'p>,
     /// Groups of rules that have nothing to do with each other, with what may close something in them.
     groups: OnceCell<Vec<(Component, OnceCell<Option<String>>)>>,
     /// Which of them each label is in.
@@ -69,48 +70,48 @@ struct Deciding<'a, 'b, 'p> {
 
 /// Whether a session is what makes a claim true or what breaks it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Shows {
+enum Witness {
     True,
     False,
 }
 
 impl<'a, 'b, 'p> Deciding<'a, 'b, 'p> {
-    fn new(policy: &'a Policy, both: &'a Both<'b, 'p>) -> Self {
+    fn new(policy: &'a Policy, both: &'a ProofModels<'b, 'p>) -> Self {
         Self { policy, both, groups: OnceCell::new(), group_of: OnceCell::new() }
     }
 
     fn claim(&self, file: FileId, claim: &Claim) -> ClaimReport {
-        let shows = match &claim.says {
-            Claimed::StaysPossible(call) => return self.stays_possible(file, claim, call),
-            Claimed::Possible(_) => Shows::True,
-            _ => Shows::False,
+        let shows = match &claim.property {
+            Property::StaysPossible(call) => return self.stays_possible(file, claim, call),
+            Property::Possible(_) => Witness::True,
+            _ => Witness::False,
         };
         let (answer, asked) = self.both.ask(|asked| self.ask(asked, file, claim));
         self.report(asked, claim, answer, shows, |_| None)
     }
 
     /// Is there a session that breaks the claim, or does what is claimed to be possible?
-    fn ask(&self, asked: &Asked<'b, 'p>, file: FileId, claim: &Claim) -> Answer {
-        let names = claim.says.names();
+    fn ask(&self, asked: &ProofModel<'b, 'p>, file: FileId, claim: &Claim) -> Answer {
+        let names = claim.property.names();
         let ways = |name: &str| asked.labels.named(name, self.policy, file, &names);
         let calls = |name: &str| asked.labels.calls(ways(name));
         let successes = |name: &str| asked.labels.successes(ways(name));
-        let form = match &claim.says {
-            Claimed::Possible(call) | Claimed::Impossible(call) | Claimed::StaysPossible(call) => {
+        let form = match &claim.property {
+            Property::Possible(call) | Property::Impossible(call) | Property::StaysPossible(call) => {
                 return asked.prover.can_call(&calls(call));
             }
-            Claimed::HumanBefore(call) => return self.without_human(asked, &calls(call)),
-            Claimed::NeverBefore { call, needs } => {
+            Property::HumanBefore(call) => return self.without_human(asked, &calls(call)),
+            Property::NeverBefore { call, needs } => {
                 Some(Form::Require { before: successes(needs), then: calls(call), latched: true })
             }
-            Claimed::NeverWithoutSince { call, needs, since } => {
+            Property::NeverWithoutSince { call, needs, since } => {
                 since_form(&calls(call), &successes(needs), &calls(since))
             }
-            Claimed::NeverAfter { call, after } => {
+            Property::NeverAfter { call, after } => {
                 Some(Form::Never { after: calls(after), then: calls(call) })
             }
-            Claimed::AtMost { count, call } => Some(Form::Limit { spend: calls(call), count: *count }),
-            Claimed::NeverTogether(one, other) => {
+            Property::AtMost { count, call } => Some(Form::Limit { spend: calls(call), count: *count }),
+            Property::NeverTogether(one, other) => {
                 let (one, other) = (calls(one), calls(other));
                 if one.without(&other) == one {
                     return together(asked, &one, &other);
@@ -121,8 +122,8 @@ impl<'a, 'b, 'p> Deciding<'a, 'b, 'p> {
         form.map_or(Answer::Undecided(Explored::default()), |form| asked.prover.can_violate(&form))
     }
 
-    /// Can one of these be called without anybody agreeing to it?
-    fn without_human(&self, asked: &Asked<'b, 'p>, calls: &LabelSet) -> Answer {
+    /// Can one of these be called without a human agreeing to it?
+    fn without_human(&self, asked: &ProofModel<'b, 'p>, calls: &LabelSet) -> Answer {
         // Where only rules that always ask want a human, what they ask about is refused and all else is as it was.
         if asked.composed.asks_always(self.policy) {
             let is_asked = |label: &Label| asked.composed.asked.contains(*label);
@@ -150,17 +151,18 @@ impl<'a, 'b, 'p> Deciding<'a, 'b, 'p> {
     /// That something stays possible rests on every rule on the way to it letting it pass, so every one has to be
     /// known to the letter.
     fn stays_possible(&self, file: FileId, claim: &Claim, call: &str) -> ClaimReport {
-        let calls =
-            |asked: &Asked<'b, 'p>| asked.labels.calls(asked.labels.named(call, self.policy, file, &[call]));
+        let calls = |asked: &ProofModel<'b, 'p>| {
+            asked.labels.calls(asked.labels.named(call, self.policy, file, &[call]))
+        };
         let plain = &self.both.plain;
         let answer = plain.prover.can_lose(&calls(plain));
         if let (Answer::Yes(trace), Some(late)) = (&answer, &self.both.late)
             && !self.both.stays_closed(trace, &calls(late))
         {
             let doubt = |_: &Reason| Some("a result that comes late may open it again".to_owned());
-            return self.report(plain, claim, Answer::No(Reason::default()), Shows::False, doubt);
+            return self.report(plain, claim, Answer::No(Reason::default()), Witness::False, doubt);
         }
-        self.report(plain, claim, answer, Shows::False, |_| self.in_the_way(&calls(plain)))
+        self.report(plain, claim, answer, Witness::False, |_| self.in_the_way(&calls(plain)))
     }
 
     /// Why it is not certain that what the system lets pass is let pass.
@@ -187,7 +189,7 @@ impl<'a, 'b, 'p> Deciding<'a, 'b, 'p> {
 
     /// The same for labels of which some are in one group of rules.
     fn in_the_way_of(&self, component: Option<&Component>, calls: &LabelSet) -> Option<String> {
-        let Asked { labels, composed, .. } = &self.both.plain;
+        let ProofModel { labels, composed, .. } = &self.both.plain;
         let together: LabelSet = match component {
             Some(component) => component.labels.iter().copied().chain(calls.iter()).collect(),
             None => calls.clone(),
@@ -202,7 +204,7 @@ impl<'a, 'b, 'p> Deciding<'a, 'b, 'p> {
         let closes = |left: &&LeftOut| {
             let is_clause = self.policy.clause(left.rule).is_some();
             let mut met = left.labels.iter().filter(|label| together.contains(*label));
-            left.why != Why::Asks && met.any(|label| !(is_clause && is_open(label)))
+            left.why != LeftOutReason::Asks && met.any(|label| !(is_clause && is_open(label)))
         };
         if let Some(left) = composed.left_out.iter().find(closes) {
             let rule = self.policy.rule(left.rule).map(|rule| rule.name.clone()).unwrap_or_default();
@@ -226,17 +228,17 @@ impl<'a, 'b, 'p> Deciding<'a, 'b, 'p> {
     }
 
     /// Whether what is shortest in the system is shortest at the gate.
-    fn is_exact(&self, asked: &Asked<'b, 'p>) -> bool {
+    fn is_exact(&self, asked: &ProofModel<'b, 'p>) -> bool {
         let Composed { left_out, cut, .. } = asked.composed;
         left_out.is_empty() && cut.is_empty() && asked.labels.counts_calls()
     }
 
     fn report(
         &self,
-        asked: &Asked<'b, 'p>,
+        asked: &ProofModel<'b, 'p>,
         claim: &Claim,
         answer: Answer,
-        shows: Shows,
+        shows: Witness,
         doubt: impl Fn(&Reason) -> Option<String>,
     ) -> ClaimReport {
         let mut report = ClaimReport {
@@ -249,7 +251,7 @@ impl<'a, 'b, 'p> Deciding<'a, 'b, 'p> {
         };
         match answer {
             Answer::Yes(trace) => {
-                report.holds = Some(shows == Shows::True);
+                report.holds = Some(shows == Witness::True);
                 report.is_shortest = trace.is_shortest() && self.is_exact(asked);
                 report.session = asked.composed.played(&trace);
             }
@@ -258,7 +260,7 @@ impl<'a, 'b, 'p> Deciding<'a, 'b, 'p> {
                 let cut = cut.map(|tool| format!("`{tool}` can be seen in more ways than can be looked at"));
                 report.undecided = cut.or_else(|| doubt(&reason));
                 if report.undecided.is_none() {
-                    report.holds = Some(shows == Shows::False);
+                    report.holds = Some(shows == Witness::False);
                     let rules = reason.rules.iter().flat_map(|form| asked.composed.rules_of(*form)).copied();
                     report.rules = rules.collect::<BTreeSet<_>>().into_iter().collect();
                 }
@@ -272,7 +274,7 @@ impl<'a, 'b, 'p> Deciding<'a, 'b, 'p> {
 }
 
 /// Can both be called in one session? Whichever comes first, then the other is refused.
-fn together(asked: &Asked<'_, '_>, one: &LabelSet, other: &LabelSet) -> Answer {
+fn together(asked: &ProofModel<'_, '_>, one: &LabelSet, other: &LabelSet) -> Answer {
     let second = |after: &LabelSet, then: &LabelSet| {
         asked.prover.can_violate(&Form::Never { after: after.clone(), then: then.clone() })
     };
@@ -340,41 +342,43 @@ pub enum Moment {
 /// and of who was asked, a list of calls says nothing.
 pub fn shows(policy: &Policy, claim: &Claim, session: &[(&Call, Moment)]) -> bool {
     let Some(file) = policy.file_of(&claim.source) else { return false };
-    let names = claim.says.names();
+    let names = claim.property.names();
     let (mut one, mut two, mut times) = (false, false, 0_u64);
     for (call, moment) in session {
-        for deed in policy.deeds_seen_in(file, call) {
+        for deed in policy.deeds_seen_in(file, &(*call).clone().into()) {
             let is_named = |name: &str| is_named(policy, call, &deed, name, &names);
             let is = |name: &str| *moment == Moment::Called && is_named(name);
             let succeeds = |name: &str| *moment == Moment::Succeeded && deed.earns() && is_named(name);
-            let is_shown = match &claim.says {
-                Claimed::StaysPossible(_) => true,
-                Claimed::Possible(name) | Claimed::Impossible(name) | Claimed::HumanBefore(name) => is(name),
-                Claimed::NeverBefore { call, .. } | Claimed::NeverWithoutSince { call, .. } => {
+            let is_shown = match &claim.property {
+                Property::StaysPossible(_) => true,
+                Property::Possible(name) | Property::Impossible(name) | Property::HumanBefore(name) => {
+                    is(name)
+                }
+                Property::NeverBefore { call, .. } | Property::NeverWithoutSince { call, .. } => {
                     is(call) && !one
                 }
-                Claimed::NeverAfter { call, .. } => is(call) && one,
-                Claimed::AtMost { count, call } => {
+                Property::NeverAfter { call, .. } => is(call) && one,
+                Property::AtMost { count, call } => {
                     times += u64::from(is(call));
                     times > *count
                 }
-                Claimed::NeverTogether(first, second) => (one || is(first)) && (two || is(second)),
+                Property::NeverTogether(first, second) => (one || is(first)) && (two || is(second)),
             };
             if is_shown {
                 return true;
             }
-            match &claim.says {
-                Claimed::NeverBefore { needs, .. } => one |= succeeds(needs),
-                Claimed::NeverWithoutSince { needs, since, .. } => {
+            match &claim.property {
+                Property::NeverBefore { needs, .. } => one |= succeeds(needs),
+                Property::NeverWithoutSince { needs, since, .. } => {
                     one = (one && !is(since)) || succeeds(needs)
                 }
-                Claimed::NeverAfter { after, .. } => one |= is(after),
-                Claimed::NeverTogether(first, second) => (one, two) = (one || is(first), two || is(second)),
+                Property::NeverAfter { after, .. } => one |= is(after),
+                Property::NeverTogether(first, second) => (one, two) = (one || is(first), two || is(second)),
                 _ => {}
             }
         }
     }
-    matches!(claim.says, Claimed::StaysPossible(_))
+    matches!(claim.property, Property::StaysPossible(_))
 }
 
 /// Whether a deed of a call has a name that is used together with others.

@@ -4,18 +4,18 @@
 //! shows has to be played before it is believed. A rule whose refusals it knows word for word is *exact*; of others
 //! it knows only what they refuse in any case ([`Composed::loose`]), and some it leaves out ([`LeftOut`]).
 
+mod composed;
+mod models;
+mod requirements;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
 };
 
-use foldhash::fast::RandomState;
-use hashbrown::HashMap;
 use lockgate_call::Call;
-use lockgate_petri::prove::{
-    Answer, Bounds, Label, LabelSet, Onward, Prover, Rule as Form, RuleId as FormId, System, Table,
-    TooManyRules, Trace,
-};
+use lockgate_gate::Human;
+use lockgate_petri::prove::{LabelSet, Rule as Form, RuleId as FormId, System, TooManyRules};
 use lockgate_policy::{
     Decision, Mode, NetRule, Policy, RuleId, Scope, Statement, Surroundings, Truth, View, Watch,
     clause::Clause,
@@ -23,86 +23,16 @@ use lockgate_policy::{
 };
 
 use super::{
-    labels::{Act, End, Labels, Late, becomes_table},
+    labels::{Labels, LateResults, becomes_table},
     stages,
-    table::table,
-    together::{Classes, Human, Passing},
+    table::{in_flight, table},
+    together::{Classes, Passing},
 };
 
-/// A policy as one system over what can happen.
-#[derive(Debug)]
-pub struct Composed {
-    pub(super) system: System,
-    pub(super) acts: Vec<Act>,
-    /// The rule each form of the system came from; none for what holds of calls in flight.
-    pub(super) rules: Vec<Option<RuleId>>,
-    /// The forms that several rules which look at calls come to together, with those rules.
-    pub(super) covers: BTreeMap<FormId, Vec<RuleId>>,
-    /// The rules that want a human whatever the session, with what they want one for.
-    pub(super) human: Vec<(RuleId, LabelSet)>,
-    /// All that one of them wants a human for.
-    pub(super) asked: LabelSet,
-    /// Rules that may refuse more than their forms do.
-    pub(super) loose: BTreeSet<RuleId>,
-    /// What is not in the system.
-    pub left_out: Vec<LeftOut>,
-    /// Tools of which there are too many ways to look at all.
-    pub cut: Vec<Arc<str>>,
-}
+pub use composed::{Composed, LeftOut, LeftOutReason, Played};
 
-/// A rule of which some or all is not in the system.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LeftOut {
-    /// The rule.
-    pub rule: RuleId,
-    /// Why.
-    pub why: Why,
-    /// What it may refuse.
-    pub(super) labels: LabelSet,
-}
-
-/// Why a rule is not in the system as a whole.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Why {
-    /// It looks at inputs, or at who or what stands behind the call.
-    Looks,
-    /// It forbids something for a while: whoever waits gets past it.
-    Time,
-    /// It counts all calls of a session together.
-    Budget,
-    /// It is a workflow: what moves its stages depends on the texts of calls.
-    Stages,
-    /// Its net has too many markings to be written out.
-    TooLarge,
-    /// While a human is asked, its net may take another turn than it would have taken.
-    Questions,
-    /// Where its net stands decides whether it asks a human.
-    Asks,
-}
-
-impl Why {
-    /// In words, after "because".
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::Looks => "it looks at more than what was called",
-            Self::Time => "it forbids something for a while, and whoever waits gets past it",
-            Self::Budget => "it counts all calls of a session together",
-            Self::Stages => "what moves its stages depends on the texts of calls",
-            Self::TooLarge => "its net has too many markings to be written out",
-            Self::Questions => "while a human is asked, its net may take another turn",
-            Self::Asks => "where its net stands decides whether it asks a human",
-        }
-    }
-}
-
-/// Acts in order and how often they happen in a row.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Played {
-    /// The acts in order.
-    pub acts: Vec<Act>,
-    /// How often they happen in a row.
-    pub times: u64,
-}
+pub(super) use models::{ProofModel, ProofModels};
+pub(super) use requirements::Requirements;
 
 impl Composed {
     /// Takes all rules of a policy together, calls one after another.
@@ -110,7 +40,7 @@ impl Composed {
     /// # Errors
     /// When there are more rules than the engine takes.
     pub fn new(policy: &Policy) -> Result<Self, TooManyRules> {
-        Self::of(&Labels::of(&[policy], Late::Never), 0, policy)
+        Self::of(&Labels::of(&[policy], LateResults::Never), 0, policy)
     }
 
     /// The same over labels that were numbered before, for the policy with this number.
@@ -127,7 +57,7 @@ impl Composed {
         Composer { has_classes: false, ..Composer::new(labels, number, policy) }.compose()
     }
 
-    /// The same where nobody is there to agree to these labels.
+    /// The same where no human can agree to these labels.
     pub(super) fn unattended(
         labels: &Labels<'_>,
         number: usize,
@@ -135,131 +65,6 @@ impl Composed {
         alone: &LabelSet,
     ) -> Result<Self, TooManyRules> {
         Composer { alone: Some(alone), ..Composer::new(labels, number, policy) }.compose()
-    }
-
-    /// The system.
-    pub fn system(&self) -> &System {
-        &self.system
-    }
-
-    /// What a label stands for.
-    pub fn act(&self, label: Label) -> Option<&Act> {
-        self.acts.get(label.0 as usize)
-    }
-
-    /// The rule that a form of the system came from; of several, the first.
-    pub fn rule(&self, form: FormId) -> Option<RuleId> {
-        self.rules.get(form.0).copied().flatten()
-    }
-
-    /// All rules that a form of the system came from.
-    pub(super) fn rules_of(&self, form: FormId) -> &[RuleId] {
-        let alone = || self.rules.get(form.0).map(Option::as_slice).unwrap_or_default();
-        self.covers.get(&form).map_or_else(alone, Vec::as_slice)
-    }
-
-    /// Whether a rule refuses exactly what its forms refuse.
-    pub(super) fn is_exact(&self, rule: RuleId) -> bool {
-        !self.loose.contains(&rule) && self.left_out.iter().all(|it| it.rule != rule)
-    }
-
-    /// Whether a human is wanted only by rules that always want one, whatever the call and wherever a net stands.
-    pub(super) fn asks_always(&self, policy: &Policy) -> bool {
-        let looks = |left: &LeftOut| policy.clause(left.rule).is_some();
-        let is_manual = |rule: &NetRule| rule.net.guards().any(|guard| guard.is_manual);
-        self.covers.is_empty()
-            && !self.left_out.iter().any(looks)
-            && !policy.nets().iter().any(|rule| becomes_table(rule) && is_manual(rule))
-    }
-
-    /// A trace as acts.
-    pub(super) fn played(&self, trace: &Trace) -> Vec<Played> {
-        let acts = |labels: &[Label]| labels.iter().filter_map(|label| self.act(*label).cloned()).collect();
-        trace.runs().iter().map(|run| Played { acts: acts(&run.labels), times: run.times }).collect()
-    }
-
-    /// A form that refuses at least what its rule refuses, however late results come: a success may earn nothing if its
-    /// call was made while there was one already.
-    pub(super) fn strict(&self, form: &Form) -> Form {
-        match form {
-            Form::Require { before, then, latched: false } => {
-                let is_late = |label: &Label| self.act(*label).is_some_and(|act| act.end == End::LateSuccess);
-                let before = before.iter().filter(|label| !is_late(label)).collect();
-                Form::Require { before, then: then.clone(), latched: false }
-            }
-            form => form.clone(),
-        }
-    }
-
-    /// How many groups of rules have nothing to do with each other.
-    pub fn components(&self) -> usize {
-        self.system.components().len()
-    }
-}
-
-/// A policy over one numbering of what can happen, ready for questions.
-pub(super) struct Asked<'a, 'p> {
-    pub(super) labels: &'a Labels<'p>,
-    pub(super) composed: &'a Composed,
-    pub(super) prover: Prover<'a>,
-}
-
-/// The same twice where it matters that results come late. Sessions are looked for with calls one after another
-/// first: most are there, and those are easier to read.
-pub(super) struct Both<'a, 'p> {
-    pub(super) plain: Asked<'a, 'p>,
-    pub(super) late: Option<Asked<'a, 'p>>,
-}
-
-/// Most states of one search where results may come late. There are many more of them, and a plain answer was found
-/// before.
-const LATE_STATES_MAX: usize = 5_000;
-
-impl<'a, 'p> Asked<'a, 'p> {
-    pub(super) fn new(labels: &'a Labels<'p>, composed: &'a Composed) -> Self {
-        let bounds = if labels.has_late() {
-            Bounds { states_max: LATE_STATES_MAX, lose_states_max: LATE_STATES_MAX, ..Bounds::default() }
-        } else {
-            Bounds::default()
-        };
-        Self { labels, composed, prover: Prover::with_bounds(&composed.system, bounds) }
-    }
-}
-
-impl<'a, 'p> Both<'a, 'p> {
-    /// Is there a session that …? A no holds for late results as well.
-    pub(super) fn ask(&self, question: impl Fn(&Asked<'a, 'p>) -> Answer) -> (Answer, &Asked<'a, 'p>) {
-        match (question(&self.plain), &self.late) {
-            (Answer::No(_), Some(late)) => (question(late), late),
-            (answer, _) => (answer, &self.plain),
-        }
-    }
-}
-
-impl<'a, 'p> Both<'a, 'p> {
-    /// The same with late results, if those may make a difference to these labels of calls one after another.
-    pub(super) fn late_for(&self, labels: &LabelSet) -> Option<&Asked<'a, 'p>> {
-        self.late.as_ref().filter(|late| late.labels.is_near_late(self.plain.labels, labels))
-    }
-}
-
-impl Both<'_, '_> {
-    /// Whether late results open none of these after a session in which every call has ended, its labels those of calls
-    /// one after another.
-    pub(super) fn stays_closed(&self, trace: &Trace, calls: &LabelSet) -> bool {
-        self.late.is_none() || self.onward(trace).is_some_and(|onward| onward.can_call(calls).is_no())
-    }
-
-    /// What can follow a session in which every call has ended where results come late; none where it cannot be played.
-    pub(super) fn onward(&self, trace: &Trace) -> Option<Onward<'_>> {
-        let late = self.late.as_ref()?;
-        let system = &late.composed.system;
-        let translated = trace.translated(|label| late.labels.translated(label, self.plain.labels));
-        let mut state = translated.and_then(|trace| system.replay(&trace).ok())?;
-        // Every call has ended, so nothing is in flight.
-        let flights = late.composed.rules.iter().zip(0..).filter(|(rule, _)| rule.is_none());
-        flights.for_each(|(_, number)| state.forget(system, FormId(number)));
-        Some(late.prover.onward(state))
     }
 }
 
@@ -271,7 +76,7 @@ struct Composer<'a, 'p> {
     known: BTreeMap<RuleId, Vec<(usize, &'p Watch)>>,
     /// The ways each clause is about.
     about: BTreeMap<RuleId, Vec<usize>>,
-    /// What nobody is there to agree to.
+    /// What no human can agree to.
     alone: Option<&'a LabelSet>,
     /// Whether rules that look at calls are taken together.
     has_classes: bool,
@@ -338,7 +143,7 @@ impl<'a, 'p> Composer<'a, 'p> {
             self.loose.insert(workflow.id);
             self.leave_out(
                 workflow.id,
-                Why::Stages,
+                LeftOutReason::Stages,
                 self.labels.calls(self.labels.ways().map(|(way, _)| way)),
             );
         }
@@ -372,7 +177,7 @@ impl<'a, 'p> Composer<'a, 'p> {
         self.rules.push(rule);
     }
 
-    fn leave_out(&mut self, rule: RuleId, why: Why, labels: LabelSet) {
+    fn leave_out(&mut self, rule: RuleId, why: LeftOutReason, labels: LabelSet) {
         self.left_out.push(LeftOut { rule, why, labels });
     }
 
@@ -426,17 +231,17 @@ impl<'a, 'p> Composer<'a, 'p> {
         }
         let calls = self.labels.calls(known.iter().map(|(way, _)| *way));
         if rule.net.guards().any(|guard| !guard.checks.is_empty()) {
-            self.leave_out(rule.id, Why::Looks, calls.clone());
+            self.leave_out(rule.id, LeftOutReason::Looks, calls.clone());
         }
         if rule.net.guards().any(|guard| guard.is_manual) {
-            self.leave_out(rule.id, Why::Asks, calls.clone());
+            self.leave_out(rule.id, LeftOutReason::Asks, calls.clone());
         }
         if turns_while_asking(rule) {
-            return self.leave_out(rule.id, Why::Questions, calls);
+            return self.leave_out(rule.id, LeftOutReason::Questions, calls);
         }
         match table(rule, &letters, self.alone) {
             Some(table) => self.push(Some(rule.id), Form::Table(table)),
-            None => self.leave_out(rule.id, Why::TooLarge, calls),
+            None => self.leave_out(rule.id, LeftOutReason::TooLarge, calls),
         }
     }
 
@@ -448,10 +253,10 @@ impl<'a, 'p> Composer<'a, 'p> {
             return;
         }
         if clause.wants < Decision::Ask {
-            // Where silence is no yes, what lets pass now and then decides as much as what refuses.
+            // Where silence is not a yes, what lets pass now and then decides as much as what refuses.
             let is_yes = self.policy.default_clause().is_some_and(|default| default.wants >= Decision::Ask);
             if is_yes && clause.speaks_for_default && !clause.conditions.is_empty() {
-                self.leave_out(clause.id, why(&clause.conditions), labels);
+                self.leave_out(clause.id, LeftOutReason::of(&clause.conditions), labels);
             }
             return;
         }
@@ -479,11 +284,11 @@ impl<'a, 'p> Composer<'a, 'p> {
                     Some(count) if spend == labels => {
                         self.push(Some(clause.id), Form::Limit { spend, count })
                     }
-                    _ => self.leave_out(clause.id, Why::Looks, labels),
+                    _ => self.leave_out(clause.id, LeftOutReason::Looks, labels),
                 }
             }
             conditions => {
-                self.leave_out(clause.id, why(conditions), labels);
+                self.leave_out(clause.id, LeftOutReason::of(conditions), labels);
                 self.looked.extend(ways);
             }
         }
@@ -504,7 +309,7 @@ impl<'a, 'p> Composer<'a, 'p> {
         let mut everywhere = LabelSet::default();
         for (tool, ways) in tools {
             let calls = self.labels.calls(ways);
-            if let Some(rules) = never(tool, Human::Agrees) {
+            if let Some(rules) = never(tool, Human::Reachable) {
                 everywhere = everywhere.and(&calls);
                 let known = closed.entry(rules).or_default();
                 *known = known.and(&calls);
@@ -533,7 +338,7 @@ impl<'a, 'p> Composer<'a, 'p> {
     fn always(&mut self, clause: &Clause, labels: LabelSet) {
         match clause.wants {
             Decision::Block => self.push(Some(clause.id), Form::Block(labels)),
-            // Where silence is a yes, nobody has to agree.
+            // Where silence is a yes, no human has to agree.
             Decision::Ask if clause.timeout.as_ref().is_some_and(|timeout| timeout.allows) => {}
             Decision::Ask => self.ask(clause.id, labels),
             Decision::Allow | Decision::Redact => {}
@@ -547,7 +352,7 @@ impl<'a, 'p> Composer<'a, 'p> {
             let mut speaking = self
                 .policy
                 .clauses_about(&way.tool)
-                // Whoever wants as much or more opens nothing.
+                // A rule that wants as much or more opens nothing.
                 .filter(|it| it.wants < clause.wants && it.speaks_for_default && it.mode == Mode::Enforce)
                 .peekable();
             if speaking.peek().is_none() {
@@ -559,7 +364,7 @@ impl<'a, 'p> Composer<'a, 'p> {
         self.looked.extend(&perhaps);
         let perhaps = self.labels.calls(perhaps);
         if !perhaps.is_empty() {
-            self.leave_out(clause.id, Why::Looks, perhaps);
+            self.leave_out(clause.id, LeftOutReason::Looks, perhaps);
         }
         let always = self.labels.calls(always);
         if !always.is_empty() {
@@ -570,26 +375,8 @@ impl<'a, 'p> Composer<'a, 'p> {
 
 /// Whether such an expression holds of a way. A doubt restricts.
 fn is_of(when: &Condition, way: &super::ways::Way) -> bool {
-    let call = Call::new("", &*way.tool);
+    let call = Call::new("", &*way.tool).into();
     when.truth(&View::of_result(&call, None, &Surroundings::default())) != Truth::No
-}
-
-/// So many calls of one kind in flight are told apart from more.
-const IN_FLIGHT_COUNTED: u32 = 2;
-
-/// No more calls succeed late than were made, as long as few are in flight.
-fn in_flight(made: &LabelSet, late: &LabelSet) -> Option<Table> {
-    // Where several rules wait for one success, it is several labels.
-    if late.len() != 1 {
-        return None;
-    }
-    let many = IN_FLIGHT_COUNTED + 1;
-    let makes =
-        made.iter().flat_map(|label| (0..=many).map(move |count| (count, label, many.min(count + 1))));
-    let ends = late.iter().flat_map(|label| {
-        (1..=many).map(move |count| (count, label, if count == many { many } else { count - 1 }))
-    });
-    Table::new(many + 1, 0, made.and(late), makes.chain(ends).collect::<Vec<_>>()).ok()
 }
 
 /// Whether a question to a human, which takes tokens until it is answered, may let another transition come first:
@@ -601,45 +388,4 @@ fn turns_while_asking(rule: &NetRule) -> bool {
     names.dedup();
     let fires_itself = rule.net.guards().any(|guard| guard.tools.is_empty());
     rule.net.guards().any(|guard| guard.is_manual) && (names.len() < count || fires_itself)
-}
-
-/// Why a clause with these conditions is left out. All of them must hold, so one that passes with time is enough.
-fn why(conditions: &[Condition]) -> Why {
-    let is_window = |it: &Condition| matches!(it, Condition::Called { .. } | Condition::CalledInOrder { .. });
-    let is_budget = |it: &Condition| matches!(it, Condition::Value(value) if matches!(value.subject, Subject::Session(Attribute::Calls | Attribute::Attempts)));
-    if conditions.iter().any(is_window) {
-        Why::Time
-    } else if conditions.iter().all(is_budget) {
-        Why::Budget
-    } else {
-        Why::Looks
-    }
-}
-
-/// The requirements of a system by what they wait for.
-pub(super) struct Requirements<'a> {
-    by_before: HashMap<Label, Vec<(&'a LabelSet, &'a LabelSet)>, RandomState>,
-}
-
-impl<'a> Requirements<'a> {
-    pub(super) fn of(system: &'a System) -> Self {
-        let mut by_before: HashMap<Label, Vec<(&LabelSet, &LabelSet)>, RandomState> = HashMap::default();
-        for form in system.rules() {
-            let Form::Require { before, then, latched: false } = form else { continue };
-            for label in before.iter() {
-                by_before.entry(label).or_default().push((before, then));
-            }
-        }
-        Self { by_before }
-    }
-
-    /// Whether a requirement and another one are about some of the same, and not all of it. What is earned for one of
-    /// them may then come too early to be earned for the other while results are in flight.
-    pub(super) fn entangle(&self, form: &Form) -> bool {
-        let Form::Require { before, then, latched: false } = form else { return false };
-        let mut others = before.iter().filter_map(|label| self.by_before.get(&label)).flatten();
-        others.any(|(others, thens)| {
-            (*others, *thens) != (before, then) && thens.iter().any(|label| then.contains(label))
-        })
-    }
 }

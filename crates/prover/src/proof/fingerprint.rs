@@ -48,7 +48,7 @@ fn of_clause(policy: &Policy, naming: &Naming, clause: &Clause) -> String {
     format!("{:?} {asks:?} {} {tools:?} {conditions:?}", clause.wants, clause.speaks_for_default)
 }
 
-/// Names of tools; a pattern is told apart from a name.
+/// Names of tools; a pattern differs from a name.
 fn names(names: &[Option<ToolName>]) -> Vec<String> {
     let mut names: Vec<String> = names
         .iter()

@@ -12,35 +12,18 @@ use lockgate_petri::{
     TransitionId,
     prove::{Label, LabelSet},
 };
-use lockgate_policy::{Claimed, FileId, Mode, NetRule, Policy, RuleId, Scope, Statement};
+use lockgate_policy::{FileId, Mode, NetRule, Policy, Property, RuleId, Scope, Statement};
 use smallvec::SmallVec;
 
-use super::ways::{View, Way, Ways};
-
-/// One thing that can happen.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Act {
-    /// The call.
-    pub way: Arc<Way>,
-    /// How it ends.
-    pub end: End,
-}
-
-/// How a call ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum End {
-    /// It is made, and succeeds at once.
-    Success,
-    /// It is made, and does not succeed, or not yet.
-    NoSuccess,
-    /// It was made before, and succeeds now.
-    LateSuccess,
-}
+use super::{
+    act::{Act, End},
+    ways::{View, Way, Ways},
+};
 
 /// Whose results may come late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Late {
-    /// Nobody's: calls come one after another.
+pub(super) enum LateResults {
+    /// None: calls come one after another.
     Never,
     /// Those that hang together with a rule under which it matters.
     ByRules,
@@ -55,8 +38,8 @@ pub(super) struct Labels<'p> {
     pub(super) acts: Vec<Act>,
     /// The way of each label.
     way_of: Vec<usize>,
-    of_way: Vec<OfWay>,
-    late: Vec<LateByNet>,
+    of_way: Vec<WayLabels>,
+    late: Vec<LateLabels>,
     /// The ways that hang together with one whose result may come late.
     near_late: Vec<bool>,
     /// What the rules of each policy know of each way.
@@ -67,7 +50,7 @@ pub(super) struct Labels<'p> {
 struct Basis<'p> {
     ways: Arc<Ways>,
     views: Arc<Vec<Vec<View<'p>>>>,
-    /// The ways whose success somebody counts.
+    /// The ways whose success a rule counts.
     earns: Vec<bool>,
 }
 
@@ -82,7 +65,7 @@ impl<'p> Basis<'p> {
 }
 
 #[derive(Clone, Debug)]
-struct OfWay {
+struct WayLabels {
     success: Label,
     failure: Option<Label>,
     /// Where a hand-written net waits, one for each transition that may.
@@ -91,7 +74,7 @@ struct OfWay {
 
 /// A late success that one hand-written net learns of, by one transition.
 #[derive(Debug)]
-struct LateByNet {
+struct LateLabels {
     label: Label,
     way: usize,
     policy: usize,
@@ -100,26 +83,26 @@ struct LateByNet {
 }
 
 /// How a rule meets a label.
-pub(super) enum Meets {
+pub(super) enum Encounter {
     /// The call is made, and it succeeds or not.
     Call { succeeds: bool },
     /// A call made before succeeds, and this transition waited for it.
-    Late(TransitionId),
+    LateResults(TransitionId),
 }
 
 impl<'p> Labels<'p> {
-    pub(super) fn of(policies: &[&'p Policy], late: Late) -> Self {
+    pub(super) fn of(policies: &[&'p Policy], late: LateResults) -> Self {
         Self::numbered(&Basis::of(policies), policies, late)
     }
 
     /// With calls one after another; and where it matters that results come late, with those.
     pub(super) fn both(policies: &[&'p Policy]) -> (Self, Option<Self>) {
         let basis = Basis::of(policies);
-        let late = Self::numbered(&basis, policies, Late::ByRules);
-        (Self::numbered(&basis, policies, Late::Never), Some(late).filter(Self::has_late))
+        let late = Self::numbered(&basis, policies, LateResults::ByRules);
+        (Self::numbered(&basis, policies, LateResults::Never), Some(late).filter(Self::has_late))
     }
 
-    fn numbered(basis: &Basis<'p>, policies: &[&'p Policy], late: Late) -> Self {
+    fn numbered(basis: &Basis<'p>, policies: &[&'p Policy], late: LateResults) -> Self {
         let Basis { ways, views, earns } = basis;
         let is_late = delicate(ways, views, policies, late);
         let mut labels = Self {
@@ -155,14 +138,14 @@ impl<'p> Labels<'p> {
                     let label = push(End::LateSuccess);
                     late.push(label);
                     let (policy, rule, transition) = (number, watch.rule, *transition);
-                    self.late.push(LateByNet { label, way: index, policy, rule, transition });
+                    self.late.push(LateLabels { label, way: index, policy, rule, transition });
                 }
             }
         }
         if is_late && late.is_empty() {
             late.push(push(End::LateSuccess));
         }
-        self.of_way.push(OfWay { success, failure, late });
+        self.of_way.push(WayLabels { success, failure, late });
     }
 
     /// The ways, with their numbers.
@@ -195,12 +178,14 @@ impl<'p> Labels<'p> {
     }
 
     /// How a hand-written net meets a way.
-    pub(super) fn meetings(&self, policy: usize, rule: RuleId, way: usize) -> Vec<(Label, Meets)> {
+    pub(super) fn meetings(&self, policy: usize, rule: RuleId, way: usize) -> Vec<(Label, Encounter)> {
         let Some(of_way) = self.of_way.get(way) else { return Vec::new() };
-        let mut found = vec![(of_way.success, Meets::Call { succeeds: true })];
-        found.extend(of_way.failure.map(|label| (label, Meets::Call { succeeds: false })));
-        let is_it = |late: &&LateByNet| late.way == way && late.policy == policy && late.rule == rule;
-        found.extend(self.late.iter().filter(is_it).map(|late| (late.label, Meets::Late(late.transition))));
+        let mut found = vec![(of_way.success, Encounter::Call { succeeds: true })];
+        found.extend(of_way.failure.map(|label| (label, Encounter::Call { succeeds: false })));
+        let is_it = |late: &&LateLabels| late.way == way && late.policy == policy && late.rule == rule;
+        found.extend(
+            self.late.iter().filter(is_it).map(|late| (late.label, Encounter::LateResults(late.transition))),
+        );
         found
     }
 
@@ -266,7 +251,7 @@ impl<'p> Labels<'p> {
         self.of_way.iter().any(|it| !it.late.is_empty())
     }
 
-    /// The calls whose success somebody counts.
+    /// The calls whose success a rule counts.
     pub(super) fn earning_calls(&self) -> LabelSet {
         let earning = self.of_way.iter().filter_map(|it| Some([it.success, it.failure?]));
         earning.flatten().collect()
@@ -294,11 +279,12 @@ fn earning(ways: &Ways, views: &[Vec<View<'_>>], policies: &[&Policy]) -> Vec<bo
     let mut is_claimed = vec![false; ways.all.len()];
     for policy in policies {
         for (file, claim) in policy.claims_by_file() {
-            let (Claimed::NeverBefore { needs, .. } | Claimed::NeverWithoutSince { needs, .. }) = &claim.says
+            let (Property::NeverBefore { needs, .. } | Property::NeverWithoutSince { needs, .. }) =
+                &claim.property
             else {
                 continue;
             };
-            for (index, _) in ways.called(needs, policy, file, &claim.says.names()) {
+            for (index, _) in ways.called(needs, policy, file, &claim.property.names()) {
                 is_claimed.get_mut(index).into_iter().for_each(|claimed| *claimed = true);
             }
         }
@@ -316,8 +302,8 @@ fn earning(ways: &Ways, views: &[Vec<View<'_>>], policies: &[&Policy]) -> Vec<bo
 }
 
 /// The ways that hang together with a rule under which it matters when a result comes.
-fn delicate(ways: &Ways, views: &[Vec<View<'_>>], policies: &[&Policy], late: Late) -> Vec<bool> {
-    if late == Late::Never {
+fn delicate(ways: &Ways, views: &[Vec<View<'_>>], policies: &[&Policy], late: LateResults) -> Vec<bool> {
+    if late == LateResults::Never {
         return vec![false; ways.all.len()];
     }
     let mut groups = Groups::new(ways.all.len());
@@ -343,8 +329,8 @@ fn delicate(ways: &Ways, views: &[Vec<View<'_>>], policies: &[&Policy], late: La
             }
         }
         for (file, claim) in policy.claims_by_file() {
-            if let (Late::ByClaims, Claimed::NeverWithoutSince { .. }) = (late, &claim.says) {
-                let names = claim.says.names();
+            if let (LateResults::ByClaims, Property::NeverWithoutSince { .. }) = (late, &claim.property) {
+                let names = claim.property.names();
                 let meant = names.iter().flat_map(|name| ways.called(name, policy, file, &names));
                 marked.extend(meant.map(|(index, _)| index));
             }
@@ -367,7 +353,7 @@ fn near(ways: &Ways, is_delicate: &[bool]) -> Vec<bool> {
     for (way, is_delicate) in ways.all.iter().zip(is_delicate) {
         *tools.entry(&way.tool).or_default() |= is_delicate;
     }
-    // Whoever shares rules with such a tool only by other commands of it is taken in as well.
+    // A tool that shares rules with such a tool only by other commands of it is taken in as well.
     if ways.reads_scripts && tools.values().any(|it| *it) {
         return vec![true; ways.all.len()];
     }

@@ -25,7 +25,7 @@ const TRIED_MAX: usize = 2_000;
 /// The most values of one test that are tried where another test decides.
 const VALUES_EACH_MAX: usize = 4;
 
-/// The most patterns of one place that are told apart from each other.
+/// The most patterns of one place that are distinguished.
 const PATTERNS_MAX: usize = 8;
 
 /// Where a value stands.
@@ -254,7 +254,7 @@ impl Literal<'_> {
 /// What a test says of a value that stands somewhere; null is a missing one.
 pub(super) fn truth_at(place: &Place, test: &Test, value: &Value) -> Truth {
     match place {
-        // Nobody has said that it is not the one that is asked about.
+        // It may be the one that is asked about.
         Place::Attribute(_) | Place::Context(_) if value.is_null() && test.is_negated => Truth::Doubt,
         // Only a text names a sender.
         Place::Sender(_) if value.as_str().is_none_or(str::is_empty) => Truth::No,

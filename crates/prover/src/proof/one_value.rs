@@ -3,67 +3,24 @@
 //! [`can_be`] says no only where that is proved: there is neither a value nor a missing one of which all of it holds.
 //! Numbers stand between the numbers that tests name, texts are those that tests name or any other, and what a test
 //! says of any other is left open, unless another test says the opposite. That two patterns match one text is never
-//! ruled out here: missing on purpose, because nobody waits for that.
+//! ruled out here: missing on purpose, because that would take too long.
+
+mod spelled;
+mod truths;
 
 use std::cmp::Ordering;
 
 use lockgate_pattern::Pattern;
 use lockgate_policy::{
     Truth,
-    condition::{Coercion, Operator, PrincipalField, Test, compare},
+    condition::{Coercion, Operator, PrincipalField, Test},
 };
 use serde_json::{Number, Value};
+use spelled::{Spelled, in_order};
 
 use super::literals::{Part, Place, truth_at};
 
-/// Some of yes, doubt and no.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Truths(u8);
-
-impl Truths {
-    const NONE: Self = Self(0);
-    pub(super) const YES: Self = Self(1);
-    pub(super) const DOUBT: Self = Self(2);
-    pub(super) const NO: Self = Self(4);
-
-    pub(super) fn has(self, truth: Truth) -> bool {
-        self.meets(truth.into())
-    }
-
-    fn meets(self, other: Self) -> bool {
-        self.0 & other.0 != 0
-    }
-
-    pub(super) fn or(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-
-    fn and(self, other: Self) -> Self {
-        Self(self.0 & other.0)
-    }
-
-    /// What the opposite may be.
-    pub(super) fn opposite(self) -> Self {
-        let swap = |from: Self, to: Self| if self.meets(from) { to } else { Self::NONE };
-        swap(Self::YES, Self::NO).or(swap(Self::NO, Self::YES)).or(self.and(Self::DOUBT))
-    }
-}
-
-impl From<Truth> for Truths {
-    fn from(truth: Truth) -> Self {
-        match truth {
-            Truth::Yes => Self::YES,
-            Truth::Doubt => Self::DOUBT,
-            Truth::No => Self::NO,
-        }
-    }
-}
-
-impl From<bool> for Truths {
-    fn from(holds: bool) -> Self {
-        Truth::from(holds).into()
-    }
-}
+pub(super) use truths::Truths;
 
 /// Where a value stands, as one language looks for it.
 #[derive(Clone, Debug, PartialEq)]
@@ -89,13 +46,13 @@ impl Spot {
 
 /// What a test of one value is to come out as.
 #[derive(Clone, Debug)]
-pub(super) struct Wish<'a> {
+pub(super) struct WantedTruth<'a> {
     pub(super) spot: Spot,
     pub(super) test: &'a Test,
     pub(super) wanted: Truths,
 }
 
-impl Wish<'_> {
+impl WantedTruth<'_> {
     /// Whether it is as wanted where there is no value.
     pub(super) fn is_met_by_nothing(&self) -> bool {
         // There always is an environment.
@@ -108,25 +65,25 @@ impl Wish<'_> {
 }
 
 /// Whether some value, or none, can be such that all of these come out as wanted. All are about one spot.
-pub(super) fn can_be(conditions: &[&Wish<'_>]) -> bool {
+pub(super) fn can_be(conditions: &[&WantedTruth<'_>]) -> bool {
     let Some(first) = conditions.first() else { return true };
     if conditions.iter().all(|it| it.is_met_by_nothing())
         || conditions.iter().all(|it| it.wanted.has(Truth::Doubt))
     {
         return true;
     }
-    // Of several values that agree, one alone is enough; where they differ, nobody knows.
+    // Of several values that agree, one alone is enough; where they differ, the answer is unknown.
     let is_several = first.spot.may_be_several();
-    let known: Vec<&Wish<'_>> =
+    let known: Vec<&WantedTruth<'_>> =
         conditions.iter().copied().filter(|it| !(is_several && it.wanted.has(Truth::Doubt))).collect();
     let mut texts: Vec<Value> = Vec::new();
     let mut numbers: Vec<&Number> = Vec::new();
     for value in known.iter().flat_map(|it| named(it.test)) {
         match value {
-            Named::Value(Value::String(text)) => texts.push(Value::from(text.as_str())),
-            Named::Value(Value::Number(number)) => numbers.push(number),
-            Named::Number(number) => numbers.push(number),
-            Named::Value(_) => {}
+            NamedValue::Value(Value::String(text)) => texts.push(Value::from(text.as_str())),
+            NamedValue::Value(Value::Number(number)) => numbers.push(number),
+            NamedValue::Number(number) => numbers.push(number),
+            NamedValue::Value(_) => {}
         }
     }
     let is_met = |value: &Value| known.iter().all(|it| it.is_met_by(value));
@@ -139,49 +96,6 @@ pub(super) fn can_be(conditions: &[&Wish<'_>]) -> bool {
     shapes.chain([Shape::Text(None), Shape::Compound]).any(|shape| is_conceivable(&known, &shape))
 }
 
-/// These numbers, each once, the least first; none if they cannot be compared.
-fn in_order(numbers: Vec<&Number>) -> Option<Vec<&Number>> {
-    let mut sorted: Vec<&Number> = Vec::new();
-    for number in numbers {
-        let mut at = 0;
-        let mut is_new = true;
-        for known in &sorted {
-            match compare(known, number)? {
-                Ordering::Less => at += 1,
-                Ordering::Equal => is_new = false,
-                Ordering::Greater => {}
-            }
-        }
-        if is_new {
-            sorted.insert(at, number);
-        }
-    }
-    Some(sorted)
-}
-
-/// A number that is one of those named, or stands between two of them.
-#[derive(Clone, Copy)]
-struct Spelled<'a> {
-    /// Odd where it is a named one.
-    at: usize,
-    numbers: &'a [&'a Number],
-}
-
-impl Spelled<'_> {
-    fn compare(&self, other: &Number) -> Option<Ordering> {
-        let place = self.numbers.iter().position(|it| compare(it, other) == Some(Ordering::Equal))?;
-        Some(self.at.cmp(&(2 * place + 1)))
-    }
-
-    fn is(&self, other: &Number) -> Truths {
-        (self.compare(other) == Some(Ordering::Equal)).into()
-    }
-
-    fn is_ordered(&self, other: &Number, is_meant: fn(Ordering) -> bool) -> Truths {
-        self.compare(other).map_or(Truths::DOUBT, |order| is_meant(order).into())
-    }
-}
-
 /// What kind of value it is, of those that no test names.
 enum Shape<'a> {
     Number(Spelled<'a>),
@@ -192,7 +106,7 @@ enum Shape<'a> {
 }
 
 /// What a test may say of any value of a shape.
-enum Says<'a> {
+enum TestMeaning<'a> {
     /// One of these.
     Known(Truths),
     /// Whatever this says of the value.
@@ -228,26 +142,26 @@ impl Atom<'_> {
     }
 }
 
-fn is_conceivable(conditions: &[&Wish<'_>], shape: &Shape<'_>) -> bool {
-    let mut needs = Needs::default();
+fn is_conceivable(conditions: &[&WantedTruth<'_>], shape: &Shape<'_>) -> bool {
+    let mut needs = NeededTruths::default();
     conditions.iter().all(|it| match says(&it.spot.place, it.test, shape) {
-        Says::Known(truths) => it.wanted.meets(truths),
-        Says::As(atom) => needs.add(atom, it.wanted),
-        Says::Not(atom) => needs.add(atom, it.wanted.opposite()),
-        Says::Any(atoms) => needs.add_any(atoms, it.wanted),
-        Says::None(atoms) => needs.add_any(atoms, it.wanted.opposite()),
+        TestMeaning::Known(truths) => it.wanted.meets(truths),
+        TestMeaning::As(atom) => needs.add(atom, it.wanted),
+        TestMeaning::Not(atom) => needs.add(atom, it.wanted.opposite()),
+        TestMeaning::Any(atoms) => needs.add_any(atoms, it.wanted),
+        TestMeaning::None(atoms) => needs.add_any(atoms, it.wanted.opposite()),
     }) && needs.agree()
 }
 
 /// What is asked of one value beyond its shape.
 #[derive(Default)]
-struct Needs<'a> {
+struct NeededTruths<'a> {
     all: Vec<(Atom<'a>, Truths)>,
     /// Of each list, one must be more than a no.
     some: Vec<Vec<Atom<'a>>>,
 }
 
-impl<'a> Needs<'a> {
+impl<'a> NeededTruths<'a> {
     /// Whether that is possible beside what is asked of the very same.
     fn add(&mut self, atom: Atom<'a>, wanted: Truths) -> bool {
         let wanted = wanted.and(atom.truths());
@@ -327,17 +241,17 @@ fn has(text: &str, place: Part, part: &str) -> bool {
     }
 }
 
-fn says<'a>(place: &Place, test: &'a Test, shape: &Shape<'_>) -> Says<'a> {
+fn says<'a>(place: &Place, test: &'a Test, shape: &Shape<'_>) -> TestMeaning<'a> {
     // Only a text names a sender.
     let is_text = matches!(shape, Shape::Text(_));
     if matches!(place, Place::Sender(_)) && !is_text {
-        return Says::Known(Truths::NO);
+        return TestMeaning::Known(Truths::NO);
     }
     let says = operator_says(&test.operator, test.coercion, shape);
     if test.is_negated { says.opposite() } else { says }
 }
 
-impl Says<'_> {
+impl TestMeaning<'_> {
     fn opposite(self) -> Self {
         match self {
             Self::Known(truths) => Self::Known(truths.opposite()),
@@ -349,30 +263,30 @@ impl Says<'_> {
     }
 }
 
-fn operator_says<'a>(operator: &'a Operator, coercion: Coercion, shape: &Shape<'_>) -> Says<'a> {
+fn operator_says<'a>(operator: &'a Operator, coercion: Coercion, shape: &Shape<'_>) -> TestMeaning<'a> {
     let takes_texts = coercion == Coercion::Text;
     let ordered = |limit: &Number, is_meant: fn(Ordering) -> bool| {
-        Says::Known(match shape {
+        TestMeaning::Known(match shape {
             Shape::Number(number) => number.is_ordered(limit, is_meant),
             Shape::Text(Some(number)) if takes_texts => number.is_ordered(limit, is_meant),
             Shape::Text(_) | Shape::Compound => Truths::DOUBT,
         })
     };
     let of_text = |mut atoms: Vec<Atom<'a>>| match (shape, atoms.pop()) {
-        (Shape::Number(_) | Shape::Compound, _) if !takes_texts => Says::Known(Truths::DOUBT),
-        (_, Some(atom)) if atoms.is_empty() => Says::As(atom),
-        (_, last) => Says::Any(atoms.into_iter().chain(last).collect()),
+        (Shape::Number(_) | Shape::Compound, _) if !takes_texts => TestMeaning::Known(Truths::DOUBT),
+        (_, Some(atom)) if atoms.is_empty() => TestMeaning::As(atom),
+        (_, last) => TestMeaning::Any(atoms.into_iter().chain(last).collect()),
     };
     let is: fn(&Value, &Shape<'_>) -> Option<Truths> = if takes_texts { equal } else { same };
     match operator {
-        Operator::Exists(wanted) => Says::Known((*wanted).into()),
+        Operator::Exists(wanted) => TestMeaning::Known((*wanted).into()),
         Operator::Equals(expected) => {
             let same = if takes_texts { atom(expected) } else { Atom::Same(expected) };
-            is(expected, shape).map_or(Says::As(same), Says::Known)
+            is(expected, shape).map_or(TestMeaning::As(same), TestMeaning::Known)
         }
         Operator::OneOf(expected) => match one_of(expected, shape, is) {
-            Ok(truths) => Says::Known(truths),
-            Err(atoms) => Says::Any(atoms),
+            Ok(truths) => TestMeaning::Known(truths),
+            Err(atoms) => TestMeaning::Any(atoms),
         },
         Operator::Contains(parts) => {
             of_text(parts.iter().map(|part| Atom::Has(Part::Middle, part)).collect())
@@ -384,7 +298,7 @@ fn operator_says<'a>(operator: &'a Operator, coercion: Coercion, shape: &Shape<'
         Operator::AtLeast(limit) => ordered(limit, Ordering::is_ge),
         Operator::Below(limit) => ordered(limit, Ordering::is_lt),
         Operator::AtMost(limit) => ordered(limit, Ordering::is_le),
-        Operator::Under(_) => Says::Known(Truths::YES.or(Truths::NO).or(Truths::DOUBT)),
+        Operator::Under(_) => TestMeaning::Known(Truths::YES.or(Truths::NO).or(Truths::DOUBT)),
     }
 }
 
@@ -445,20 +359,20 @@ fn same(expected: &Value, shape: &Shape<'_>) -> Option<Truths> {
 }
 
 /// A value that a test names.
-enum Named<'a> {
+enum NamedValue<'a> {
     Number(&'a Number),
     Value(&'a Value),
 }
 
 /// The values that a test tells from all others.
-fn named(test: &Test) -> Vec<Named<'_>> {
+fn named(test: &Test) -> Vec<NamedValue<'_>> {
     match &test.operator {
-        Operator::Equals(value) => vec![Named::Value(value)],
-        Operator::OneOf(values) => values.iter().map(Named::Value).collect(),
+        Operator::Equals(value) => vec![NamedValue::Value(value)],
+        Operator::OneOf(values) => values.iter().map(NamedValue::Value).collect(),
         Operator::Above(number)
         | Operator::AtLeast(number)
         | Operator::Below(number)
-        | Operator::AtMost(number) => vec![Named::Number(number)],
+        | Operator::AtMost(number) => vec![NamedValue::Number(number)],
         _ => Vec::new(),
     }
 }

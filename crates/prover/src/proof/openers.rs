@@ -6,7 +6,8 @@
 
 use std::sync::Arc;
 
-use lockgate_call::Call;
+use lockgate_call::{Call, SeenCall};
+use lockgate_gate::Human;
 use lockgate_policy::{
     Mode, Policy, Reached, RuleId, Surroundings, Truth, View,
     clause::Clause,
@@ -19,7 +20,7 @@ use super::{
     literals::{Place, value_for, values_for},
     sample::{is_seen, sample},
     samples::{Sampler, call_with, merged, reaching},
-    together::{Classes, Human, Passing, literals_of},
+    together::{Classes, Passing, is_refused_by, literals_of},
     ways::Way,
 };
 
@@ -33,7 +34,7 @@ pub fn openers(ways: &[&Way], policies: &[&Policy], id: &str) -> Vec<Call> {
     let mut calls = Vec::new();
     let inputs = inputs_of(policies, &bare.tool);
     for policy in policies {
-        for human in [Human::Absent, Human::Agrees] {
+        for human in [Human::Absent, Human::Reachable] {
             if let Some(call) = combined(policy, ways, human) {
                 calls.push(merged(&bare, &call));
                 calls.extend(inputs.iter().map(|input| {
@@ -45,19 +46,20 @@ pub fn openers(ways: &[&Way], policies: &[&Policy], id: &str) -> Vec<Call> {
         calls.extend(Sampler::new(policy).calls_of(&bare.tool).iter().map(|call| merged(&bare, call)));
     }
     let cwd = policies.iter().find_map(|policy| Sampler::new(policy).folder());
-    let mut kept: Vec<Call> = vec![bare];
+    let mut kept = vec![SeenCall::from(bare)];
     for mut call in calls {
-        // A sandbox has doubts about whoever does not say where a call runs.
+        // A sandbox has doubts about a call without a working folder.
         call.about.cwd.clone_from(&cwd);
         let is_new = !kept.iter().any(|it| it.input == call.input && it.about == call.about);
+        let call = SeenCall::from(call);
         if is_new && kept.len() < OPENERS_MAX && policies.iter().all(|policy| is_seen(&call, ways, policy)) {
             kept.push(call);
         }
     }
-    kept
+    kept.into_iter().map(SeenCall::into_call).collect()
 }
 
-/// A call with which all conditions come out as they have to; none where nobody knows such values.
+/// A call with which all conditions come out as they have to; none where no such values are known.
 fn combined(policy: &Policy, ways: &[&Way], human: Human) -> Option<Call> {
     let tool = &ways.first()?.tool;
     let mut values: Vec<(Place, Value)> = Vec::new();
@@ -94,18 +96,18 @@ fn inputs_of(policies: &[&Policy], tool: &str) -> Vec<Map<String, Value>> {
 
 /// Whether some call of a way certainly passes these clauses, whatever the session.
 pub(super) fn is_open(policy: &Policy, way: &Way, clauses: &dyn Fn(RuleId) -> bool) -> bool {
-    openers(&[way], &[policy], "").iter().any(|call| {
+    openers(&[way], &[policy], "").into_iter().map(SeenCall::from).any(|call| {
         let passes = |clause: &Clause| {
-            clause.conditions.iter().any(|condition| by_call(condition, call) == Some(Truth::No))
+            clause.conditions.iter().any(|condition| by_call(condition, &call) == Some(Truth::No))
         };
-        let refuses = |clause: &&Clause| clauses(clause.id) && Human::Agrees.is_refused_by(clause);
+        let refuses = |clause: &&Clause| clauses(clause.id) && is_refused_by(Human::Reachable, clause);
         let about = || policy.clauses_about(&call.tool);
         let speaks = |clause: &Clause| {
             let is_certain =
-                || clause.conditions.iter().all(|condition| by_call(condition, call) == Some(Truth::Yes));
+                || clause.conditions.iter().all(|condition| by_call(condition, &call) == Some(Truth::Yes));
             clause.speaks_for_default
                 && clause.mode == Mode::Enforce
-                && !Human::Agrees.is_refused_by(clause)
+                && !is_refused_by(Human::Reachable, clause)
                 && is_certain()
         };
         let default = policy.default_clause().filter(refuses);
@@ -114,7 +116,7 @@ pub(super) fn is_open(policy: &Policy, way: &Way, clauses: &dyn Fn(RuleId) -> bo
 }
 
 /// What a condition comes to where the call alone decides; none where something else may.
-fn by_call(condition: &Condition, call: &Call) -> Option<Truth> {
+fn by_call(condition: &Condition, call: &SeenCall) -> Option<Truth> {
     let is_told_by_call = |subject: &Subject| {
         !matches!(subject, Subject::Variable(_) | Subject::Custom { .. } | Subject::Session(_))
     };

@@ -1,9 +1,9 @@
-//! A call that is seen in a certain way, for whoever wants to see a session played.
+//! A call that is seen in a certain way, for sessions that are to be played.
 
-use lockgate_call::{Call, is_script_field};
+use lockgate_call::{Call, SeenCall, is_script_field};
 use lockgate_policy::{Deed, Policy, Source, Takes};
 
-use super::ways::{Seen, Way, Ways};
+use super::ways::{MapReading, Way, Ways};
 
 /// The most calls that are tried.
 const TRIED_MAX: usize = 64;
@@ -29,16 +29,16 @@ pub fn sample(ways: &[&Way], policies: &[&Policy], id: &str) -> Option<Call> {
             .collect();
     }
     let candidates = texts.into_iter().filter_map(|texts| with_texts(&call, &texts));
-    let is_it = |call: &Call| policies.iter().all(|policy| is_seen(call, ways, policy));
-    candidates.take(TRIED_MAX).find(is_it)
+    let is_it = |call: &SeenCall| policies.iter().all(|policy| is_seen(call, ways, policy));
+    candidates.take(TRIED_MAX).map(SeenCall::from).find(is_it).map(SeenCall::into_call)
 }
 
 /// The field and the text that may make a call this way; an empty field where none is needed.
 fn texts_of(way: &Way, policies: &[&Policy], is_one_of_many: bool) -> Vec<(String, String)> {
     let mut texts = Vec::new();
     let names = way.seen.iter().filter_map(|(_, seen)| match seen {
-        Seen::Named(name) => Some(name),
-        Seen::Itself | Seen::Nothing => None,
+        MapReading::Named(name) => Some(name),
+        MapReading::Itself | MapReading::Nothing => None,
     });
     for name in names {
         for policy in policies {
@@ -84,7 +84,7 @@ fn with_texts(call: &Call, texts: &[(String, String)]) -> Option<Call> {
 }
 
 /// Whether a policy sees a call as these ways, and its success as a success of each.
-pub(super) fn is_seen(call: &Call, ways: &[&Way], policy: &Policy) -> bool {
+pub(super) fn is_seen(call: &SeenCall, ways: &[&Way], policy: &Policy) -> bool {
     let groups = policy.deeds(call);
     let itself = policy.own_deed(&call.tool, call.input.get("action").and_then(|action| action.as_str()));
     let is_own = |way: &&Way| itself.name == policy.own_deed(&way.tool, way.action.as_deref()).name;
@@ -98,11 +98,11 @@ pub(super) fn is_seen(call: &Call, ways: &[&Way], policy: &Policy) -> bool {
             Some(file) => {
                 for way in ways {
                     match way.seen_by(policy, file) {
-                        Some(Seen::Named(name)) => expected.push(name),
-                        Some(Seen::Itself) if !expected.contains(&&*itself.name) => {
+                        Some(MapReading::Named(name)) => expected.push(name),
+                        Some(MapReading::Itself) if !expected.contains(&&*itself.name) => {
                             expected.push(&itself.name)
                         }
-                        Some(Seen::Itself | Seen::Nothing) | None => {}
+                        Some(MapReading::Itself | MapReading::Nothing) | None => {}
                     }
                 }
             }
@@ -124,14 +124,14 @@ impl<'p> Calls<'p> {
         Self { policy, ways: Ways::of(&[policy]) }
     }
 
-    /// A call that is of this name to the rules of a file; none where nobody knows a text for it.
+    /// A call that is of this name to the rules of a file; none where no text for it is known.
     pub fn named(&self, name: &str, source: &Source, id: &str) -> Option<Call> {
         let file = self.policy.file_of(source)?;
         let together = [name];
         let called = self.ways.called(name, self.policy, file, &together).map(|(_, way)| way);
         let mut meant = called.filter(|way| !way.is_further).peekable();
         if meant.peek().is_none() {
-            // What nobody else speaks of is a tool of that name.
+            // A name that no map gives is a tool of that name.
             return Some(Call::new(id, name));
         }
         meant.find_map(|way| sample(&[way], &[self.policy], id))

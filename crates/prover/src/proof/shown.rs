@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use lockgate_petri::prove::Label;
 
-use super::{compose::Composed, labels::End};
+use super::{act::End, compose::Composed};
 
 impl Composed {
     /// What a label stands for, with how it ends: `test ok`, `delete by bash fails`.

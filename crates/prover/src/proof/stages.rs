@@ -1,8 +1,8 @@
 //! What a workflow refuses in any case, whatever the texts of calls.
 //!
-//! Three things are certain of a line of stages that nobody moves by hand. A tool that no stage opens is never
+//! Three things are certain of a line of stages that no operator moves by hand. A tool that no stage opens is never
 //! called. A tool that only later stages open needs, once, a success for each condition in between that some call has
-//! to fulfil. And whoever has called such a tool never again calls one that only earlier stages open.
+//! to fulfil. And a session that has called such a tool never again calls one that only earlier stages open.
 
 use lockgate_call::runs_nothing;
 use lockgate_petri::prove::{LabelSet, Rule as Form};
@@ -57,7 +57,7 @@ fn givers(stages: &[Stage], at: usize, condition: &Condition, labels: &Labels<'_
         | Condition::CommandNotMatches(_)
         | Condition::Exec(_) => return None,
     };
-    // A stage that takes many tools takes some of which nobody has heard here.
+    // A stage that takes many tools takes some that are unknown here.
     let takes_many = |stage: &Stage| stage.has_wildcard() || (stage.tools.is_none() && !stage.is_boundary());
     if in_stages.iter().any(takes_many) {
         return None;

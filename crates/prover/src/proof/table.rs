@@ -12,15 +12,15 @@ use lockgate_petri::{
 };
 use lockgate_policy::{NetRule, Watch};
 
-use super::labels::Meets;
+use super::labels::Encounter;
 
 /// The most markings of a net that become states.
 pub(crate) const STATES_MAX: usize = 2_000;
 
 /// A label as a net meets it.
-pub(super) type Letter<'p> = (Label, &'p Watch, Meets);
+pub(super) type Letter<'p> = (Label, &'p Watch, Encounter);
 
-/// The table of a net, if it has few enough markings. Nobody is there to agree to what is done `alone`.
+/// The table of a net, if it has few enough markings. No human can agree to what is done `alone`.
 pub(super) fn table(rule: &NetRule, letters: &[Letter<'_>], alone: Option<&LabelSet>) -> Option<Table> {
     let mut numbers: HashMap<Marking, u32> = HashMap::new();
     let mut queue: VecDeque<Marking> = VecDeque::new();
@@ -57,7 +57,7 @@ fn step(
     let net = rule.net.net();
     let mut next = marking.clone();
     let (transition, succeeds) = match meets {
-        Meets::Call { succeeds } => {
+        Encounter::Call { succeeds } => {
             let chosen = watch.transitions.iter().find(|it| net.is_enabled(marking, **it));
             match chosen {
                 Some(transition) => (*transition, *succeeds),
@@ -66,15 +66,33 @@ fn step(
             }
         }
         // What is not enabled any more changes nothing.
-        Meets::Late(transition) if !net.is_enabled(marking, *transition) => return Some(next),
-        Meets::Late(transition) => (*transition, true),
+        Encounter::LateResults(transition) if !net.is_enabled(marking, *transition) => return Some(next),
+        Encounter::LateResults(transition) => (*transition, true),
     };
     let guard = rule.net.guard(transition);
-    if guard.is_manual && is_alone && matches!(meets, Meets::Call { .. }) {
+    if guard.is_manual && is_alone && matches!(meets, Encounter::Call { .. }) {
         return None;
     }
     if guard.is_deferred && !succeeds {
         return Some(next);
     }
     (net.fire(&mut next, transition).is_ok() && net.advance(&mut next)).then_some(next)
+}
+
+/// So many calls of one kind in flight are distinguished from more.
+const IN_FLIGHT_COUNTED: u32 = 2;
+
+/// No more calls succeed late than were made, as long as few are in flight.
+pub(super) fn in_flight(made: &LabelSet, late: &LabelSet) -> Option<Table> {
+    // Where several rules wait for one success, it is several labels.
+    if late.len() != 1 {
+        return None;
+    }
+    let many = IN_FLIGHT_COUNTED + 1;
+    let makes =
+        made.iter().flat_map(|label| (0..=many).map(move |count| (count, label, many.min(count + 1))));
+    let ends = late.iter().flat_map(|label| {
+        (1..=many).map(move |count| (count, label, if count == many { many } else { count - 1 }))
+    });
+    Table::new(many + 1, 0, made.and(late), makes.chain(ends).collect::<Vec<_>>()).ok()
 }

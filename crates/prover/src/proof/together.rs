@@ -8,6 +8,7 @@
 
 use std::collections::BTreeSet;
 
+use lockgate_gate::Human;
 use lockgate_policy::{
     Decision, Mode, Policy, RuleId, Truth,
     clause::Clause,
@@ -16,7 +17,7 @@ use lockgate_policy::{
 
 use super::{
     literals::{Literal, place_of},
-    one_value::{Spot, Truths, Wish, can_be},
+    one_value::{Spot, Truths, WantedTruth, can_be},
 };
 
 /// The most combinations by which one rule is passed; beyond them it may be passed as one likes.
@@ -28,29 +29,18 @@ pub(super) const DEMANDS_MAX: usize = 128;
 /// The most combinations that are tried for one tool.
 const STEPS_MAX: usize = 50_000;
 
-/// Who stands behind the agent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Human {
-    /// Somebody who agrees to whatever is asked.
-    Agrees,
-    /// Nobody.
-    Absent,
-}
-
-impl Human {
-    /// Whether a clause closes what it applies to.
-    pub(super) fn is_refused_by(self, clause: &Clause) -> bool {
-        match clause.wants {
-            Decision::Block => true,
-            // Where silence is a yes, nobody has to agree.
-            Decision::Ask => self == Self::Absent && !clause.timeout.as_ref().is_some_and(|it| it.allows),
-            Decision::Allow | Decision::Redact => false,
-        }
+/// Whether a clause closes the calls it applies to. A human who can be asked agrees to everything.
+pub(super) fn is_refused_by(human: Human, clause: &Clause) -> bool {
+    match clause.wants {
+        Decision::Block => true,
+        // Where silence is a yes, no human has to agree.
+        Decision::Ask => human == Human::Absent && !clause.timeout.as_ref().is_some_and(|it| it.allows),
+        Decision::Allow | Decision::Redact => false,
     }
 }
 
 /// Conditions that hold together.
-type Combination<'a> = Vec<Wish<'a>>;
+type Combination<'a> = Vec<WantedTruth<'a>>;
 
 /// What it takes to get past one rule: one of these.
 struct Demand<'a> {
@@ -65,7 +55,7 @@ pub(super) struct Classes<'a> {
 
 /// Whether a call of a tool can pass.
 pub(super) enum Passing<'a> {
-    /// Where all of this holds, as far as anybody can tell.
+    /// Where all of this holds, as far as is known.
     Where(Combination<'a>),
     /// None can, and these rules suffice for that.
     Never(Vec<RuleId>),
@@ -78,17 +68,17 @@ impl<'a> Classes<'a> {
     pub(super) fn of(policy: &'a Policy, tool: &'a str, human: Human) -> Option<Self> {
         let mut demands = Vec::new();
         let about = || policy.clauses_about(tool);
-        for clause in about().filter(|clause| clause.acts() && human.is_refused_by(clause)) {
+        for clause in about().filter(|clause| clause.acts() && is_refused_by(human, clause)) {
             let demand = past(clause, tool);
             if demand.ways.is_empty() && is_plain(clause) {
                 return None;
             }
             demands.push(demand);
         }
-        let default = policy.default_clause().filter(|it| it.acts() && human.is_refused_by(it));
+        let default = policy.default_clause().filter(|it| it.acts() && is_refused_by(human, it));
         if let Some(default) = default {
             let speaks =
-                |it: &&Clause| it.speaks_for_default && it.mode == Mode::Enforce && !human.is_refused_by(it);
+                |it: &&Clause| it.speaks_for_default && it.mode == Mode::Enforce && !is_refused_by(human, it);
             let mut speakers = about().filter(speaks).peekable();
             speakers.peek()?;
             let ways = speakers.flat_map(|speaker| applies(speaker, tool)).collect();
@@ -98,7 +88,7 @@ impl<'a> Classes<'a> {
         demands.retain(|demand| demand.ways.iter().all(|way| !way.is_empty()));
         for demand in &mut demands {
             // The shortest call first.
-            demand.ways.sort_by_cached_key(|way| !way.iter().all(Wish::is_met_by_nothing));
+            demand.ways.sort_by_cached_key(|way| !way.iter().all(WantedTruth::is_met_by_nothing));
         }
         demands.sort_by_key(|demand| demand.ways.len());
         demands.truncate(DEMANDS_MAX);
@@ -133,7 +123,7 @@ impl<'a> Blocks<'a> {
         let others = self.demands.iter().filter(|it| it.rule != clause.id && !without.contains(&it.rule));
         let is_asking = |it: &&Demand<'a>| it.ways.iter().all(|way| !way.is_empty());
         match passing(own.iter().chain(others).filter(is_asking).collect()) {
-            // What the others close by themselves is told as such.
+            // What the others close by themselves is reported as such.
             Passing::Never(rules) if rules.contains(&clause.id) => {
                 Some(rules.into_iter().filter(|rule| *rule != clause.id).collect())
             }
@@ -149,8 +139,9 @@ fn past<'a>(clause: &'a Clause, tool: &'a str) -> Demand<'a> {
 }
 
 fn passing<'a>(all: Vec<&Demand<'a>>) -> Passing<'a> {
-    let is_bare =
-        |demand: &&Demand<'a>| demand.ways.first().is_some_and(|way| way.iter().all(Wish::is_met_by_nothing));
+    let is_bare = |demand: &&Demand<'a>| {
+        demand.ways.first().is_some_and(|way| way.iter().all(WantedTruth::is_met_by_nothing))
+    };
     if all.iter().all(is_bare) {
         return Passing::Where(all.iter().filter_map(|it| it.ways.first()).flatten().cloned().collect());
     }
@@ -177,8 +168,8 @@ fn passing<'a>(all: Vec<&Demand<'a>>) -> Passing<'a> {
 }
 
 /// A combination for each of these, all of which can hold together. The outer one is none where too many were tried.
-fn chosen<'b, 'a>(demands: &[&'b Demand<'a>], steps: &mut usize) -> Option<Option<Vec<&'b Wish<'a>>>> {
-    let mut so_far: Vec<&'b Wish<'a>> = Vec::new();
+fn chosen<'b, 'a>(demands: &[&'b Demand<'a>], steps: &mut usize) -> Option<Option<Vec<&'b WantedTruth<'a>>>> {
+    let mut so_far: Vec<&'b WantedTruth<'a>> = Vec::new();
     let mut open: Vec<Vec<&'b Combination<'a>>> =
         demands.iter().map(|demand| demand.ways.iter().collect()).collect();
     // What leaves no choice comes first, and leaves less of a choice to the others.
@@ -192,7 +183,7 @@ fn chosen<'b, 'a>(demands: &[&'b Demand<'a>], steps: &mut usize) -> Option<Optio
         for ways in &mut open {
             *steps = steps.checked_sub(ways.len())?;
             ways.retain(|way| {
-                let with: Vec<&Wish<'a>> = so_far.iter().copied().chain(*way).collect();
+                let with: Vec<&WantedTruth<'a>> = so_far.iter().copied().chain(*way).collect();
                 way.iter().all(|it| can_be_with(it, &with))
             });
         }
@@ -203,7 +194,7 @@ fn chosen<'b, 'a>(demands: &[&'b Demand<'a>], steps: &mut usize) -> Option<Optio
 
 fn extend<'b, 'a>(
     open: &[Vec<&'b Combination<'a>>],
-    so_far: &mut Vec<&'b Wish<'a>>,
+    so_far: &mut Vec<&'b WantedTruth<'a>>,
     steps: &mut usize,
 ) -> Option<bool> {
     let Some((ways, rest)) = open.split_first() else { return Some(true) };
@@ -220,8 +211,8 @@ fn extend<'b, 'a>(
 }
 
 /// Whether what is asked where a condition looks can hold together.
-fn can_be_with(condition: &Wish<'_>, all: &[&Wish<'_>]) -> bool {
-    let there: Vec<&Wish<'_>> = all.iter().copied().filter(|it| it.spot == condition.spot).collect();
+fn can_be_with(condition: &WantedTruth<'_>, all: &[&WantedTruth<'_>]) -> bool {
+    let there: Vec<&WantedTruth<'_>> = all.iter().copied().filter(|it| it.spot == condition.spot).collect();
     can_be(&there)
 }
 
@@ -271,7 +262,7 @@ fn condition_is<'a>(condition: &'a Condition, truth: Truth, tool: &'a str) -> Ve
             let Some(place) = place_of(subject) else { return vec![Vec::new()] };
             let is_either = matches!(subject, Subject::Input(field) if field.nested.is_some());
             let spot = Spot { place, is_either };
-            vec![vec![Wish { spot, test, wanted: truth.into() }]]
+            vec![vec![WantedTruth { spot, test, wanted: truth.into() }]]
         }
         _ => vec![Vec::new()],
     }
@@ -302,8 +293,8 @@ fn joined<'a>(before: &[Combination<'a>], more: &[Combination<'a>]) -> Vec<Combi
 }
 
 /// The tests that a combination is made of, as far as they are to come out plainly.
-pub(super) fn literals_of<'a>(combination: &[Wish<'a>]) -> Vec<Literal<'a>> {
-    let plain = |it: &Wish<'a>| {
+pub(super) fn literals_of<'a>(combination: &[WantedTruth<'a>]) -> Vec<Literal<'a>> {
+    let plain = |it: &WantedTruth<'a>| {
         let wanted = match it.wanted {
             Truths::YES => true,
             Truths::NO => false,
@@ -409,7 +400,7 @@ mod tests {
         ];
         for rules in rows {
             let policy = read("", &blocks(rules));
-            let closed = closing(&policy, Human::Agrees).unwrap_or_else(|| panic!("{rules:?}"));
+            let closed = closing(&policy, Human::Reachable).unwrap_or_else(|| panic!("{rules:?}"));
             assert_eq!(closed.len(), rules.len(), "each of them is needed: {rules:?}");
         }
     }
@@ -448,7 +439,7 @@ mod tests {
             &[("w", "context: {time_of_day: '09:00-18:00'}"), ("w", "args_match: {a: {exists: true}}")],
         ];
         for rules in rows {
-            assert_eq!(closing(&read("", &blocks(rules)), Human::Agrees), None, "{rules:?}");
+            assert_eq!(closing(&read("", &blocks(rules)), Human::Reachable), None, "{rules:?}");
         }
     }
 
@@ -459,7 +450,7 @@ mod tests {
             ("w", "args_match: {a: {exists: false}}", "block"),
         ];
         let policy = read("", &rules);
-        assert_eq!(closing(&policy, Human::Agrees), None);
+        assert_eq!(closing(&policy, Human::Reachable), None);
         assert_eq!(closing(&policy, Human::Absent), Some(vec!["w0".to_owned(), "w1".to_owned()]));
     }
 
@@ -468,11 +459,11 @@ mod tests {
         let closed = "default_verdict: block\n";
         let allow = ("w", "args_match: {a: {gt: 5}}", "allow");
         let open = read(closed, &[allow]);
-        assert_eq!(closing(&open, Human::Agrees), None);
+        assert_eq!(closing(&open, Human::Reachable), None);
         let shut = read(closed, &[allow, ("w", "args_match: {a: {gte: 0}}", "block")]);
-        assert_eq!(closing(&shut, Human::Agrees).map(|rules| rules.len()), Some(2));
+        assert_eq!(closing(&shut, Human::Reachable).map(|rules| rules.len()), Some(2));
         let never = read(closed, &[("w", "args_match: {a: {gt: 5, lt: 3}}", "allow")]);
-        assert_eq!(closing(&never, Human::Agrees).map(|rules| rules.len()), Some(1));
+        assert_eq!(closing(&never, Human::Reachable).map(|rules| rules.len()), Some(1));
     }
 
     #[test]
@@ -482,14 +473,14 @@ mod tests {
         for (count, is_closed) in [(COMBINATIONS_MAX, true), (COMBINATIONS_MAX + 1, false)] {
             let when = all(count);
             let policy = read("", &blocks(&[("r", &when), missing]));
-            assert_eq!(closing(&policy, Human::Agrees).is_some(), is_closed, "{count} combinations");
+            assert_eq!(closing(&policy, Human::Reachable).is_some(), is_closed, "{count} combinations");
         }
         for (count, is_closed) in [(DEMANDS_MAX - 2, true), (DEMANDS_MAX - 1, false)] {
             let fields: Vec<String> = (0..count).map(|it| format!("args.f{it}: {{exists: true}}")).collect();
             let mut rules: Vec<(&str, &str)> = fields.iter().map(|when| ("r", when.as_str())).collect();
             rules.extend([missing, ("r", "args.a: {exists: true}")]);
             assert_eq!(
-                closing(&read("", &blocks(&rules)), Human::Agrees).is_some(),
+                closing(&read("", &blocks(&rules)), Human::Reachable).is_some(),
                 is_closed,
                 "{count} rules"
             );
@@ -508,7 +499,7 @@ mod tests {
             }
             let rules: Vec<(&str, &str)> = rules.iter().map(|when| ("r", when.as_str())).collect();
             assert_eq!(
-                closing(&read("", &blocks(&rules)), Human::Agrees).is_some(),
+                closing(&read("", &blocks(&rules)), Human::Reachable).is_some(),
                 is_closed,
                 "{fields} fields"
             );
@@ -617,16 +608,16 @@ mod tests {
             prop_assume!(policy.is_some());
             let policy = policy.unwrap();
             let around = Surroundings::default();
-            for human in [Human::Agrees, Human::Absent] {
+            for human in [Human::Reachable, Human::Absent] {
                 let Some(closing) = closing(&policy, human) else { continue };
                 for input in inputs() {
-                    let call = Call { input, ..Call::new("1", "t") };
+                    let call = Call { input, ..Call::new("1", "t") }.into();
                     let view = View { call: &call, now: Time(0), around: &around, output: None, memory: &NewSession };
                     let applying = policy.applying(&view);
                     let is_spoken_of = applying.iter().any(|it| it.clause.speaks(it.truth));
                     let default = policy.default_clause().filter(|_| !is_spoken_of);
                     let mut all = applying.iter().map(|it| it.clause).chain(default);
-                    prop_assert!(all.any(|clause| human.is_refused_by(clause)), "{closing:?} {rules:?}\n{call:?}");
+                    prop_assert!(all.any(|clause| is_refused_by(human, clause)), "{closing:?} {rules:?}\n{call:?}");
                 }
             }
         }

@@ -30,9 +30,9 @@ pub(crate) const WAYS_OF_TOOL_MAX: usize = 512;
 pub struct Way {
     /// The tool that is called.
     pub tool: Arc<str>,
-    /// The action it is called with, where somebody names actions of the tool.
+    /// The action it is called with, where a rule names actions of the tool.
     pub action: Option<Arc<str>>,
-    /// Whether somebody names actions of the tool.
+    /// Whether a rule names actions of the tool.
     pub(super) has_actions: bool,
     /// What each list of maps for the tool makes of it, by the list.
     pub(super) seen: Sights,
@@ -42,7 +42,7 @@ pub struct Way {
 
 /// What a list of maps makes of a command.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Seen {
+pub(super) enum MapReading {
     /// What one of them says.
     Named(Arc<str>),
     /// No map takes it.
@@ -51,7 +51,7 @@ pub(super) enum Seen {
     Nothing,
 }
 
-pub(super) type Sights = SmallVec<[(SeerId, Seen); 1]>;
+pub(super) type Sights = SmallVec<[(SeerId, MapReading); 1]>;
 
 /// Tells lists of maps apart. Files with the same maps for a tool, of one policy or of two, see the same.
 pub(super) type SeerId = Arc<str>;
@@ -73,7 +73,7 @@ pub(super) struct Ways {
     pub(super) cut: Vec<Arc<str>>,
     /// Whether one call may be several ways.
     pub(super) reads_scripts: bool,
-    /// The ways that somebody may call by a name.
+    /// The ways that a rule may call by a name.
     by_name: HashMap<Arc<str>, Vec<usize>, RandomState>,
 }
 
@@ -84,8 +84,8 @@ impl Way {
     /// What it is called in messages: the name the rules know, if a map gives one.
     pub fn deed(&self) -> Arc<str> {
         let named = self.seen.iter().find_map(|(_, seen)| match seen {
-            Seen::Named(name) => Some(name.clone()),
-            Seen::Itself | Seen::Nothing => None,
+            MapReading::Named(name) => Some(name.clone()),
+            MapReading::Itself | MapReading::Nothing => None,
         });
         named.unwrap_or_else(|| self.own_name())
     }
@@ -98,7 +98,7 @@ impl Way {
         }
     }
 
-    /// Whether a call is of this tool and with this action, as far as somebody names actions of the tool.
+    /// Whether a call is of this tool and with this action, as far as a rule names actions of the tool.
     pub(super) fn is_of(&self, call: &Call) -> bool {
         let action = call.input.get("action").and_then(|action| action.as_str());
         *call.tool == *self.tool
@@ -106,7 +106,7 @@ impl Way {
     }
 
     /// What a file sees of it that has maps of its own for the tool; none if it has not.
-    pub(super) fn seen_by(&self, policy: &Policy, file: FileId) -> Option<&Seen> {
+    pub(super) fn seen_by(&self, policy: &Policy, file: FileId) -> Option<&MapReading> {
         if !policy.renamed_in(&self.tool).contains(&file) {
             return None;
         }
@@ -161,8 +161,8 @@ impl Ways {
         }
         for (index, way) in ways.all.iter().enumerate() {
             let given = way.seen.iter().filter_map(|(_, seen)| match seen {
-                Seen::Named(name) => Some(name.clone()),
-                Seen::Itself | Seen::Nothing => None,
+                MapReading::Named(name) => Some(name.clone()),
+                MapReading::Itself | MapReading::Nothing => None,
             });
             for name in given.chain([way.tool.clone(), way.own_name()]) {
                 let known = ways.by_name.entry(name).or_default();
@@ -189,10 +189,10 @@ impl Ways {
 
     fn of_tool(&self, tool: &Arc<str>, named: Option<&BTreeSet<Arc<str>>>, policies: &[&Policy]) -> Vec<Way> {
         let seers = self.seers.get(tool).map(Vec::as_slice).unwrap_or_default();
-        let firsts = combinations(seers, &[Seen::Itself]);
+        let firsts = combinations(seers, &[MapReading::Itself]);
         let is_shared = || seers.len() > 1 || policies.iter().any(|policy| others_see(policy, tool));
         let furthers = if seers.iter().any(|seer| seer.reads_scripts) && is_shared() {
-            combinations(seers, &[Seen::Itself, Seen::Nothing])
+            combinations(seers, &[MapReading::Itself, MapReading::Nothing])
         } else {
             Vec::new()
         };
@@ -206,7 +206,7 @@ impl Ways {
                 is_further,
             };
             ways.extend(firsts.iter().map(|seen| way(seen, false)));
-            let says_more = |seen: &&Sights| seen.iter().any(|(_, seen)| *seen != Seen::Nothing);
+            let says_more = |seen: &&Sights| seen.iter().any(|(_, seen)| *seen != MapReading::Nothing);
             ways.extend(furthers.iter().filter(says_more).map(|seen| way(seen, true)));
         }
         ways
@@ -221,9 +221,9 @@ impl Ways {
         };
         for file in policy.renamed_in(&way.tool) {
             match way.seen_by(policy, *file) {
-                Some(Seen::Named(name)) => push(Audience::of(*file), &policy.mapped_deed(name)),
-                Some(Seen::Itself) => push(Audience::of(*file), &itself),
-                Some(Seen::Nothing) | None => {}
+                Some(MapReading::Named(name)) => push(Audience::of(*file), &policy.mapped_deed(name)),
+                Some(MapReading::Itself) => push(Audience::of(*file), &itself),
+                Some(MapReading::Nothing) | None => {}
             }
         }
         if !way.is_further {
@@ -242,20 +242,20 @@ impl Ways {
         together_with: &[&str],
     ) -> bool {
         match way.seen_by(policy, file) {
-            Some(Seen::Named(given)) => **given == *name,
-            Some(Seen::Itself) => way.is_itself(name, together_with),
-            Some(Seen::Nothing) => false,
+            Some(MapReading::Named(given)) => **given == *name,
+            Some(MapReading::Itself) => way.is_itself(name, together_with),
+            Some(MapReading::Nothing) => false,
             None => !way.is_further && way.is_itself(name, together_with),
         }
     }
 }
 
 /// Every choice of what each list of maps sees.
-fn combinations(seers: &[Seer], plain: &[Seen]) -> Vec<Sights> {
+fn combinations(seers: &[Seer], plain: &[MapReading]) -> Vec<Sights> {
     let mut found: Vec<Sights> = vec![SmallVec::new()];
     for seer in seers {
-        let choices = seer.names.iter().cloned().map(Seen::Named).chain(plain.iter().cloned());
-        let choices: Vec<Seen> = choices.collect();
+        let choices = seer.names.iter().cloned().map(MapReading::Named).chain(plain.iter().cloned());
+        let choices: Vec<MapReading> = choices.collect();
         let longer = found.iter().flat_map(|before| {
             choices.iter().map(|choice| {
                 let mut seen = before.clone();
@@ -285,7 +285,7 @@ fn seer_id(policy: &Policy, file: FileId, tool: &str) -> SeerId {
     Arc::from(format!("{} {}", policy.reads_scripts(file, tool), lines.join("\n")))
 }
 
-/// Whether somebody sees a call of this tool once, however many commands it runs.
+/// Whether a rule sees a call of this tool once, however many commands it runs.
 fn others_see(policy: &Policy, tool: &str) -> bool {
     let renamed_in = policy.renamed_in(tool);
     let is_of_tool = |name: &str| name == tool || name.split_once('.').is_some_and(|(base, _)| base == tool);
@@ -297,17 +297,17 @@ fn others_see(policy: &Policy, tool: &str) -> bool {
     };
     let claims = || {
         policy.claims_by_file().any(|(file, claim)| {
-            !renamed_in.contains(&file) && claim.says.names().into_iter().any(is_of_tool)
+            !renamed_in.contains(&file) && claim.property.names().into_iter().any(is_of_tool)
         })
     };
     !policy.workflows().is_empty() || policy.clauses_about(tool).next().is_some() || is_watched() || claims()
 }
 
-/// The actions that somebody names, by tool.
+/// The actions that rules name, by tool.
 fn named_actions(policies: &[&Policy]) -> BTreeMap<Arc<str>, BTreeSet<Arc<str>>> {
     let mut named: BTreeMap<Arc<str>, BTreeSet<Arc<str>>> = BTreeMap::new();
     for policy in policies {
-        let claimed = policy.claims_by_file().flat_map(|(_, claim)| claim.says.names());
+        let claimed = policy.claims_by_file().flat_map(|(_, claim)| claim.property.names());
         let known = policy.known_names().filter(|known| !known.watches.is_empty()).map(|known| &*known.name);
         for (base, action) in known.chain(claimed).filter_map(|name| name.split_once('.')) {
             named.entry(Arc::from(base)).or_default().insert(Arc::from(action));
@@ -316,7 +316,7 @@ fn named_actions(policies: &[&Policy]) -> BTreeMap<Arc<str>, BTreeSet<Arc<str>>>
     named
 }
 
-/// Each action that somebody names, one that nobody names, and none.
+/// Each action that a rule names, one that no rule names, and none.
 fn actions(named: Option<&BTreeSet<Arc<str>>>) -> Vec<Option<Arc<str>>> {
     let Some(named) = named else { return vec![None] };
     let mut other = String::from("other");
@@ -326,7 +326,7 @@ fn actions(named: Option<&BTreeSet<Arc<str>>>) -> Vec<Option<Arc<str>>> {
     named.iter().cloned().map(Some).chain([Some(Arc::from(other)), None]).collect()
 }
 
-/// Every tool that somebody speaks of.
+/// Every tool that a rule is about.
 fn tools(policy: &Policy) -> BTreeSet<Arc<str>> {
     let mut tools: BTreeSet<Arc<str>> = BTreeSet::new();
     let mut add = |name: &str| {
@@ -349,7 +349,7 @@ fn tools(policy: &Policy) -> BTreeSet<Arc<str>> {
     for stage in policy.workflows().iter().flat_map(|workflow| &workflow.stages) {
         stage.tools.iter().flatten().filter_map(ToolGlob::exact).for_each(|tool| add(&tool));
     }
-    policy.claims_by_file().flat_map(|(_, claim): (_, &Claim)| claim.says.names()).for_each(&mut add);
+    policy.claims_by_file().flat_map(|(_, claim): (_, &Claim)| claim.property.names()).for_each(&mut add);
     tools
 }
 

@@ -1,7 +1,7 @@
 //! What no session of a workflow can ever do, under all rules of a policy.
 //!
 //! [`prove`] walks the workflow's net and tells the author which stages are never reached or never left, which
-//! evidence nobody can give, and which rule is to blame. One walk is enough: see [`Walk`]. Missing on purpose: what
+//! evidence that no call can give, and which rule is to blame. One walk is enough: see [`Walk`]. Missing on purpose: what
 //! other nets and limits do to a session on its way; only rules that block a tool whatever the call are looked at.
 
 use std::collections::BTreeSet;
@@ -33,7 +33,7 @@ pub(crate) fn prove(workflow: &Workflow, policy: &Policy) -> (NetReport, Vec<Dia
         return (report(1, false), vec![finding]);
     };
     let walk = Walk::new(workflow, &drawn);
-    let findings = Proof { workflow, policy, net: drawn.net(), walk: &walk }.findings();
+    let findings = WorkflowProof { workflow, policy, net: drawn.net(), walk: &walk }.findings();
     (report(walk.states, walk.is_exact), findings)
 }
 
@@ -99,7 +99,7 @@ fn changed(arcs: &[(PlaceId, u64)], others: &[(PlaceId, u64)]) -> impl Iterator<
     arcs.iter().map(|(place, _)| *place).filter(|place| !others.iter().any(|(other, _)| other == place))
 }
 
-struct Proof<'a> {
+struct WorkflowProof<'a> {
     workflow: &'a Workflow,
     policy: &'a Policy,
     net: &'a Net,
@@ -115,7 +115,7 @@ struct Unmet<'a> {
     until: Option<usize>,
 }
 
-impl<'a> Proof<'a> {
+impl<'a> WorkflowProof<'a> {
     fn findings(&self) -> Vec<Diagnostic> {
         let unmet = self.unmet();
         let mut findings: Vec<Diagnostic> =
@@ -177,7 +177,7 @@ impl<'a> Proof<'a> {
         let message = format!("`{}` can never hold: {why}", requirement.text);
         Some(
             self.error("dead-evidence", requirement.span, message)
-                .label("nobody can show this")
+                .label("no call can show this")
                 .remedy(remedy),
         )
     }

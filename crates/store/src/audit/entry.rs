@@ -20,7 +20,7 @@ pub(crate) struct EntryKey<'a> {
 /// Reads an entry: one line, an object of JSON to the byte, with its moment.
 pub(crate) fn entry_key(entry: &str) -> Result<EntryKey<'_>, Fault> {
     let refused = |why: &str| {
-        Fault::told(format!("was given an entry of the audit trail that {why}; nothing was stored"))
+        Fault::told(format!("was given an entry of the audit log that {why}; nothing was stored"))
     };
     if entry.len() > ENTRY_BYTES_MAX {
         return Err(refused(&format!("is longer than {ENTRY_BYTES_MAX} bytes")));

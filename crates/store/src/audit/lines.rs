@@ -88,7 +88,7 @@ pub fn verify_lines(
             None => problems.add(
                 None,
                 ProblemKind::Unreadable,
-                format!("line {number} is neither a record nor a head of an audit trail"),
+                format!("line {number} is neither a record nor a head of an audit log"),
             ),
             Some(Readable::Head(found)) => head = Some(found),
             Some(Readable::Record { n, prev, hash, entry }) => {

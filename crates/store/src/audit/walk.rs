@@ -1,5 +1,7 @@
 //! The walk along a chain of records, wherever they come from, and every problem it finds.
 
+use serde::Serialize;
+
 use super::chain::{Anchor, Hash, Head, link_hash};
 
 /// So many problems are told one by one; the rest is counted.
@@ -36,7 +38,7 @@ impl Verified {
 }
 
 /// One thing that is wrong.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Problem {
     /// The record, where it is about one.
     pub n: Option<u64>,
@@ -47,7 +49,8 @@ pub struct Problem {
 }
 
 /// What kind of problem it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum ProblemKind {
     /// A record does not have the hash it names.

@@ -1,6 +1,6 @@
 //! Sessions, answers and the audit log in one SQLite file.
 //!
-//! [`Sqlite`] keeps the promise of a [`Shelf`]: a decision that may change a session holds the database's only write
+//! [`Sqlite`] keeps the promise of a [`Backend`]: a decision that may change a session holds the database's only write
 //! lock until it has written or given up, so no other writer can be first, in this process or another; and what is
 //! written is on disk before the caller is told ([`Durability::Full`]). A reader never waits for a writer. A process that comes for one decision opens one connection; a second is opened only for looking while
 //! the first is lent. There is no thread in here.
@@ -11,7 +11,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use lockgate_gate::{KeptAnswer, Label, Put, Reach, Resting, Shelf, StoreError, Taken, Time};
+use lockgate_gate::{
+    Backend, LockedRow, Reach, RowWrite, SessionListing, SessionRow, StoreError, StoredAnswer, Time,
+};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, config::DbConfig, params};
 
 use super::{
@@ -207,7 +209,7 @@ fn run(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
 struct StoredRows {
     version: Option<i64>,
     session: Option<Vec<u8>>,
-    commons: Option<Vec<u8>>,
+    shared_state: Option<Vec<u8>>,
 }
 
 /// One statement, so both are of the same moment.
@@ -218,12 +220,12 @@ fn stored_rows(connection: &Connection, session: &str) -> rusqlite::Result<Store
              LEFT JOIN session ON name = ?1 LEFT JOIN commons ON one = 1",
         )?
         .query_row([session], |row| {
-            Ok(StoredRows { version: row.get(0)?, session: row.get(1)?, commons: row.get(2)? })
+            Ok(StoredRows { version: row.get(0)?, session: row.get(1)?, shared_state: row.get(2)? })
         })
 }
 
-impl Shelf for Sqlite {
-    fn take<'a>(&'a self, session: &'a str, reach: Reach) -> Result<Box<dyn Taken + 'a>, StoreError> {
+impl Backend for Sqlite {
+    fn lock<'a>(&'a self, session: &'a str, reach: Reach) -> Result<Box<dyn LockedRow + 'a>, StoreError> {
         if reach == Reach::Look {
             return Ok(Box::new(ReadSession { rows: self.look(session)?, path: &self.path }));
         }
@@ -236,12 +238,12 @@ impl Shelf for Sqlite {
         &self,
         session: &str,
         number: u64,
-        answer: &KeptAnswer,
+        answer: &StoredAnswer,
         entry: &str,
     ) -> Result<bool, StoreError> {
         let lent = self.begin()?;
         let keep = || {
-            let KeptAnswer { granted, by, at } = answer;
+            let StoredAnswer { granted, by, at } = answer;
             let kept = lent
                 .prepare_cached("INSERT INTO answer VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING")?
                 .execute(params![session, question(number)?, granted, by, whole(*at)])?;
@@ -255,7 +257,7 @@ impl Shelf for Sqlite {
         keep().map_err(|fault| self.told(fault))
     }
 
-    fn answer(&self, session: &str, number: u64) -> Result<Option<KeptAnswer>, StoreError> {
+    fn answer(&self, session: &str, number: u64) -> Result<Option<StoredAnswer>, StoreError> {
         self.read(|connection| {
             let mut statement = connection
                 .prepare_cached("SELECT granted, by, at FROM answer WHERE session = ?1 AND number = ?2")?;
@@ -263,20 +265,24 @@ impl Shelf for Sqlite {
                 .query_row(params![session, question(number)?], |row| {
                     let at = Time(row.get::<_, i64>(2)?.max(0) as u64);
                     // Whatever is not plainly a yes is a no.
-                    Ok(KeptAnswer { granted: row.get::<_, i64>(0)? == 1, by: row.get(1)?, at })
+                    Ok(StoredAnswer { granted: row.get::<_, i64>(0)? == 1, by: row.get(1)?, at })
                 })
                 .optional()?;
             Ok(answer)
         })
     }
 
-    fn sessions(&self) -> Result<Vec<Label>, StoreError> {
+    fn sessions(&self) -> Result<Vec<SessionListing>, StoreError> {
         self.read(|connection| {
             let mut statement = connection
                 .prepare_cached("SELECT name, clock, questions FROM session ORDER BY clock DESC, name")?;
             let rows = statement.query_map([], |row| {
                 let clock = Time(row.get::<_, i64>(1)?.max(0) as u64);
-                Ok(Label { session: row.get(0)?, clock, questions: row.get::<_, i64>(2)?.max(0) as u64 })
+                Ok(SessionListing {
+                    session: row.get(0)?,
+                    clock,
+                    questions: row.get::<_, i64>(2)?.max(0) as u64,
+                })
             })?;
             Ok(rows.collect::<Result<_, _>>()?)
         })
@@ -289,17 +295,17 @@ struct ReadSession<'a> {
     path: &'a Path,
 }
 
-impl Taken for ReadSession<'_> {
+impl LockedRow for ReadSession<'_> {
     fn session(&self) -> Option<&[u8]> {
         self.rows.session.as_deref()
     }
 
-    fn commons(&self) -> Option<&[u8]> {
-        self.rows.commons.as_deref()
+    fn shared_state(&self) -> Option<&[u8]> {
+        self.rows.shared_state.as_deref()
     }
 
-    fn put(self: Box<Self>, _: &Put<'_>) -> Result<(), StoreError> {
-        let why = "was only looked at, so nothing can be put back; take the session down to change it";
+    fn write(self: Box<Self>, _: &RowWrite<'_>) -> Result<(), StoreError> {
+        let why = "was opened for reading only, so nothing can be stored";
         Err(StoreError::Unavailable(format!("`{}` {why}", self.path.display())))
     }
 }
@@ -313,35 +319,35 @@ struct LockedSession<'a> {
     rows: StoredRows,
 }
 
-impl Taken for LockedSession<'_> {
+impl LockedRow for LockedSession<'_> {
     fn session(&self) -> Option<&[u8]> {
         self.rows.session.as_deref()
     }
 
-    fn commons(&self) -> Option<&[u8]> {
-        self.rows.commons.as_deref()
+    fn shared_state(&self) -> Option<&[u8]> {
+        self.rows.shared_state.as_deref()
     }
 
-    fn put(self: Box<Self>, put: &Put<'_>) -> Result<(), StoreError> {
-        self.write(put).map_err(|fault| self.store.told(fault))
+    fn write(self: Box<Self>, write: &RowWrite<'_>) -> Result<(), StoreError> {
+        self.store_all(write).map_err(|fault| self.store.told(fault))
     }
 }
 
 impl LockedSession<'_> {
-    fn write(&self, put: &Put<'_>) -> Result<(), Fault> {
-        if let Some(session) = &put.session {
+    fn store_all(&self, write: &RowWrite<'_>) -> Result<(), Fault> {
+        if let Some(session) = &write.session {
             self.write_session(session)?;
         }
-        if let Some(commons) = put.commons {
-            if self.reach != Reach::Commons {
+        if let Some(shared_state) = write.shared_state {
+            if self.reach != Reach::SharedState {
                 return Err(Fault::told(
                     "was to change one session, and would have changed them all; nothing was stored",
                 ));
             }
             let sql = "INSERT INTO commons VALUES (1, ?1) ON CONFLICT DO UPDATE SET bytes = excluded.bytes";
-            self.lent.prepare_cached(sql)?.execute([commons])?;
+            self.lent.prepare_cached(sql)?.execute([shared_state])?;
         }
-        let head = match put.entries {
+        let head = match write.entries {
             [] => None,
             entries => Some(self.store.signer.append(&self.lent, entries.iter().map(String::as_str))?),
         };
@@ -349,8 +355,8 @@ impl LockedSession<'_> {
     }
 
     /// No other writer can be first while the lock is held; should the lock ever not hold, this finds out.
-    fn write_session(&self, session: &Resting<'_>) -> Result<(), Fault> {
-        let Resting { bytes, clock, questions } = *session;
+    fn write_session(&self, session: &SessionRow<'_>) -> Result<(), Fault> {
+        let SessionRow { bytes, clock, questions } = *session;
         let (clock, questions) = (whole(clock), i64::try_from(questions).unwrap_or(i64::MAX));
         let written = match self.rows.version {
             Some(version) => self
@@ -377,15 +383,14 @@ mod tests {
     fn a_second_writer_is_refused_even_if_the_lock_did_not_hold() {
         let folder = tempfile::tempdir().unwrap();
         let store = Sqlite::open(folder.path().join("gate.db"), Options::default()).unwrap();
-        let session = Some(Resting { bytes: b"1", clock: Time(1), questions: 0 });
-        let put = Put { session, ..Put::default() };
-        store.take("s", Reach::Session).unwrap().put(&put).unwrap();
+        let session = Some(SessionRow { bytes: b"1", clock: Time(1), questions: 0 });
+        let write = RowWrite { session, ..RowWrite::default() };
+        store.lock("s", Reach::Session).unwrap().write(&write).unwrap();
         for version in [None, Some(0), Some(2)] {
             let rows = StoredRows { version, ..StoredRows::default() };
             let lent = store.begin().unwrap();
-            let taken =
-                Box::new(LockedSession { store: &store, lent, name: "s", reach: Reach::Session, rows });
-            assert!(matches!(taken.put(&put), Err(StoreError::Conflict)), "{version:?}");
+            let row = Box::new(LockedSession { store: &store, lent, name: "s", reach: Reach::Session, rows });
+            assert!(matches!(row.write(&write), Err(StoreError::Conflict)), "{version:?}");
         }
     }
 

@@ -8,7 +8,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::error::{OpenError, OpenErrorKind};
+use crate::{
+    error::{OpenError, OpenErrorKind},
+    platform,
+};
 
 /// A path with something added to its file name.
 pub(crate) fn beside(path: &Path, ending: &str) -> PathBuf {
@@ -26,32 +29,8 @@ pub(crate) fn length_of(path: &Path) -> u64 {
 pub(crate) fn make(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    platform::keep_private(&mut options);
     options.open(path)
-}
-
-/// Opens a file for reading; a link in its place is none.
-#[cfg(unix)]
-pub(crate) fn open_no_link(path: &Path) -> io::Result<File> {
-    use rustix::fs::{Mode, OFlags};
-
-    // Without waiting: a pipe in a file's place must not keep the gate from answering.
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    Ok(rustix::fs::open(path, flags, Mode::empty())?.into())
-}
-
-#[cfg(not(unix))]
-pub(crate) fn open_no_link(path: &Path) -> io::Result<File> {
-    if fs::symlink_metadata(path)?.is_symlink() {
-        return Err(io::Error::other("it is a symbolic link"));
-    }
-    File::open(path)
-}
-
-/// Puts on disk which files are in a folder.
-pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
-    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }
 
 /// Bits of a mode that let others do anything.
@@ -67,20 +46,18 @@ pub(crate) fn check_file(path: &Path, metadata: &Metadata, forbidden: u32) -> Re
     check_owner(path, metadata, forbidden)
 }
 
-#[cfg(unix)]
 fn check_owner(path: &Path, metadata: &Metadata, forbidden: u32) -> Result<(), OpenError> {
-    use std::os::unix::fs::MetadataExt;
-
-    let me = rustix::process::geteuid().as_raw();
-    if metadata.uid() != me {
-        let owner = metadata.uid();
+    let (Some((owner, mode)), Some(me)) = (platform::owner_and_mode(metadata), platform::user()) else {
+        return Ok(());
+    };
+    if owner != me {
         let reason = format!(
             "belongs to user {owner}, and this process runs as user {me}; run as its owner, or name a file of your own"
         );
         return Err(OpenError::new(path, OpenErrorKind::ForeignOwner, reason));
     }
-    if metadata.mode() & forbidden != 0 {
-        let mode = metadata.mode() & 0o777;
+    if mode & forbidden != 0 {
+        let mode = mode & 0o777;
         let reason =
             format!("has mode {mode:03o}, so others can use it; look whether they have, then `chmod 600` it");
         return Err(OpenError::new(path, OpenErrorKind::OpenToOthers, reason));
@@ -88,16 +65,10 @@ fn check_owner(path: &Path, metadata: &Metadata, forbidden: u32) -> Result<(), O
     Ok(())
 }
 
-#[cfg(not(unix))]
-fn check_owner(_: &Path, _: &Metadata, _: u32) -> Result<(), OpenError> {
-    Ok(())
-}
-
 /// A folder that only its owner can use, unless it is there already.
 pub(crate) fn make_folder(folder: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    platform::keep_folder_private(&mut builder);
     builder.create(folder)
 }

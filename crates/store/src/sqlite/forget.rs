@@ -149,7 +149,7 @@ fn old_records(
 ) -> Result<Option<(u64, Hash, Time)>, Fault> {
     let damaged = |n: u64| {
         Fault::told(format!(
-            "was not pruned: record {n} of its audit trail is not as it was written; see what `verify` says of it"
+            "was not pruned: record {n} of its audit log is not as it was written; see what `verify` says of it"
         ))
     };
     let mut prev = log::hash_before_first(connection, head)?.ok_or_else(|| damaged(head.pruned))?;

@@ -17,6 +17,7 @@ use super::files::{self, OPEN_TO_OTHERS, beside};
 use crate::{
     audit::{from_hex, to_hex},
     error::{OpenError, OpenErrorKind},
+    platform,
 };
 
 const WORD: &str = "lockgate-key-1 ";
@@ -97,13 +98,13 @@ fn name_it(database: &Path, new: &Path) -> Result<(), OpenError> {
     match fs::rename(new, &path) {
         // Somebody who opened the database just now has done it already.
         Err(error) if error.kind() == ErrorKind::NotFound && exists(database) => Ok(()),
-        named => named.and_then(|()| files::sync_folder(folder)),
+        named => named.and_then(|()| platform::sync_folder(folder)),
     }
     .map_err(|error| OpenError::io(&path, "made", &error))
 }
 
 fn read_file(path: &Path) -> Result<Option<SigningKey>, OpenError> {
-    let file = match files::open_no_link(path) {
+    let file = match platform::open_no_link(path) {
         Ok(file) => file,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => {

@@ -72,7 +72,7 @@ impl Signer {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if known.as_ref() != Some(&head) && !head.is_signed_by(&self.public_key()) {
             return Err(Fault::told(
-                "has an audit trail that its key did not sign; see what `verify` says of it, and restore the database \
+                "has an audit log that its key did not sign; see what `verify` says of it, and restore the database \
                  and its key from a copy",
             ));
         }
@@ -86,7 +86,7 @@ impl Signer {
         };
         if !ends_as_signed {
             return Err(Fault::told(
-                "has an audit trail that does not end where its signed head says; see what `verify` says of it, and \
+                "has an audit log that does not end where its signed head says; see what `verify` says of it, and \
                  restore the database from a copy",
             ));
         }
@@ -113,7 +113,7 @@ pub(crate) fn head(connection: &Connection) -> Result<Head, Fault> {
     // Numbers this large are not ours, and adding to them must not overflow.
     let plausible = |head: &Head| head.n < i64::MAX as u64 && head.pruned <= head.n;
     rows.next()?.and_then(read).filter(plausible).ok_or_else(|| {
-        Fault::told("has lost the signed head of its audit trail; restore the database from a copy")
+        Fault::told("has lost the signed head of its audit log; restore the database from a copy")
     })
 }
 

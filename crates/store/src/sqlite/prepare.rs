@@ -13,7 +13,10 @@ use super::{
     files::{self, beside},
     key,
 };
-use crate::error::{OpenError, OpenErrorKind};
+use crate::{
+    error::{OpenError, OpenErrorKind},
+    platform,
+};
 
 /// What SQLite keeps beside a database.
 const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
@@ -44,7 +47,7 @@ pub(crate) fn prepare(path: &Path) -> Result<PathBuf, OpenError> {
     match files::make(&path) {
         Ok(_) => {
             // Without this a power cut could take the whole file, with all that was told since.
-            files::sync_folder(&folder).map_err(|error| OpenError::io(&folder, "written", &error))?;
+            platform::sync_folder(&folder).map_err(|error| OpenError::io(&folder, "written", &error))?;
             Ok(path)
         }
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
@@ -78,20 +81,12 @@ fn real_folder(folder: &Path) -> Result<PathBuf, OpenError> {
 }
 
 /// In a folder that everybody can write to, anybody can put a journal beside the database.
-#[cfg(unix)]
 fn check_folder(folder: &Path) -> Result<(), OpenError> {
-    use std::os::unix::fs::MetadataExt;
-
     let metadata = fs::metadata(folder).map_err(|error| OpenError::io(folder, "read", &error))?;
-    if metadata.mode() & 0o002 != 0 {
+    if platform::owner_and_mode(&metadata).is_some_and(|(_, mode)| mode & 0o002 != 0) {
         let reason = "can be written by everybody, so anybody could put files beside the database; \
                       give the database a folder of its own";
         return Err(OpenError::new(folder, OpenErrorKind::OpenToOthers, reason));
     }
-    Ok(())
-}
-
-#[cfg(not(unix))]
-fn check_folder(_: &Path) -> Result<(), OpenError> {
     Ok(())
 }

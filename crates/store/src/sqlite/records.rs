@@ -36,7 +36,7 @@ pub struct Query {
 impl Sqlite {
     /// The records that a query asks for, in order. They are read a few hundred at a time, so a reader keeps
     /// no writer waiting.
-    pub fn trail(&self, query: Query) -> Links<'_> {
+    pub fn audit_log(&self, query: Query) -> Links<'_> {
         let left = query.limit.unwrap_or(u64::MAX);
         Links { store: self, query, left, batch: VecDeque::new(), is_over: false }
     }
@@ -109,9 +109,7 @@ fn links(connection: &Connection, query: &Query, count: u64) -> Result<VecDeque<
             Some(Link { n, prev: fixed(row, 1)?, hash: fixed(row, 2)?, entry })
         })();
         links.push_back(link.ok_or_else(|| {
-            Fault::told(format!(
-                "holds a damaged record {n} in its audit trail; see what `verify` says of it"
-            ))
+            Fault::told(format!("holds a damaged record {n} in its audit log; see what `verify` says of it"))
         })?);
     }
     Ok(links)

@@ -200,7 +200,7 @@ fn key_of(connection: &Connection, path: &Path, wait: Duration) -> Result<Signin
     }
     let key = key::path_of(path);
     let reason = format!(
-        "has a signed audit trail, but its key `{}` is missing; restore the key from a copy, or move the database \
+        "has a signed audit log, but its key `{}` is missing; restore the key from a copy, or move the database \
          aside to begin with no sessions",
         key.display()
     );

@@ -70,7 +70,7 @@ fn id_of(connection: &Connection, session: &str, number: u64) -> Result<Option<u
 
 #[cfg(test)]
 mod tests {
-    use lockgate_gate::{Put, Reach, Resting, Shelf, Time};
+    use lockgate_gate::{Backend, Reach, RowWrite, SessionRow, Time};
 
     use super::*;
     use crate::Options;
@@ -97,8 +97,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = Sqlite::open(folder.path().join("gate.db"), Options::default()).unwrap();
         let use_session = || {
-            let session = Some(Resting { bytes: b"1", clock: Time(1), questions: 0 });
-            store.take("a", Reach::Session).unwrap().put(&Put { session, ..Put::default() }).unwrap();
+            let session = Some(SessionRow { bytes: b"1", clock: Time(1), questions: 0 });
+            store
+                .lock("a", Reach::Session)
+                .unwrap()
+                .write(&RowWrite { session, ..RowWrite::default() })
+                .unwrap();
         };
         use_session();
         assert_eq!(store.short_ids(&[("a", 1)]).unwrap(), [1]);

@@ -1,11 +1,10 @@
 //! What the tests of the store share: a database in a folder of its own, and a way behind its back.
 
-#![allow(dead_code, reason = "every test uses some of it")]
 #![allow(clippy::unwrap_used, reason = "this is a test, though clippy cannot tell")]
 
 use std::path::{Path, PathBuf};
 
-use lockgate_gate::{KeptAnswer, Put, Reach, Resting, Shelf, StoreError, Time};
+use lockgate_gate::{Backend, Reach, RowWrite, SessionRow, StoreError, StoredAnswer, Time};
 use lockgate_store::{Options, Sqlite, Verified};
 use rusqlite::Connection;
 use tempfile::TempDir;
@@ -71,20 +70,20 @@ pub(crate) fn put(
     clock: u64,
     entries: &[String],
 ) -> Result<(), StoreError> {
-    let taken = store.take(session, Reach::Session)?;
-    let resting = Resting { bytes, clock: Time(clock), questions: 0 };
-    taken.put(&Put { session: Some(resting), commons: None, entries })
+    let taken = store.lock(session, Reach::Session)?;
+    let resting = SessionRow { bytes, clock: Time(clock), questions: 0 };
+    taken.write(&RowWrite { session: Some(resting), shared_state: None, entries })
 }
 
 pub(crate) fn bytes_of(store: &Sqlite, session: &str) -> Option<Vec<u8>> {
-    store.take(session, Reach::Look).unwrap().session().map(<[u8]>::to_vec)
+    store.lock(session, Reach::Look).unwrap().session().map(<[u8]>::to_vec)
 }
 
-pub(crate) fn yes(at: u64) -> KeptAnswer {
-    KeptAnswer { granted: true, by: "ann".into(), at: Time(at) }
+pub(crate) fn yes(at: u64) -> StoredAnswer {
+    StoredAnswer { granted: true, by: "ann".into(), at: Time(at) }
 }
 
 /// Every entry, in order.
 pub(crate) fn entries(store: &Sqlite) -> Vec<String> {
-    store.trail(lockgate_store::Query::default()).map(|link| link.unwrap().entry).collect()
+    store.audit_log(lockgate_store::Query::default()).map(|link| link.unwrap().entry).collect()
 }

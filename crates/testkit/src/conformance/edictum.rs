@@ -8,7 +8,7 @@ mod workflows;
 
 use std::collections::BTreeMap;
 
-use lockgate::{
+use lockgate::engine::{
     Call, Decision, Gate, Outcome, Policy, Severity, Source, Time,
     gate::{Counts, OutputDecision, Settlement},
     policy::Diagnostic,
@@ -183,7 +183,7 @@ impl RejectionCase {
         if !self.expected.rejected {
             return Err("`rejected` is always true".into());
         }
-        let (policy, diagnostics) = lockgate::languages::read(&[source("bundle", &self.bundle)?]);
+        let (policy, diagnostics) = lockgate::engine::languages::read(&[source("bundle", &self.bundle)?]);
         let wanted = self.expected.error_contains.as_deref().unwrap_or_default();
         let mistakes: Vec<&str> = mistakes(&diagnostics).collect();
         let is_told = mistakes.iter().any(|said| said.to_lowercase().contains(&wanted.to_lowercase()));
@@ -312,7 +312,7 @@ impl Case for VerdictCase {
 
 impl VerdictCase {
     fn play(&self, rulesets: &BTreeMap<String, Value>) -> Result<Result<(), Differs>, String> {
-        let (policy, diagnostics) = lockgate::languages::read(&self.sources(rulesets)?);
+        let (policy, diagnostics) = lockgate::engine::languages::read(&self.sources(rulesets)?);
         let Some(policy) = policy else {
             let got = format!("no policy: {}", mistakes(&diagnostics).collect::<Vec<_>>().join("; "));
             return Ok(Err(Differs { expected: format!("{:?}", self.expected.verdict), got }));

@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use lockgate::petri::{Exploration, Limits, Net, Reach, StateSpace, from_pnml};
+use lockgate::engine::petri::{Exploration, Limits, Net, Reach, StateSpace, from_pnml};
 
 /// More markings than this are not visited for one net.
 const MARKINGS_MAX: usize = 100_000_000;

@@ -3,7 +3,7 @@
 //! A line passes if its commands could be listed, even if one of them is named only when it runs. Some lines of the
 //! web are no scripts, so one in a hundred may fail.
 
-use lockgate::call::read_script;
+use lockgate::engine::call::read_script;
 
 use super::{BadRecording, Difference, Report};
 

@@ -4,7 +4,7 @@
 //! marking is compared. A line with `input` is a text: its nets and their states, or its first mistake, are
 //! compared. Both may stand in one file.
 
-use lockgate::{Severity, Source, prover::verify};
+use lockgate::engine::{Severity, Source, prover::verify};
 use serde_json::{Value, json};
 
 use super::{BadRecording, Difference, Report};
@@ -175,7 +175,7 @@ fn states_the_fact(ours: &str, recorded: &str) -> bool {
 
 /// Our answer in the words of the recorded ones: the first mistake with its line, or the nets with their states.
 fn answer_to(text: &str) -> String {
-    let (policy, diagnostics) = lockgate::languages::read(&[Source::new("policy.rules", text)]);
+    let (policy, diagnostics) = lockgate::engine::languages::read(&[Source::new("policy.rules", text)]);
     let mistake = diagnostics.iter().find(|diagnostic| diagnostic.severity == Severity::Error);
     match (policy, mistake) {
         (Some(policy), None) => {

@@ -1,13 +1,13 @@
-//! The slow and obvious shelf: everything in one place, compared and written under one lock.
+//! The slow and obvious backend: everything in one place, compared and written under one lock.
 
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use lockgate::{
+use lockgate::engine::{
     Time,
-    gate::{KeptAnswer, Label, Put, Reach, Shelf, StoreError, Taken},
+    gate::{Backend, LockedRow, Reach, RowWrite, SessionListing, StoreError, StoredAnswer},
 };
 use serde_json::Value;
 
@@ -24,9 +24,9 @@ struct Kept {
     /// Counts what was put, so that whoever took something before can tell.
     version: u64,
     sessions: BTreeMap<String, (Vec<u8>, Time, u64)>,
-    commons: Option<Vec<u8>>,
-    answers: BTreeMap<(String, u64), KeptAnswer>,
-    trail: Vec<String>,
+    shared_state: Option<Vec<u8>>,
+    answers: BTreeMap<(String, u64), StoredAnswer>,
+    audit_log: Vec<String>,
 }
 
 impl MemoryRest {
@@ -36,19 +36,19 @@ impl MemoryRest {
 }
 
 impl Rest for MemoryRest {
-    fn open(&self) -> Box<dyn Shelf> {
+    fn open(&self) -> Box<dyn Backend> {
         Box::new(self.clone())
     }
 
-    fn trail(&self) -> Vec<String> {
-        self.kept().trail.clone()
+    fn audit_log(&self) -> Vec<String> {
+        self.kept().audit_log.clone()
     }
 
     fn forget(&self, before: Time, entry: &str) -> u64 {
         let mut kept = self.kept();
-        let Kept { sessions, answers, trail, version, .. } = &mut *kept;
+        let Kept { sessions, answers, audit_log, version, .. } = &mut *kept;
         let is_old = |name: &String, clock: &Time, questions: &u64| {
-            let is_awaited = |answer: &KeptAnswer| *questions > 0 && answer.at >= before;
+            let is_awaited = |answer: &StoredAnswer| *questions > 0 && answer.at >= before;
             let awaited = answers.iter().any(|((session, _), answer)| session == name && is_awaited(answer));
             *clock < before && !awaited
         };
@@ -63,15 +63,15 @@ impl Rest for MemoryRest {
             !gone.contains(session) && (sessions.contains_key(session) || answer.at >= before)
         });
         if !gone.is_empty() {
-            trail.push(entry.to_owned());
+            audit_log.push(entry.to_owned());
             *version += 1;
         }
         gone.len() as u64
     }
 }
 
-impl Shelf for MemoryRest {
-    fn take<'a>(&'a self, session: &'a str, reach: Reach) -> Result<Box<dyn Taken + 'a>, StoreError> {
+impl Backend for MemoryRest {
+    fn lock<'a>(&'a self, session: &'a str, reach: Reach) -> Result<Box<dyn LockedRow + 'a>, StoreError> {
         let kept = self.kept().clone();
         Ok(Box::new(Snapshot { rest: self, name: session, reach, kept }))
     }
@@ -80,7 +80,7 @@ impl Shelf for MemoryRest {
         &self,
         session: &str,
         number: u64,
-        answer: &KeptAnswer,
+        answer: &StoredAnswer,
         entry: &str,
     ) -> Result<bool, StoreError> {
         check(entry)?;
@@ -89,20 +89,20 @@ impl Shelf for MemoryRest {
             return Ok(false);
         }
         kept.answers.insert((session.to_owned(), number), answer.clone());
-        kept.trail.push(entry.to_owned());
+        kept.audit_log.push(entry.to_owned());
         Ok(true)
     }
 
-    fn answer(&self, session: &str, number: u64) -> Result<Option<KeptAnswer>, StoreError> {
+    fn answer(&self, session: &str, number: u64) -> Result<Option<StoredAnswer>, StoreError> {
         Ok(self.kept().answers.get(&(session.to_owned(), number)).cloned())
     }
 
-    fn sessions(&self) -> Result<Vec<Label>, StoreError> {
+    fn sessions(&self) -> Result<Vec<SessionListing>, StoreError> {
         let kept = self.kept();
         let mut labels: Vec<_> = kept
             .sessions
             .iter()
-            .map(|(name, (_, clock, questions))| Label {
+            .map(|(name, (_, clock, questions))| SessionListing {
                 session: name.clone(),
                 clock: *clock,
                 questions: *questions,
@@ -113,7 +113,7 @@ impl Shelf for MemoryRest {
     }
 }
 
-/// Everything as it was when a session was taken down.
+/// Everything as it was when the row of a session was opened.
 struct Snapshot<'a> {
     rest: &'a MemoryRest,
     name: &'a str,
@@ -121,38 +121,38 @@ struct Snapshot<'a> {
     kept: Kept,
 }
 
-impl Taken for Snapshot<'_> {
+impl LockedRow for Snapshot<'_> {
     fn session(&self) -> Option<&[u8]> {
         self.kept.sessions.get(self.name).map(|(bytes, ..)| bytes.as_slice())
     }
 
-    fn commons(&self) -> Option<&[u8]> {
-        self.kept.commons.as_deref()
+    fn shared_state(&self) -> Option<&[u8]> {
+        self.kept.shared_state.as_deref()
     }
 
-    fn put(self: Box<Self>, put: &Put<'_>) -> Result<(), StoreError> {
+    fn write(self: Box<Self>, write: &RowWrite<'_>) -> Result<(), StoreError> {
         let reaches = match self.reach {
             Reach::Look => false,
-            Reach::Session => put.commons.is_none(),
-            Reach::Commons => true,
+            Reach::Session => write.shared_state.is_none(),
+            Reach::SharedState => true,
         };
         if !reaches {
             return Err(StoreError::Unavailable("it reaches too far".to_owned()));
         }
-        put.entries.iter().try_for_each(|entry| check(entry))?;
+        write.entries.iter().try_for_each(|entry| check(entry))?;
         let mut kept = self.rest.kept();
         if kept.version != self.kept.version {
             return Err(StoreError::Conflict);
         }
         kept.version += 1;
-        if let Some(session) = &put.session {
+        if let Some(session) = &write.session {
             let rested = (session.bytes.to_vec(), session.clock, session.questions);
             kept.sessions.insert(self.name.to_owned(), rested);
         }
-        if let Some(commons) = put.commons {
-            kept.commons = Some(commons.to_vec());
+        if let Some(shared_state) = write.shared_state {
+            kept.shared_state = Some(shared_state.to_vec());
         }
-        kept.trail.extend_from_slice(put.entries);
+        kept.audit_log.extend_from_slice(write.entries);
         Ok(())
     }
 }

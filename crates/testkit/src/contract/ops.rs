@@ -1,18 +1,18 @@
-//! Histories nobody thought of: what can be done to a shelf, at random.
+//! Histories nobody thought of: what can be done to a backend, at random.
 
-use lockgate::{
+use lockgate::engine::{
     Time,
-    gate::{KeptAnswer, Put, Reach, Resting, Shelf},
+    gate::{Backend, Reach, RowWrite, SessionRow, StoredAnswer},
 };
 use proptest::prelude::*;
 
 use super::{Rest, entry};
 
-/// One thing that is done to a shelf.
+/// One thing that is done to a backend.
 #[derive(Clone, Debug)]
 pub enum Op {
-    /// A session is taken down and something is put back.
-    Put {
+    /// The row of a session is opened and written.
+    RowWrite {
         /// Which.
         session: u8,
         /// How far it reaches.
@@ -20,11 +20,11 @@ pub enum Op {
         /// Its bytes, moment and open questions, if it changes.
         rests: Option<(Vec<u8>, u64, u64)>,
         /// What all share, if it changes.
-        commons: Option<Vec<u8>>,
+        shared_state: Option<Vec<u8>>,
         /// The entries; one may be none.
         entries: Vec<Option<u8>>,
     },
-    /// A session is taken down and let go.
+    /// The row of a session is opened and dropped.
     LetGo {
         /// Which.
         session: u8,
@@ -56,7 +56,7 @@ pub fn histories() -> impl Strategy<Value = Vec<(usize, Op)>> {
     let rests = prop::option::of((bytes(), 0..20_u64, 0..3_u64));
     let op = prop_oneof![
         8 => (0..4_u8, 0..3_u8, rests, prop::option::of(bytes()), entries).prop_map(
-            |(session, reach, rests, commons, entries)| Op::Put { session, reach, rests, commons, entries }
+            |(session, reach, rests, shared_state, entries)| Op::RowWrite { session, reach, rests, shared_state, entries }
         ),
         1 => (0..4_u8).prop_map(|session| Op::LetGo { session }),
         3 => (0..4_u8, 0..3_u64, any::<bool>(), 0..20_u64)
@@ -76,37 +76,37 @@ pub fn play(rest: &dyn Rest, ops: &[(usize, Op)]) -> Vec<String> {
             handles = [rest.open(), rest.open()];
         }
         let [first, second] = &handles;
-        let (shelf, other) = if *handle == 0 { (first, second) } else { (second, first) };
-        let done = act(rest, &**shelf, op);
+        let (backend, other) = if *handle == 0 { (first, second) } else { (second, first) };
+        let done = act(rest, &**backend, op);
         seen.push(format!("{op:?}: {done}\n{}", state(rest, &**other)));
     }
     seen
 }
 
-fn act(rest: &dyn Rest, shelf: &dyn Shelf, op: &Op) -> String {
+fn act(rest: &dyn Rest, backend: &dyn Backend, op: &Op) -> String {
     match op {
-        Op::Put { session, reach, rests, commons, entries } => {
+        Op::RowWrite { session, reach, rests, shared_state, entries } => {
             let reach = match reach {
                 0 => Reach::Look,
                 1 => Reach::Session,
-                _ => Reach::Commons,
+                _ => Reach::SharedState,
             };
             let entries: Vec<_> =
                 entries.iter().map(|it| it.map_or_else(|| "none".to_owned(), entry)).collect();
             let session = session.to_string();
-            let Ok(taken) = shelf.take(&session, reach) else { return "not taken".to_owned() };
-            let rests = rests.as_ref().map(|(bytes, clock, questions)| Resting {
+            let Ok(row) = backend.lock(&session, reach) else { return "not opened".to_owned() };
+            let rests = rests.as_ref().map(|(bytes, clock, questions)| SessionRow {
                 bytes,
                 clock: Time(*clock),
                 questions: *questions,
             });
-            let put = Put { session: rests, commons: commons.as_deref(), entries: &entries };
-            taken.put(&put).is_ok().to_string()
+            let write = RowWrite { session: rests, shared_state: shared_state.as_deref(), entries: &entries };
+            row.write(&write).is_ok().to_string()
         }
-        Op::LetGo { session } => shelf.take(&session.to_string(), Reach::Commons).is_ok().to_string(),
+        Op::LetGo { session } => backend.lock(&session.to_string(), Reach::SharedState).is_ok().to_string(),
         Op::Answer { session, number, granted, at } => {
-            let answer = KeptAnswer { granted: *granted, by: at.to_string(), at: Time(*at) };
-            format!("{:?}", shelf.keep_answer(&session.to_string(), *number, &answer, &entry(at)).ok())
+            let answer = StoredAnswer { granted: *granted, by: at.to_string(), at: Time(*at) };
+            format!("{:?}", backend.keep_answer(&session.to_string(), *number, &answer, &entry(at)).ok())
         }
         Op::Forget { before } => rest.forget(Time(*before), &entry("forget")).to_string(),
         Op::Reopen => String::new(),
@@ -114,13 +114,13 @@ fn act(rest: &dyn Rest, shelf: &dyn Shelf, op: &Op) -> String {
 }
 
 /// All that anybody can see.
-fn state(rest: &dyn Rest, shelf: &dyn Shelf) -> String {
-    let mut state = format!("{:?}\n{:?}\n", shelf.sessions().ok(), rest.trail());
+fn state(rest: &dyn Rest, backend: &dyn Backend) -> String {
+    let mut state = format!("{:?}\n{:?}\n", backend.sessions().ok(), rest.audit_log());
     for session in ["0", "1", "2", "3"] {
-        let taken = shelf.take(session, Reach::Look).ok();
-        let taken = taken.as_ref().map(|taken| (taken.session(), taken.commons()));
-        let answers = [0, 1, 2].map(|number| shelf.answer(session, number).ok());
-        state += &format!("{taken:?} {answers:?}\n");
+        let row = backend.lock(session, Reach::Look).ok();
+        let row = row.as_ref().map(|row| (row.session(), row.shared_state()));
+        let answers = [0, 1, 2].map(|number| backend.answer(session, number).ok());
+        state += &format!("{row:?} {answers:?}\n");
     }
     state
 }

@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use lockgate::{Time, gate::Shelf};
+use lockgate::engine::{Time, gate::Backend};
 use lockgate_store::{Durability, Options, Query, Sqlite};
 use tempfile::TempDir;
 
@@ -39,15 +39,15 @@ impl SqliteRest {
 }
 
 impl Rest for SqliteRest {
-    fn open(&self) -> Box<dyn Shelf> {
+    fn open(&self) -> Box<dyn Backend> {
         Box::new(self.store())
     }
 
-    fn trail(&self) -> Vec<String> {
+    fn audit_log(&self) -> Vec<String> {
         let store = self.store();
         let verified = store.verify_trail(None, &mut |_| {}).unwrap();
         assert!(verified.is_whole(), "{:?}", verified.problems);
-        store.trail(Query::default()).map(|link| link.unwrap().entry).collect()
+        store.audit_log(Query::default()).map(|link| link.unwrap().entry).collect()
     }
 
     fn forget(&self, before: Time, entry: &str) -> u64 {

@@ -14,9 +14,9 @@ use std::{
     time::Duration,
 };
 
-use lockgate::{
+use lockgate::engine::{
     Decision, Time, Verdict,
-    gate::{KeptAnswer, Shelf},
+    gate::{Backend, StoredAnswer},
 };
 use lockgate_agents::{Ask, HookReply, hook::HookDoor};
 use serde_json::{Map, Value, json};
@@ -63,7 +63,7 @@ impl Door for EventsDoor {
         let rest = MemoryRest::default();
         let (say, heard) = channel();
         let listener = say.clone();
-        let builder = gate_builder(policy, options)?.shelf(rest.clone()).on_decision(move |_, verdict| {
+        let builder = gate_builder(policy, options)?.backend(rest.clone()).on_decision(move |_, verdict| {
             // Nobody listens any more once a story is over.
             let _ = listener.send(Heard::Decided(Box::new(verdict.clone())));
         });
@@ -184,7 +184,7 @@ impl Open {
         let (question, call) = self.told.question(body).ok_or("nobody asked that")?;
         let (approval, _) =
             self.told.operator.questions.get(&question).cloned().ok_or("nobody asked that")?;
-        let kept = KeptAnswer { granted: Body(body).says_yes("granted"), by: "the page".to_owned(), at };
+        let kept = StoredAnswer { granted: Body(body).says_yes("granted"), by: "the page".to_owned(), at };
         let entry = json!({ "at": at.0, "what": "answer", "by": kept.by }).to_string();
         let is_first = self.told.rest.keep_answer(&approval.session, approval.number, &kept, &entry);
         if !is_first.map_err(|error| error.to_string())? {
@@ -220,7 +220,8 @@ impl Open {
         let clock = Arc::clone(&self.clock);
         thread::spawn(move || {
             let clock = || Time(clock.load(Ordering::SeqCst));
-            let door = HookDoor { host, gate: &gate, shelf: &rest, asks, patience: PATIENCE, clock: &clock };
+            let door =
+                HookDoor { host, gate: &gate, backend: &rest, asks, patience: PATIENCE, clock: &clock };
             let reply = door.answer(&event);
             // Nobody listens any more once a story is over.
             let _ = reply.map(|reply| say.send(Heard::Ended(number, Box::new(reply))));

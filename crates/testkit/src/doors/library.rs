@@ -5,10 +5,10 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use lockgate::{
+use lockgate::engine::{
     About, Call, Gate, Mode, Obstacle, Outcome, Source, Time, Verdict,
     gate::{ApprovalId, GateBuilder},
-    policy::{Workflow, workflow::Moved},
+    policy::{Workflow, workflow::OperatorMove},
 };
 use serde_json::{Map, Value, json};
 
@@ -49,7 +49,7 @@ pub(super) fn build_gate(policy: &[PolicyFile], options: &Options) -> Result<Gat
 /// The same, for whoever has something to add.
 pub(super) fn gate_builder(policy: &[PolicyFile], options: &Options) -> Result<GateBuilder, String> {
     let sources: Vec<_> = policy.iter().map(|file| Source::new(&*file.name, &*file.text)).collect();
-    let (policy, diagnostics) = lockgate::languages::read(&sources);
+    let (policy, diagnostics) = lockgate::engine::languages::read(&sources);
     let policy =
         policy.ok_or_else(|| diagnostics.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))?;
     let mode = if options.observe { Mode::Observe } else { Mode::Enforce };
@@ -179,8 +179,8 @@ impl Open {
 
     fn move_stage(&self, body: &Body<'_>, at: Time) -> Result<Value, String> {
         let (how, stage) = match body.text("reset") {
-            Some(stage) => (Moved::Reset, stage),
-            None => (Moved::Set, body.text("set").unwrap_or_default()),
+            Some(stage) => (OperatorMove::Reset, stage),
+            None => (OperatorMove::Set, body.text("set").unwrap_or_default()),
         };
         let workflow = body.text("workflow").unwrap_or_default();
         let moved = self.gate.move_stage(body.session(), workflow, how, stage, at);

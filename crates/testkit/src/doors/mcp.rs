@@ -15,8 +15,8 @@ use std::{
     time::Duration,
 };
 
-use lockgate::{Decision, Time, Verdict};
-use lockgate_mcp::{Action, ApprovalSource, Config, Context, DeadTools, Environment, Naming, Relay};
+use lockgate::engine::{Decision, Time, Verdict, gate::Ask};
+use lockgate_mcp::{Action, Config, Context, DeadTools, Environment, Naming, Relay};
 use serde_json::{Value, json};
 
 use super::{
@@ -51,7 +51,7 @@ impl McpDoor {
 impl Door for McpDoor {
     fn open(&mut self, policy: &[PolicyFile], options: &Options) -> Result<(), String> {
         let rest = MemoryRest::default();
-        let operator = gate_builder(policy, options)?.shelf(rest.clone());
+        let operator = gate_builder(policy, options)?.backend(rest.clone());
         let operator = operator.build().map_err(|error| error.to_string())?;
         self.open = Some(Open {
             told: Told::new(operator, rest, String::new()),
@@ -185,19 +185,19 @@ impl Open {
             return Ok(Arc::clone(context));
         }
         let last = Arc::clone(&self.decided);
-        let gate = gate_builder(&self.policy, &self.options)?.shelf(self.told.rest.clone()).on_decision(
+        let gate = gate_builder(&self.policy, &self.options)?.backend(self.told.rest.clone()).on_decision(
             move |_, verdict| {
                 *last.lock().unwrap_or_else(PoisonError::into_inner) = Some(verdict.clone());
             },
         );
         let config = Config {
             gate: gate.build().map_err(|error| error.to_string())?,
-            shelf: None,
+            backend: None,
             environment: Box::new(self.scene.clone()),
             session: "default".to_owned(),
             // An agent whose clients name each call on the wire.
             naming: Naming::plain().at_host("claude-code"),
-            approval_source: ApprovalSource::Client,
+            ask: Ask::Host,
             ask_for: Duration::from_secs(60),
             dead_tools: DeadTools::Show,
             folder: folder.clone(),

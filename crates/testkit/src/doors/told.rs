@@ -11,7 +11,7 @@ use std::{
     sync::Arc,
 };
 
-use lockgate::{Decision, Gate, Time, Verdict};
+use lockgate::engine::{Decision, Gate, Time, Verdict};
 use serde_json::{Value, json};
 
 use super::library::{Body, Open as Operator};
@@ -213,13 +213,13 @@ impl Told {
         self.operator.tell(&name.0, &name.1, verdict)
     }
 
-    /// What the trail tells of the latest result, as the page's words, after it was compared with what is shown of it.
+    /// What the audit log tells of the latest result, as the page's words, after it was compared with what is shown of it.
     /// `is_alike`: a masked output and one that was withheld look alike.
     pub(super) fn settled(&self, name: &Name, spoken: Spoken, is_alike: bool) -> Result<Value, String> {
-        let trail = self.rest.trail();
+        let trail = self.rest.audit_log();
         let entries = trail.iter().rev().filter_map(|line| serde_json::from_str::<Value>(line).ok());
         let mut results = entries.filter(|entry| entry.get("what") == Some(&json!("result")));
-        let entry = results.next().ok_or("the trail tells of no result")?;
+        let entry = results.next().ok_or("the audit log tells of no result")?;
         let decided = entry.get("output").and_then(Value::as_str).unwrap_or_default();
         let agrees = match &spoken {
             Spoken::Pass => matches!(decided, "allow" | "warn"),

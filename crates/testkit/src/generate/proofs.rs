@@ -4,7 +4,7 @@
 //! statement is a line, in YAML a line of a list, so that it can be taken out alone. [`SmallPolicy::calls`] are the
 //! calls that tell its rules apart. Nothing here waits for humans who refuse, and nothing looks at results.
 
-use lockgate::Call;
+use lockgate::engine::Call;
 use proptest::{
     collection::vec,
     prelude::*,

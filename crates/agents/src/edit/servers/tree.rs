@@ -1,7 +1,8 @@
 //! JSON and TOML as one kind of tree that knows where each part stands in the text.
 //!
 //! An edit at these places keeps everything else as it is: comments, order, white space. Numbers, dates and the
-//! like are not read: no entry of ours has one.
+//! like are not read: no entry of ours has one. `toml_edit` would write line ends and dotted keys anew, so only spans are
+//! taken from the reader of TOML.
 
 use std::{collections::HashSet, ops::Range};
 

@@ -9,11 +9,10 @@ use super::address::{
 use super::host::{Host, HostDoubt, URL_BYTES_MAX};
 use super::tables::{FIELDS, LOOSE_FIELDS};
 use super::touched::{Hosts, TouchedHost};
-use crate::programs::network::{
-    ELSEWHERE, GIT_VERBS, HOST_OPTIONS, LEADING_SETTINGS, PROGRAMS, Program, VERBS, Words,
-};
+use crate::contents::{Place, TOUCHED_MAX, Text, TextKind, Unseen, unseen};
+use crate::programs::names::has;
+use crate::programs::network::{HOST_OPTIONS, Network, VERBS, Words};
 use crate::programs::word::{Known, Word};
-use crate::seen::{Place, TOUCHED_MAX, Text, TextKind, Unseen, unseen};
 use crate::shell::script::Command;
 
 /// The longest text that is searched for URLs, and the longest URL that is read.
@@ -27,7 +26,7 @@ pub(super) struct Finder {
 }
 
 impl Finder {
-    pub(super) fn field(&mut self, text: &Text<'_>) {
+    pub(super) fn field(&mut self, text: &Text) {
         let place = Place::Field(text.selector.clone());
         let last = text.key.rsplit('_').next().unwrap_or_default();
         let singular = last.strip_suffix('s').unwrap_or(last);
@@ -117,14 +116,14 @@ impl Finder {
                 self.host_word(value, &place(None));
             }
         }
-        let name = command.program.as_deref().unwrap_or_default();
-        if let Some(word) = command.words.iter().skip(1).position(|word| leads_elsewhere(name, &word.text)) {
-            let address = Address::doubt(HostDoubt::Elsewhere);
-            self.add(&command.text, &place(Some(word + 1)), false, address);
-        }
-        if let Some(program) = PROGRAMS.iter().find(|program| program.names.contains(&name)) {
-            self.program(program, command, place);
-            let goes = matches!(program.words, Words::Urls | Words::Hosts | Words::First);
+        if let Some(network) = command.row().and_then(|row| row.network) {
+            let mut words = command.words.iter().skip(1);
+            if let Some(word) = words.position(|word| network.leads_elsewhere(&word.text)) {
+                let address = Address::doubt(HostDoubt::Elsewhere);
+                self.add(&command.text, &place(Some(word + 1)), false, address);
+            }
+            self.program(network, command, place);
+            let goes = matches!(network.words, Words::Urls | Words::Hosts | Words::First);
             let asks = command.words.get(1..).is_some_and(|words| {
                 !words.is_empty()
                     && words.iter().all(|word| matches!(word.text.as_str(), "--version" | "-V" | "--help"))
@@ -139,7 +138,7 @@ impl Finder {
     /// The words a program takes for hosts.
     pub(super) fn program(
         &mut self,
-        program: &Program,
+        network: &Network,
         command: &Command,
         place: &dyn Fn(Option<usize>) -> Place,
     ) {
@@ -150,8 +149,8 @@ impl Finder {
             let text = word.text.as_str();
             if text.starts_with('-') {
                 option = text;
-                self.glued(program, word, &place);
-            } else if program.takes_next(before)
+                self.glued(network, word, &place);
+            } else if network.takes_next(before)
                 || text.is_empty()
                 || VERBS.contains(&text)
                 || text.starts_with('+')
@@ -160,7 +159,7 @@ impl Finder {
             } else if HOST_OPTIONS.contains(&before) {
                 self.host_word(word, &place);
             } else {
-                match program.words {
+                match network.words {
                     Words::Urls | Words::Hosts => self.host_word(word, &place),
                     // What follows is a port or a command for the other side.
                     Words::First => return self.host_word(word, &place),
@@ -173,14 +172,14 @@ impl Finder {
     }
 
     /// A host glued to its option: `--proxy=host`, `-xhost`.
-    pub(super) fn glued(&mut self, program: &Program, word: &Word, place: &Place) {
+    pub(super) fn glued(&mut self, network: &Network, word: &Word, place: &Place) {
         let host = match word.text.split_once('=') {
             Some((option, value)) => HOST_OPTIONS.contains(&option).then_some(value),
             None => HOST_OPTIONS
                 .iter()
-                .filter(|option| option.len() == 2 && !program.takes_next(option))
+                .filter(|option| option.len() == 2 && !network.takes_next(option))
                 // Only where `-h` is the host, `-help` is one.
-                .filter(|option| **option != "-h" || program.words == Words::Options)
+                .filter(|option| **option != "-h" || network.words == Words::Options)
                 .find_map(|option| word.text.strip_prefix(option)),
         };
         if let Some(host) = host.filter(|host| !host.is_empty()) {
@@ -205,11 +204,11 @@ impl Finder {
         if host.contains(['/', ' ']) || host.len() < 2 || has_url(&word.text) {
             return;
         }
-        if command.program.as_deref() == Some("git") {
-            let verb = command.words.iter().find(|word| GIT_VERBS.contains(&word.text.as_str()));
-            let Some(verb) = verb else { return };
+        if let Some(verbs) = command.row().and_then(|row| row.verbs) {
+            let goes = |verb: &str| has(verbs.remote, verb) || has(verbs.perhaps_remote, verb);
+            let Some(verb) = command.words.iter().find(|word| goes(&word.text)) else { return };
             // `HEAD:main` says which branch goes where.
-            if matches!(verb.text.as_str(), "push" | "fetch" | "pull") && !host.contains(['@', '.']) {
+            if has(verbs.refs, &verb.text) && !host.contains(['@', '.']) {
                 return;
             }
         }
@@ -258,23 +257,4 @@ impl Finder {
     pub(super) fn is_full(&self) -> bool {
         self.found.touched.len() >= TOUCHED_MAX
     }
-}
-
-/// Whether a word tells the program to look elsewhere for where to go.
-pub(super) fn leads_elsewhere(program: &str, word: &str) -> bool {
-    let is_option = |option: &&str| match (option.strip_prefix("--"), word.strip_prefix("--")) {
-        // Long options may be cut short, short ones glued together.
-        (Some(option), Some(word)) => {
-            let name = word.split('=').next().unwrap_or_default();
-            name.len() > 1 && option.starts_with(name)
-        }
-        (None, None) => word.starts_with('-') && word.contains(option.trim_start_matches('-')),
-        _ => false,
-    };
-    let setting = word.trim_start_matches("-o").trim_start_matches("-c").to_ascii_lowercase();
-    let is_setting = |start: &&str| setting.starts_with(start) && setting.contains(['=', ' ']);
-    let finds = |table: &[(&[&str], &[&str])], fits: &dyn Fn(&&str) -> bool| {
-        table.iter().any(|(programs, texts)| programs.contains(&program) && texts.iter().any(fits))
-    };
-    finds(ELSEWHERE, &is_option) || finds(LEADING_SETTINGS, &is_setting)
 }

@@ -1,7 +1,7 @@
 //! A host that a call names.
 
 use super::host::{Host, HostDoubt, HostPattern};
-use crate::seen::{Place, Unseen};
+use crate::contents::{Place, Unseen};
 
 /// The hosts of a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -7,27 +7,26 @@ use super::shape::{
 };
 use super::tables::STREAMS;
 use super::touched::{Paths, TouchedPath};
+use crate::call::Call;
+use crate::contents::{Place, ReadScript, TOUCHED_MAX, Text, TextKind, Unseen, unseen};
 use crate::places::path::PathDoubt;
-use crate::programs::files::Access;
-use crate::programs::files::{
-    FEEDERS, FILE_PROGRAMS, PATTERN_PROGRAMS, SINGLE_OPTION_PROGRAMS, WORD_PROGRAMS,
-};
-use crate::programs::interpreters::{Source, interpreter};
+use crate::programs::files::{Access, Change, FileUse, Moves};
+use crate::programs::interpreters::Source;
+use crate::programs::program::Grammar;
 use crate::programs::word::{Field, Known, Word};
-use crate::seen::{Place, ReadScript, SeenCall, TOUCHED_MAX, Text, TextKind, Unseen, unseen};
 use crate::shell::script::{Command, RedirectionKind};
 
-pub(super) struct Finder<'r, 'a> {
-    pub(super) reading: &'r SeenCall<'a>,
+pub(super) struct Finder<'r> {
+    pub(super) call: &'r Call,
     pub(super) found: Paths,
     /// Whether the script that is read makes `~` another folder.
     pub(super) home_may_change: bool,
-    /// Where commands stand, if that is what is looked for.
-    pub(super) standing: Option<Vec<TouchedPath>>,
+    /// Where the commands of scripts stand.
+    pub(super) standing: Vec<TouchedPath>,
 }
 
-impl<'r> Finder<'r, '_> {
-    pub(super) fn field(&mut self, text: &'r Text<'_>, folders: &Folders) {
+impl<'r> Finder<'r> {
+    pub(super) fn field(&mut self, text: &'r Text, folders: &Folders) {
         let known = match text.kind {
             TextKind::Number => return,
             TextKind::Key => None,
@@ -45,10 +44,10 @@ impl<'r> Finder<'r, '_> {
             _ => return,
         };
         let place = Place::Field(text.selector.clone());
-        self.add(&text.text, place, access, is_guess, look(&text.text, Look::Field, self.reading), folders);
+        self.add(&text.text, place, access, is_guess, look(&text.text, Look::Field, self.call), folders);
     }
 
-    pub(super) fn script(&mut self, script: &'r ReadScript<'_>, folders: &Folders) {
+    pub(super) fn script(&mut self, script: &'r ReadScript, folders: &Folders) {
         let commands = &script.script.commands;
         // In a loop or a function a command may run after any `cd`, and the same `cd ..` any number of times.
         let is_ordered = !script.source.contains("done") && !script.source.contains("()");
@@ -67,15 +66,7 @@ impl<'r> Finder<'r, '_> {
             }
         }
         for (i, command) in commands.iter().enumerate() {
-            if self.standing.is_some() {
-                let own = option_folders(command).last().map(|target| self.after(&standing, target));
-                let stands = own.unwrap_or_else(|| standing.clone());
-                let spots = look(".", Look::Word, self.reading).and_then(|looked| stands.spots(&looked));
-                let place = Place::Word { field: script.selector.clone(), command: i, word: 0 };
-                let (text, access) = (".".to_owned(), Access::Unknown);
-                let here = TouchedPath { text, place, access, is_guess: true, spots };
-                self.standing.get_or_insert_default().push(here);
-            }
+            self.stand(script, i, command, &standing);
             let mut here = standing.clone();
             option_folders(command).for_each(|target| here.join(self.after(&here, target)));
             self.command(script, i, command, &here);
@@ -97,13 +88,17 @@ impl<'r> Finder<'r, '_> {
         }
     }
 
-    pub(super) fn command(
-        &mut self,
-        script: &'r ReadScript<'_>,
-        i: usize,
-        command: &Command,
-        folders: &Folders,
-    ) {
+    /// Notes the folder that a command stands in.
+    fn stand(&mut self, script: &ReadScript, i: usize, command: &Command, folders: &Folders) {
+        let own = option_folders(command).last().map(|target| self.after(folders, target));
+        let looked = look(".", Look::Word, self.call);
+        let spots = looked.and_then(|looked| own.as_ref().unwrap_or(folders).spots(&looked));
+        let place = Place::Word { field: script.selector.clone(), command: i, word: 0 };
+        let (text, access) = (".".to_owned(), Access::Unknown);
+        self.standing.push(TouchedPath { text, place, access, is_guess: true, spots });
+    }
+
+    pub(super) fn command(&mut self, script: &'r ReadScript, i: usize, command: &Command, folders: &Folders) {
         let around = || Place::Around { field: script.selector.clone(), command: i };
         self.words(script, i, command, folders);
         for redirection in &command.redirections {
@@ -115,7 +110,7 @@ impl<'r> Finder<'r, '_> {
         }
         for word in &command.wrapper_places {
             if word.text.starts_with('-') {
-                self.option(word, "", &around(), folders);
+                self.option(word, &FileUse::UNKNOWN, &around(), folders);
             } else {
                 self.word(word, around(), Access::Unknown, false, folders);
             }
@@ -139,20 +134,21 @@ impl<'r> Finder<'r, '_> {
         match target {
             Target::Word(word) => self.look_at_word(word),
             Target::Home if self.home_may_change => Err(PathDoubt::Home),
-            Target::Home => look("~", Look::Word, self.reading),
+            Target::Home => look("~", Look::Word, self.call),
             Target::Unknown => Err(PathDoubt::Computed),
         }
     }
 
-    pub(super) fn words(&mut self, script: &ReadScript<'_>, i: usize, command: &Command, folders: &Folders) {
-        let program = command.program.as_deref().unwrap_or_default();
+    pub(super) fn words(&mut self, script: &ReadScript, i: usize, command: &Command, folders: &Folders) {
+        let row = command.row();
+        let files = row.map_or(&FileUse::UNKNOWN, |row| &row.files);
         let place = |word| Place::Word { field: script.selector.clone(), command: i, word };
         if let Some(first) = command.words.first()
             && first.text.contains('/')
         {
             self.word(first, place(0), Access::Runs, false, folders);
         }
-        if WORD_PROGRAMS.contains(&program) {
+        if files.change == Change::Nothing {
             // They do nothing with a file, but what a pattern fits is read from a folder.
             for (w, word) in command.words.iter().enumerate().skip(1) {
                 if word.known == Known::Glob && word.text.contains(['/', '~']) {
@@ -161,23 +157,23 @@ impl<'r> Finder<'r, '_> {
             }
             return;
         }
-        if program == "git" {
+        if row.is_some_and(|row| row.grammar == Grammar::Git) {
             self.git(command, &place(0), folders);
         }
-        let read = self.code(command, program, &place(0), folders);
-        let access = FILE_PROGRAMS.iter().find(|(name, _)| *name == program).map(|(_, access)| *access);
+        let read = self.code(command, &place(0), folders);
+        let access = files.operands;
         let mut options_end = false;
-        let mut is_pattern = PATTERN_PROGRAMS.contains(&program);
+        let mut is_pattern = files.pattern_first;
         for (w, word) in command.words.iter().enumerate().skip(1) {
             let is_option = !options_end && word.text.starts_with('-');
             // What `find` puts in lies below the folders it was given, which are words of its own.
-            let is_found = word.text == "{}" && is_reached_by(command, &["find"]);
+            let is_found = word.text == "{}" && command.is_run_by_find();
             if word.text == "-" || word.text.is_empty() || is_found || read.contains(&w) {
                 continue;
             }
             if is_option {
                 options_end = word.text == "--";
-                self.option(word, program, &place(w), folders);
+                self.option(word, files, &place(w), folders);
                 continue;
             }
             let starts = starts_like_a_path(&word.text);
@@ -185,10 +181,8 @@ impl<'r> Finder<'r, '_> {
                 let is_guess = access.is_none() && (!starts || is_pattern);
                 self.word(word, place(w), access.unwrap_or(Access::Unknown), is_guess, folders);
             }
-            if program == "dd"
-                && let Some((operand, file)) = word.text.split_once('=').filter(|(_, file)| !file.is_empty())
-                && let Some(access) =
-                    [("if", Access::Reads), ("of", Access::Writes)].iter().find(|it| it.0 == operand)
+            if let Some((operand, file)) = word.text.split_once('=').filter(|(_, file)| !file.is_empty())
+                && let Some(access) = files.assigned.iter().find(|it| it.0 == operand)
             {
                 let file = Word { text: file.to_owned(), known: word.known };
                 self.word(&file, place(w), access.1, false, folders);
@@ -196,7 +190,7 @@ impl<'r> Finder<'r, '_> {
             self.pieces(word, &place(w), folders);
             is_pattern = false;
         }
-        if is_reached_by(command, FEEDERS) {
+        if command.is_fed() {
             let spots = Err(PathDoubt::Computed);
             self.add(&command.text, place(0), access.unwrap_or(Access::Unknown), true, spots, folders);
         }
@@ -204,17 +198,10 @@ impl<'r> Finder<'r, '_> {
 
     /// The files that the code of `sed` and `awk` opens by itself. Gives the words that are nothing but such code:
     /// what is in there has been read.
-    pub(super) fn code(
-        &mut self,
-        command: &Command,
-        program: &str,
-        place: &Place,
-        folders: &Folders,
-    ) -> Vec<usize> {
+    pub(super) fn code(&mut self, command: &Command, place: &Place, folders: &Folders) -> Vec<usize> {
         let none = Vec::new();
-        let Some(interpreter) = interpreter(program).filter(|interpreter| interpreter.is_filter()) else {
-            return none;
-        };
+        let interpreter = command.row().and_then(|row| row.interpreter).filter(|it| it.is_filter());
+        let Some(interpreter) = interpreter else { return none };
         let field =
             |word: &Word| Field { known: word.known, splits: false, ..Field::uncertain(word.text.clone()) };
         let arguments: Vec<Field> = command.words.iter().skip(1).map(field).collect();
@@ -255,7 +242,7 @@ impl<'r> Finder<'r, '_> {
     }
 
     /// A path glued to an option: `--dir=/etc`, `-f/etc/shadow`.
-    pub(super) fn option(&mut self, word: &Word, program: &str, place: &Place, folders: &Folders) {
+    pub(super) fn option(&mut self, word: &Word, files: &FileUse, place: &Place, folders: &Folders) {
         let mut add = |text: &str| {
             let glued = Word { text: text.to_owned(), known: word.known };
             let is_guess = !starts_like_a_path(text);
@@ -277,7 +264,7 @@ impl<'r> Finder<'r, '_> {
             // `-rf/etc` may be `-r -f /etc`.
             if let Some(start) = [value.find(['/', '~']), value.find("..")].into_iter().flatten().min()
                 && start > 0
-                && !SINGLE_OPTION_PROGRAMS.contains(&program)
+                && !files.single_options
                 && let Some(tail) = value.get(start..)
             {
                 add(tail);
@@ -323,12 +310,12 @@ impl<'r> Finder<'r, '_> {
     {
         match word.known {
             _ if self.home_may_change && word.text.starts_with('~') => Err(PathDoubt::Home),
-            Known::Certain => look(&word.text, Look::Word, self.reading),
-            Known::Glob => look(&word.text, Look::Glob, self.reading),
+            Known::Certain => look(&word.text, Look::Word, self.call),
+            Known::Glob => look(&word.text, Look::Glob, self.call),
             Known::Unknown
                 if word.text.starts_with('~') && !word.text.contains(['$', '`', '(', '*', '?', '[']) =>
             {
-                look(&word.text, Look::Word, self.reading)
+                look(&word.text, Look::Word, self.call)
             }
             Known::Unknown => Err(PathDoubt::Computed),
         }
@@ -353,11 +340,6 @@ impl<'r> Finder<'r, '_> {
     }
 }
 
-/// Whether one of these programs runs the command.
-pub(super) fn is_reached_by(command: &Command, programs: &[&str]) -> bool {
-    command.reached_by.iter().filter_map(|by| by.split_whitespace().next()).any(|by| programs.contains(&by))
-}
-
 /// Where a command goes.
 #[derive(Clone, Copy)]
 pub(super) enum Target<'c> {
@@ -369,12 +351,13 @@ pub(super) enum Target<'c> {
 /// Where a command leaves those after it.
 pub(super) fn moves(command: &Command) -> Option<Target<'_>> {
     let target = command.words.iter().skip(1).find(|word| !word.text.starts_with('-') || word.text == "-");
-    match (command.program.as_deref()?, target) {
-        ("cd" | "pushd", Some(word)) if !word.text.starts_with(['-', '+']) => Some(Target::Word(word)),
-        ("cd", None) if command.words.len() == 1 => Some(Target::Home),
-        ("cd" | "pushd" | "popd", _) => Some(Target::Unknown),
-        _ => None,
-    }
+    Some(match (command.row()?.files.moves?, target) {
+        (Moves::IntoOrHome | Moves::Into, Some(word)) if !word.text.starts_with(['-', '+']) => {
+            Target::Word(word)
+        }
+        (Moves::IntoOrHome, None) if command.words.len() == 1 => Target::Home,
+        _ => Target::Unknown,
+    })
 }
 
 /// Where a command goes itself before it reads its other words: `tar -C /etc passwd`.
@@ -391,7 +374,7 @@ pub(super) fn option_folders(command: &Command) -> impl Iterator<Item = Target<'
 }
 
 /// The first commands of a plain chain, `cd a && b && c`: each runs only after those before it, in one shell.
-pub(super) fn chain<'s>(script: &'s ReadScript<'_>) -> Vec<&'s str> {
+pub(super) fn chain(script: &ReadScript) -> Vec<&str> {
     let parts: Vec<&str> = script.source.split("&&").collect();
     if parts.len() != script.script.commands.len() || script.source.contains([';', '|', '\n', '(', '`']) {
         return Vec::new();

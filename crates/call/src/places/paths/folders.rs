@@ -3,8 +3,9 @@
 use super::look::{Look, Looked, look};
 use super::tables::FOLDER_FIELDS;
 use super::touched::Spot;
+use crate::call::Call;
+use crate::contents::Contents;
 use crate::places::path::{PathDoubt, normalise};
-use crate::seen::SeenCall;
 
 /// The most folders a relative path may start from.
 pub(super) const FOLDERS_MAX: usize = 8;
@@ -19,10 +20,10 @@ pub(super) struct Folders {
 
 impl Folders {
     /// These, and those that fields of the call name: a tool may heed such a field or not.
-    pub(super) fn with_fields(&self, reading: &SeenCall<'_>) -> Self {
+    pub(super) fn with_fields(&self, call: &Call, contents: &Contents) -> Self {
         let mut folders = self.clone();
-        for text in reading.texts.iter().filter(|text| FOLDER_FIELDS.contains(&text.key.as_str())) {
-            folders.join(self.after(look(&text.text, Look::Field, reading)));
+        for text in contents.texts.iter().filter(|text| FOLDER_FIELDS.contains(&text.key.as_str())) {
+            folders.join(self.after(look(&text.text, Look::Field, call)));
         }
         folders
     }

@@ -6,8 +6,8 @@ use url::Url;
 
 use super::shape::{PATH_BYTES_MAX, has_drive, is_file_address};
 
+use crate::call::Call;
 use crate::places::path::PathDoubt;
-use crate::seen::SeenCall;
 
 /// How a text comes to whoever opens it.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -30,11 +30,7 @@ pub(super) struct Looked<'t> {
 }
 
 /// The paths a text may stand for.
-pub(super) fn look<'t>(
-    text: &'t str,
-    how: Look,
-    reading: &'t SeenCall<'_>,
-) -> Result<Vec<Looked<'t>>, PathDoubt> {
+pub(super) fn look<'t>(text: &'t str, how: Look, call: &'t Call) -> Result<Vec<Looked<'t>>, PathDoubt> {
     if text.len() > PATH_BYTES_MAX {
         return Err(PathDoubt::TooLong);
     }
@@ -54,7 +50,7 @@ pub(super) fn look<'t>(
         check_word(text)?;
     }
     let mut looked = Vec::with_capacity(1);
-    if let Some(expanded) = expand(text, how, reading)? {
+    if let Some(expanded) = expand(text, how, call)? {
         looked.push(pattern(expanded, how)?);
         if how != Look::Field {
             return Ok(looked);
@@ -102,11 +98,11 @@ pub(super) fn check_word(text: &str) -> Result<(), PathDoubt> {
 pub(super) fn expand<'t>(
     text: &'t str,
     how: Look,
-    reading: &'t SeenCall<'_>,
+    call: &'t Call,
 ) -> Result<Option<Cow<'t, str>>, PathDoubt> {
     let put_in = |name: &str, rest: &str| {
         let value =
-            reading.variable(name).filter(|value| value.starts_with('/') && !value.contains(['$', '\0']))?;
+            variable(call, name).filter(|value| value.starts_with('/') && !value.contains(['$', '\0']))?;
         Some(Cow::Owned(format!("{value}{rest}")))
     };
     if let Some(rest) = text.strip_prefix('~') {
@@ -232,9 +228,7 @@ pub(super) fn is_look_alike(c: char) -> bool {
     )
 }
 
-impl SeenCall<'_> {
-    /// A variable of the place where the call runs, if the host tells it.
-    pub(super) fn variable(&self, name: &str) -> Option<&str> {
-        self.call.about.context.as_ref()?.get("env")?.get(name)?.as_str()
-    }
+/// A variable of the place where the call runs, if the host tells it.
+fn variable<'c>(call: &'c Call, name: &str) -> Option<&'c str> {
+    call.about.context.as_ref()?.get("env")?.get(name)?.as_str()
 }

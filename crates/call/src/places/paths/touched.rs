@@ -1,9 +1,9 @@
 //! A path that a call touches, and the places where it may lead.
 
+use crate::contents::{Place, Unseen};
 use crate::glob::fits;
 use crate::places::path::{PathDoubt, lies_in, normalise};
 use crate::programs::files::Access;
-use crate::seen::{Place, Unseen};
 
 /// The paths of a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -2,9 +2,9 @@
 
 use std::mem::take;
 
-use super::scanner::{
-    Around, CLOSERS, DECLARERS, DEPTH_MAX, Heredoc, RESERVED, Scanner, is_function_name, is_name,
-};
+use super::scanner::{Around, CLOSERS, DEPTH_MAX, Heredoc, RESERVED, Scanner, is_function_name, is_name};
+use crate::programs::program::Builtin;
+use crate::programs::table;
 
 /// Every method gives nothing where the scanner gives up.
 impl<'t> Scanner<'t> {
@@ -357,7 +357,7 @@ impl<'t> Scanner<'t> {
             if words == 0 && word.contains("\\\n") && RESERVED.contains(&word.replace("\\\n", "").as_str()) {
                 return None;
             }
-            declares |= words == 0 && DECLARERS.contains(&word);
+            declares |= words == 0 && table::program(word).is_some_and(|row| row.is(Builtin::Declares));
             words += 1;
             self.outline.mark('w');
         }

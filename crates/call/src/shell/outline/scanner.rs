@@ -16,9 +16,6 @@ pub(super) const RESERVED: [&str; 21] = [
 /// Those of them that end what another has begun.
 pub(super) const CLOSERS: [&str; 9] = ["then", "else", "elif", "fi", "do", "done", "esac", "}", "]]"];
 
-/// Builtins whose arguments may be arrays.
-pub(super) const DECLARERS: [&str; 5] = ["declare", "typeset", "local", "export", "readonly"];
-
 /// What stands around an expansion.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Around {

@@ -5,6 +5,8 @@ use rable::{ListOperator, Node, NodeKind};
 use super::names::short;
 use super::sums::looks_like_a_command;
 use super::{Input, Reader};
+use crate::programs::files::Output;
+use crate::programs::table;
 use crate::programs::word::Field;
 use crate::shell::scan::Place;
 use crate::shell::words::without_quotes;
@@ -213,11 +215,11 @@ impl Reader {
             field.is_certain() && !field.text.contains(['\\', '%']) && !field.text.starts_with('-')
         };
         let text = || arguments.iter().map(|field| field.text.as_str()).collect::<Vec<_>>().join(" ");
-        match program.text.as_str() {
-            "echo" if arguments.iter().all(plain) => Input::Text(text() + "\n"),
-            "printf" if arguments.len() == 1 && arguments.iter().all(plain) => Input::Text(text()),
-            "cat" if arguments.is_empty() => self.passed_on(redirects, input),
-            "tee" => self.passed_on(redirects, input),
+        match table::program(&program.text).map_or(Output::Unknown, |row| row.files.output) {
+            Output::Words if arguments.iter().all(plain) => Input::Text(text() + "\n"),
+            Output::Format if arguments.len() == 1 && arguments.iter().all(plain) => Input::Text(text()),
+            Output::Input if arguments.is_empty() => self.passed_on(redirects, input),
+            Output::Tee => self.passed_on(redirects, input),
             _ => Input::Computed,
         }
     }

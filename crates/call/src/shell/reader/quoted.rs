@@ -5,6 +5,7 @@
 //! `Reader::read_quoted` reads those that could be taken in. Which value reaches which index is left out on
 //! purpose, and so is what a program would write: `a=$(curl -s https://host/x); ((a))`.
 
+use crate::programs::program::{Builtin, Program};
 use crate::programs::word::Field;
 use crate::shell::words::without_quotes;
 
@@ -35,11 +36,11 @@ impl Quoted {
     }
 
     /// Takes in the words of a program. `printf` puts some of them into its first: `printf 'b[$(%s x)]' rm`.
-    pub(super) fn look_at_words(&mut self, program: &str, arguments: &[Field]) {
+    pub(super) fn look_at_words(&mut self, program: &Program, arguments: &[Field]) {
         let is_format =
             |word: &Field| word.quotes_code && word.text.contains('%') && may_run_within(&word.text);
-        self.has_format |= program == "printf" && arguments.iter().any(is_format);
-        self.has_sums |= program == "let";
+        self.has_format |= program.is(Builtin::Formats) && arguments.iter().any(is_format);
+        self.has_sums |= program.is(Builtin::Sums);
     }
 
     /// Keeps a word that quotes code.

@@ -2,36 +2,16 @@
 
 use super::names::short;
 use super::{Input, Reader};
-use crate::glob::fits;
+use crate::programs::files::Output;
 use crate::programs::inner::{Inner, Unwrapped};
-use crate::programs::interpreters::{self, Interpreter, Source, interpreter};
-use crate::programs::names::is_shell;
+use crate::programs::interpreters::{Interpreter, Source};
 use crate::programs::names::is_trusted;
+use crate::programs::program::{Builtin, Grammar, Program};
+use crate::programs::table::{self, is_shell, programs_fitting};
 use crate::programs::unwrap::unwrap;
-use crate::programs::word::Field;
-use crate::programs::word::{Known, Word};
-use crate::programs::wrappers;
+use crate::programs::word::{Field, Known, Word};
 use crate::shell::scan::Place;
 use crate::shell::written::Content;
-
-/// Builtins that take names of variables, and so run what stands in `name[$(…)]` once more.
-const NAMERS: [&str; 12] = [
-    "declare",
-    "export",
-    "getopts",
-    "let",
-    "local",
-    "mapfile",
-    "read",
-    "readarray",
-    "readonly",
-    "typeset",
-    "unset",
-    "wait",
-];
-
-/// Commands after which the rest of the script may not run.
-const STOPPERS: [&str; 9] = ["break", "continue", "exec", "exit", "kill", "logout", "return", "set", "trap"];
 
 /// The longest glob that is compared with names.
 const GLOB_BYTES_MAX: usize = 64;
@@ -51,16 +31,20 @@ impl Reader {
         if !first.is_certain() || program.starts_with('-') {
             return self.run_unknown(&program, words);
         }
-        self.take_in(&program, &words, input);
+        let row = table::program(&program);
+        if let Some(row) = row {
+            self.take_in(row, &program, &words, input);
+        }
         if self.aliases.contains(&first.text) && !self.around.iter().any(|around| around == "alias") {
             // What stands behind it may be its argument, or a command of its own. In an alias of that name it is not
             // replaced again.
             self.doubt_what_runs(&program);
         }
-        if let Some(interpreter) = interpreter(&program) {
-            return self.interpret(interpreter, program, words, input);
+        let unwrapped = row.and_then(|row| unwrap(row, &words));
+        if let Some(interpreter) = row.and_then(|row| row.interpreter) {
+            return self.interpret(interpreter, program, words, unwrapped.unwrap_or_default(), input);
         }
-        let unwrapped = match unwrap(&program, &words) {
+        let unwrapped = match unwrapped {
             // `./sudo` may do anything beside what it is given.
             Some(unwrapped) => Unwrapped { own: unwrapped.own || !is_trusted(&first.text), ..unwrapped },
             // Its own name may be that of a file the script wrote.
@@ -93,14 +77,14 @@ impl Reader {
     }
 
     /// Looks at programs that change what we know, or expand their arguments once more.
-    fn take_in(&mut self, program: &str, words: &[Field], input: &Input) {
-        self.variables.after_running(program);
-        self.may_have_stopped |= STOPPERS.contains(&program);
+    fn take_in(&mut self, row: &Program, program: &str, words: &[Field], input: &Input) {
+        self.variables.after_running(row);
+        self.may_have_stopped |= row.is(Builtin::Stops);
         let is = |word: &Field, option: &str| word.text == option;
         let arguments = words.get(1..).unwrap_or_default();
-        self.written.copy(program, arguments);
-        self.quoted.look_at_words(program, arguments);
-        if program == "tee" {
+        self.written.copy(row, arguments);
+        self.quoted.look_at_words(row, arguments);
+        if row.files.output == Output::Tee {
             let text = match input {
                 Input::Text(text) if !self.is_conditional => Some(text),
                 _ => None,
@@ -110,23 +94,21 @@ impl Reader {
                 self.written.write(file, text.cloned(), appends);
             }
         }
-        match program {
-            "alias" => self.take_in_aliases(arguments),
-            // The words it completes are expanded.
-            "compgen" | "complete"
-                if arguments.iter().any(|word| word.text.contains(['$', '`', '<', '>'])) =>
-            {
-                self.doubt_what_runs(program);
-            }
-            // They give a name another program: `hash -p /bin/rm ls`, `hash ls=/bin/rm`, `enable -f x.so ls`.
-            "hash" | "enable" if arguments.iter().any(gives_a_name) => self.doubt_what_runs(program),
-            _ => {}
+        if row.grammar == Grammar::Alias {
+            self.take_in_aliases(arguments);
         }
-        let takes_names = match program {
-            "printf" => arguments.first().is_some_and(|word| word.text.starts_with("-v")),
-            "test" | "[" => arguments.iter().any(|word| is(word, "-v") || is(word, "-R")),
-            program => NAMERS.contains(&program),
-        };
+        let may_expand = |word: &Field| word.text.contains(['$', '`', '<', '>']);
+        // `hash -p /bin/rm ls`, `hash ls=/bin/rm`, `enable -f x.so ls` give a name another program.
+        if row.is(Builtin::Expands) && arguments.iter().any(may_expand)
+            || row.is(Builtin::Renames) && arguments.iter().any(gives_a_name)
+        {
+            self.doubt_what_runs(program);
+        }
+        let is_format = row.is(Builtin::Formats);
+        let is_test = row.is(Builtin::Tests);
+        let takes_names = row.is(Builtin::Names)
+            || is_format && arguments.first().is_some_and(|word| word.text.starts_with("-v"))
+            || is_test && arguments.iter().any(|word| is(word, "-v") || is(word, "-R"));
         if !takes_names {
             return;
         }
@@ -136,7 +118,7 @@ impl Reader {
         }
         for argument in arguments {
             match argument.text.split_once('=') {
-                Some((name, value)) if program != "let" => {
+                Some((name, value)) if !row.is(Builtin::Sums) => {
                     if argument.is_certain() && name.contains('[') {
                         self.apart(|reader| reader.text(name, Place::Quoted));
                     } else if has_computed_index(name) {
@@ -146,7 +128,7 @@ impl Reader {
                 }
                 _ => {
                     let name = argument.text.strip_prefix("-v").unwrap_or(&argument.text);
-                    if !name.is_empty() && !name.starts_with('-') && !matches!(program, "test" | "[") {
+                    if !name.is_empty() && !name.starts_with('-') && !is_test {
                         self.sets(name);
                     }
                     if argument.is_certain() {
@@ -181,8 +163,16 @@ impl Reader {
     }
 
     /// Reads code in another language for what it runs.
-    fn interpret(&mut self, interpreter: &Interpreter, program: String, words: Vec<Field>, input: &Input) {
-        let mut unwrapped = Unwrapped { own: true, ..Unwrapped::default() };
+    fn interpret(
+        &mut self,
+        interpreter: &Interpreter,
+        program: String,
+        words: Vec<Field>,
+        unwrapped: Unwrapped,
+        input: &Input,
+    ) {
+        // Some run programs as well: `bun x jest`.
+        let mut unwrapped = Unwrapped { own: true, ..unwrapped };
         let arguments = words.get(1..).unwrap_or_default();
         let source = match interpreter.source(arguments) {
             Source::Makefile => match ["Makefile", "makefile", "GNUmakefile"]
@@ -343,9 +333,8 @@ fn told(input: &Input) -> Content {
 
 /// Whether a program of this glob may be one that runs what stands in its arguments.
 fn may_run_others(glob: &str, words: &[Field]) -> bool {
-    let unwraps = |name: &str| unwrap(name, words).is_some_and(|unwrapped| !unwrapped.inner.is_empty());
-    wrappers::names().any(|name| fits(glob, name) && unwraps(name))
-        || interpreters::names().any(|name| fits(glob, name))
+    let unwraps = |row: &Program| unwrap(row, words).is_some_and(|unwrapped| !unwrapped.inner.is_empty());
+    programs_fitting(glob).any(|row| row.interpreter.is_some() || row.runs_by_words() && unwraps(row))
 }
 
 /// Whether a file says by its first line that it is no shell script.

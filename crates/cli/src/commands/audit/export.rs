@@ -1,6 +1,6 @@
-//! `lockgate audit --export`: the whole trail as lines, with its signed head as the last.
+//! `lockgate audit --export`: the whole audit log as lines, with its signed head as the last.
 //!
-//! A part of the trail cannot be verified, because it cannot be known what was left out; so a part is never called an
+//! A part of the audit log cannot be verified, because it cannot be known what was left out; so a part is never called an
 //! export. A file is written beside its place first: an export that fails leaves an older one as it was.
 
 use std::{
@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use lockgate::store::{Query, Sqlite};
+use lockgate::engine::store::{Query, Sqlite};
 
 use super::{
     records::links,
@@ -17,6 +17,7 @@ use super::{
 };
 use crate::{
     console::{CommandError, Console, Ending},
+    platform,
     progress::Progress,
     state::open_state,
 };
@@ -48,7 +49,7 @@ pub(super) fn run(
     Ok(Ending::Yes)
 }
 
-/// Writes the trail as it stands now; how many records.
+/// Writes the audit log as it stands now; how many records.
 fn write(store: &Sqlite, out: &mut dyn Write) -> Result<u64, CommandError> {
     let progress = Progress::start("exporting", false);
     // What is appended while we write comes after the head that we have.
@@ -61,7 +62,7 @@ fn write(store: &Sqlite, out: &mut dyn Write) -> Result<u64, CommandError> {
         }
         if link.n != last + 1 {
             let text = format!(
-                "record {} is missing: it was pruned meanwhile, or the trail was changed; see `audit verify`",
+                "record {} is missing: it was pruned meanwhile, or the audit log was changed; see `audit verify`",
                 last + 1
             );
             return Err(CommandError::Said(text));
@@ -71,7 +72,7 @@ fn write(store: &Sqlite, out: &mut dyn Write) -> Result<u64, CommandError> {
         progress.tell(last - head.pruned, head.n - head.pruned);
     }
     if last != head.n {
-        let text = format!("the trail ends with record {last} instead of {}; see `audit verify`", head.n);
+        let text = format!("the audit log ends with record {last} instead of {}; see `audit verify`", head.n);
         return Err(CommandError::Said(text));
     }
     writeln!(out, "{}", head.to_line())?;
@@ -93,9 +94,8 @@ impl Draft {
         let path = place.with_file_name(beside);
         let mut options = File::options();
         options.write(true).create_new(true);
-        // The trail says what agents did and for whom: like the database, it is its owner's alone.
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        // The audit log says what agents did and for whom: like the database, it is its owner's alone.
+        platform::keep_private(&mut options);
         Ok(Self { file: options.open(&path)?, path: Some(path) })
     }
 

@@ -1,14 +1,14 @@
-//! One entry of the trail in one line, for people and for tables.
+//! One entry of the audit log in one line, for people and for tables.
 //!
 //! [`Shown`] takes an entry apart; text that an agent chose is made visible before it is printed. A line that is read
 //! by people cuts long inputs, a table does not.
 
 use std::io::{self, Write};
 
-use lockgate::{
+use lockgate::engine::{
     Decision, Time,
     call::visible,
-    gate::trail::{Decided, Entry, TIMEOUT, TrailCall, TrailRule, What},
+    gate::audit_log::{LogEntry, LogEvent, LoggedCall, LoggedDecision, LoggedRule, TIMEOUT},
     store::{Link, to_hex},
 };
 use serde_json::{Map, Value};
@@ -38,9 +38,9 @@ struct Shown {
 }
 
 impl Shown {
-    fn of(what: &What) -> Self {
+    fn of(what: &LogEvent) -> Self {
         match what {
-            What::Call { call, decided } => Self {
+            LogEvent::Call { call, decided } => Self {
                 what: "call",
                 call: call.id.clone(),
                 tool: call.tool.clone(),
@@ -49,7 +49,7 @@ impl Shown {
                 rule: rule_text(decided),
                 reason: decided.reason.clone(),
             },
-            What::Answer { approval, granted, by } => Self {
+            LogEvent::Answer { approval, granted, by } => Self {
                 what: "answer",
                 call: approval.clone(),
                 verdict: match granted {
@@ -64,10 +64,10 @@ impl Shown {
                 },
                 ..Self::default()
             },
-            What::Sighted { id, door } => {
-                Self { what: "sighted", call: id.clone(), reason: format!("at {door}"), ..Self::default() }
+            LogEvent::Duplicate { id, door } => {
+                Self { what: "duplicate", call: id.clone(), reason: format!("at {door}"), ..Self::default() }
             }
-            What::Result { id, tool, ok, settled, output, reason, found, rules } => Self {
+            LogEvent::Result { id, tool, ok, settled, output, reason, found, rules } => Self {
                 rule: rules_text(rules),
                 what: "result",
                 call: id.clone(),
@@ -79,7 +79,7 @@ impl Shown {
                 }),
                 ..Self::default()
             },
-            What::Lapsed { id, approval } => Self {
+            LogEvent::Lapsed { id, approval } => Self {
                 what: "lapsed",
                 call: id.clone(),
                 reason: match approval {
@@ -88,7 +88,7 @@ impl Shown {
                 },
                 ..Self::default()
             },
-            What::Operator { act, about } => {
+            LogEvent::Operator { act, about } => {
                 Self { what: "operator", verdict: act.clone(), reason: input_text(about), ..Self::default() }
             }
         }
@@ -108,12 +108,12 @@ fn result_text(ok: bool, settled: bool, output: &str) -> String {
 }
 
 /// The rules that had something against a call or said yes, the leading one first; observing ones are marked.
-pub(in crate::commands) fn rule_text(decided: &Decided) -> String {
+pub(in crate::commands) fn rule_text(decided: &LoggedDecision) -> String {
     rules_text(&decided.rules)
 }
 
-fn rules_text(rules: &[TrailRule]) -> String {
-    let name = |rule: &TrailRule| match rule.observed {
+fn rules_text(rules: &[LoggedRule]) -> String {
+    let name = |rule: &LoggedRule| match rule.observed {
         true => format!("({})", rule.rule),
         false => rule.rule.clone(),
     };
@@ -121,7 +121,7 @@ fn rules_text(rules: &[TrailRule]) -> String {
 }
 
 /// What a call wants, short enough for a line.
-pub(in crate::commands) fn call_text(call: &TrailCall) -> String {
+pub(in crate::commands) fn call_text(call: &LoggedCall) -> String {
     let input = cut(&visible(&input_text(&call.input)), INPUT_COLUMNS);
     let gap = if input.is_empty() { "" } else { " " };
     format!("{}{gap}{}", bold(visible(&call.tool)), input)
@@ -136,13 +136,13 @@ fn input_text(input: &Map<String, Value>) -> String {
 }
 
 /// Writes an entry as a line that people read.
-pub(super) fn write_line(out: &mut dyn Write, n: u64, entry: &Entry) -> io::Result<()> {
+pub(super) fn write_line(out: &mut dyn Write, n: u64, entry: &LogEntry) -> io::Result<()> {
     let shown = Shown::of(&entry.what);
     let time = when::local(Time(entry.at));
     let session = visible(entry.session.as_deref().unwrap_or("all sessions"));
     write!(out, "{n:>6}  {}  {session}  ", dim(time))?;
     match &entry.what {
-        What::Call { call, decided } => {
+        LogEvent::Call { call, decided } => {
             match decision(&decided.verdict) {
                 Some(decision) => write!(out, "{:<6}", painted(decision, decision.word()))?,
                 None => write!(out, "{:<6}", visible(&decided.verdict))?,
@@ -169,7 +169,7 @@ fn decision(word: &str) -> Option<Decision> {
 }
 
 /// Writes an entry as a row of a table.
-pub(super) fn write_row(out: &mut dyn Write, link: &Link, entry: &Entry) -> io::Result<()> {
+pub(super) fn write_row(out: &mut dyn Write, link: &Link, entry: &LogEntry) -> io::Result<()> {
     let shown = Shown::of(&entry.what);
     let (n, time, hash) = (link.n.to_string(), when::utc(Time(entry.at)), to_hex(&link.hash));
     let cells = [

@@ -1,12 +1,12 @@
 //! `lockgate audit`: entries, the newest last; with `--follow` also those that are still to come.
 //!
-//! The trail is read in order, a few hundred records at a time, so a call that waits for a verdict does not wait for us. To
+//! The audit log is read in order, a few hundred records at a time, so a call that waits for a verdict does not wait for us. To
 //! follow is to look again a few times a second.
 
 use std::{collections::VecDeque, sync::atomic::Ordering, thread, time::Duration};
 
-use lockgate::{
-    gate::trail::Entry,
+use lockgate::engine::{
+    gate::audit_log::LogEntry,
     store::{Link, Sqlite},
 };
 
@@ -82,37 +82,40 @@ impl Listing<'_> {
             let head = self.store.head().map_err(CommandError::said)?;
             self.seen = head.n.saturating_sub(limit as u64);
         }
-        let mut last: VecDeque<(Link, Entry)> = VecDeque::new();
-        let after = self.seen;
-        for link in links(self.store, self.selection.query(after)) {
-            let link = link?;
-            self.seen = link.n;
-            let entry = entry_of(&link)?;
-            if self.selection.takes(&entry) {
-                last.push_back((link, entry));
-            }
+        let mut last: VecDeque<(Link, LogEntry)> = VecDeque::new();
+        self.look_on(|_, link, entry| {
+            last.push_back((link, entry));
             if last.len() > limit {
                 last.pop_front();
             }
-        }
+            Ok(())
+        })?;
         last.iter().try_for_each(|(link, entry)| self.print(link, entry, console))
     }
 
     /// Prints what is meant of the records that were not looked at yet.
     fn print_new(&mut self, console: &mut Console<'_>) -> Result<(), CommandError> {
+        self.look_on(|listing, link, entry| listing.print(&link, &entry, console))
+    }
+
+    /// Hands on what is meant of the records that were not looked at yet.
+    fn look_on(
+        &mut self,
+        mut take: impl FnMut(&Self, Link, LogEntry) -> Result<(), CommandError>,
+    ) -> Result<(), CommandError> {
         let after = self.seen;
         for link in links(self.store, self.selection.query(after)) {
             let link = link?;
             self.seen = link.n;
             let entry = entry_of(&link)?;
             if self.selection.takes(&entry) {
-                self.print(&link, &entry, console)?;
+                take(self, link, entry)?;
             }
         }
         Ok(())
     }
 
-    fn print(&self, link: &Link, entry: &Entry, console: &mut Console<'_>) -> Result<(), CommandError> {
+    fn print(&self, link: &Link, entry: &LogEntry, console: &mut Console<'_>) -> Result<(), CommandError> {
         match self.form {
             Form::Line => line::write_line(console.out, link.n, entry)?,
             Form::Json => writeln!(console.out, "{}", link.to_line())?,

@@ -1,11 +1,11 @@
-//! `lockgate audit prune`: old sessions are forgotten, and the old part of the trail goes.
+//! `lockgate audit prune`: old sessions are forgotten, and the old part of the audit log goes.
 //!
 //! Both leave an entry. Forgetting a session gives back what it has spent, so a human says how old is old, and agrees.
 
 use std::io::{self, BufRead, IsTerminal};
 
 use clap::Args;
-use lockgate::Time;
+use lockgate::engine::Time;
 use lockgate_agents::{
     hook::{FORGET_BATCH, forgotten, operator},
     now,
@@ -88,7 +88,7 @@ fn is_agreed(before: Time, console: &mut Console<'_>) -> Result<bool, CommandErr
         console.err,
         "Sessions that were not used since {when} are forgotten with all they have spent,"
     )?;
-    write!(console.err, "and older entries of the audit trail are gone for good. Go on? [y/N] ")?;
+    write!(console.err, "and older entries of the audit log are gone for good. Go on? [y/N] ")?;
     console.err.flush()?;
     let mut answer = String::new();
     io::stdin().lock().read_line(&mut answer)?;

@@ -1,18 +1,18 @@
 //! The records of the audit log, as they are read from the database.
 
-use lockgate::{
+use lockgate::engine::{
     call::line_mistake,
-    gate::trail::Entry,
+    gate::audit_log::LogEntry,
     store::{Link, Query, Sqlite},
 };
 
 use crate::console::CommandError;
 
 /// What a record says.
-pub(in crate::commands) fn entry_of(link: &Link) -> Result<Entry, CommandError> {
+pub(in crate::commands) fn entry_of(link: &Link) -> Result<LogEntry, CommandError> {
     serde_json::from_str(&link.entry).map_err(|error| {
         let (n, mistake) = (link.n, line_mistake(&error));
-        let text = format!("record {n} of the audit trail cannot be read ({mistake}); see `audit verify`");
+        let text = format!("record {n} of the audit log cannot be read ({mistake}); see `audit verify`");
         CommandError::Said(text)
     })
 }
@@ -22,5 +22,5 @@ pub(in crate::commands) fn links(
     store: &Sqlite,
     query: Query,
 ) -> impl Iterator<Item = Result<Link, CommandError>> + use<'_> {
-    store.trail(query).map(|link| link.map_err(CommandError::said))
+    store.audit_log(query).map(|link| link.map_err(CommandError::said))
 }

@@ -1,14 +1,14 @@
-//! Which entries of the trail are meant.
+//! Which entries of the audit log are meant.
 //!
 //! [`Selection`] is what the command line says about entries; an entry that it does not speak of is meant. What the
 //! database can tell by itself (one session, moments) it is asked; the rest is looked at here.
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
-use lockgate::{
+use clap::Args;
+use lockgate::engine::{
     Pattern, Time,
-    gate::trail::{Entry, What},
+    gate::audit_log::{LogEntry, LogEvent},
     store::Query,
 };
 
@@ -27,8 +27,8 @@ pub(crate) struct AuditListArguments {
     #[arg(long, value_name = "NAME")]
     pub(crate) tool: Option<String>,
     /// Only calls with this verdict
-    #[arg(long, value_enum)]
-    pub(crate) verdict: Option<VerdictArgument>,
+    #[arg(long, value_parser = ["allow", "redact", "ask", "block"])]
+    pub(crate) verdict: Option<String>,
     /// Only calls that this rule decided about
     #[arg(long, value_name = "NAME")]
     pub(crate) rule: Option<String>,
@@ -44,14 +44,6 @@ pub(crate) struct AuditListArguments {
     /// Write the whole log as JSON lines to a file, or to stdout with -; the last line is the signed head
     #[arg(long, value_name = "FILE")]
     pub(crate) export: Option<PathBuf>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum VerdictArgument {
-    Allow,
-    Redact,
-    Ask,
-    Block,
 }
 
 /// A name as the command line gives it: with `*` or `?` a pattern for all of it, otherwise exactly it.
@@ -82,7 +74,7 @@ pub(super) struct Selection {
     session: Option<Name>,
     tool: Option<Name>,
     rule: Option<Name>,
-    verdict: Option<&'static str>,
+    verdict: Option<String>,
     since: Option<Time>,
     until: Option<Time>,
 }
@@ -95,12 +87,7 @@ impl Selection {
             session: name(session)?,
             tool: name(&arguments.tool)?,
             rule: name(&arguments.rule)?,
-            verdict: arguments.verdict.map(|verdict| match verdict {
-                VerdictArgument::Allow => "allow",
-                VerdictArgument::Redact => "redact",
-                VerdictArgument::Ask => "ask",
-                VerdictArgument::Block => "block",
-            }),
+            verdict: arguments.verdict.clone(),
             since: *since,
             until: *until,
         })
@@ -127,13 +114,13 @@ impl Selection {
     }
 
     /// Whether an entry that the query brought is meant.
-    pub(super) fn takes(&self, entry: &Entry) -> bool {
+    pub(super) fn takes(&self, entry: &LogEntry) -> bool {
         let session = entry.session.as_deref();
         let (tool, rules, verdict) = match &entry.what {
-            What::Call { call, decided } => {
+            LogEvent::Call { call, decided } => {
                 (Some(call.tool.as_str()), decided.rules.as_slice(), Some(decided.verdict.as_str()))
             }
-            What::Result { tool, rules, .. } => (tool.as_deref(), rules.as_slice(), None),
+            LogEvent::Result { tool, rules, .. } => (tool.as_deref(), rules.as_slice(), None),
             _ => (None, &[][..], None),
         };
         let is = |wanted: &Option<Name>, name: Option<&str>| {
@@ -142,6 +129,6 @@ impl Selection {
         is(&self.session, session)
             && is(&self.tool, tool)
             && self.rule.as_ref().is_none_or(|wanted| rules.iter().any(|rule| wanted.is(&rule.rule)))
-            && self.verdict.is_none_or(|wanted| verdict == Some(wanted))
+            && self.verdict.as_deref().is_none_or(|wanted| verdict == Some(wanted))
     }
 }

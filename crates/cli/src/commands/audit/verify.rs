@@ -1,4 +1,4 @@
-//! `lockgate audit verify`: whether the trail, or an export of it, is as it was written.
+//! `lockgate audit verify`: whether the audit log, or an export of it, is as it was written.
 //!
 //! What is looked at and how is the store's; this tells what came of it, and the head, to be noted elsewhere. An
 //! export without a head ends anywhere, so it cannot be known whether it is whole.
@@ -10,9 +10,9 @@ use std::{
 };
 
 use clap::Args;
-use lockgate::{
+use lockgate::engine::{
     call::visible,
-    store::{Anchor, Problem, ProblemKind, Verified, from_hex, to_hex, verify_lines},
+    store::{Anchor, Problem, Verified, from_hex, to_hex, verify_lines},
 };
 use serde::Serialize;
 
@@ -100,9 +100,9 @@ impl Checked {
     fn database(arguments: &AuditVerifyArguments, json: bool) -> Result<Self, CommandError> {
         let store = open_state(arguments.state.state.as_deref())?;
         let progress = Progress::start("verifying", json);
-        let mut tell = |now: lockgate::store::Progress| progress.tell(now.done, now.of);
+        let mut tell = |now: lockgate::engine::store::Progress| progress.tell(now.done, now.of);
         let verified = store.verify_trail(arguments.expect, &mut tell).map_err(CommandError::said)?;
-        let what = format!("the audit trail in {}", store.path().display());
+        let what = format!("the audit log in {}", store.path().display());
         Ok(Self::new(what, verified, arguments, arguments.key.is_some_and(|key| key != store.public_key())))
     }
 
@@ -153,7 +153,7 @@ impl Checked {
         if self.has_other_key {
             writeln!(
                 out,
-                "{:>8}  {} another key signs this trail than the one you noted",
+                "{:>8}  {} another key signs this audit log than the one you noted",
                 "",
                 wrong("wrong:")
             )?;
@@ -213,17 +213,10 @@ struct Answer<'a> {
     whole: Option<bool>,
     records: u64,
     first: Option<u64>,
-    problems: Vec<ProblemAnswer<'a>>,
+    problems: &'a [Problem],
     problems_untold: u64,
     other_key: bool,
     head: Option<HeadAnswer>,
-}
-
-#[derive(Debug, Serialize)]
-struct ProblemAnswer<'a> {
-    n: Option<u64>,
-    kind: &'static str,
-    sentence: &'a str,
 }
 
 #[derive(Debug, Serialize)]
@@ -247,10 +240,7 @@ impl<'a> Answer<'a> {
             },
             records: *records,
             first: *first,
-            problems: problems
-                .iter()
-                .map(|Problem { n, kind, sentence }| ProblemAnswer { n: *n, kind: word(*kind), sentence })
-                .collect(),
+            problems,
             problems_untold: *problems_untold,
             other_key: checked.has_other_key,
             head: head.as_ref().map(|head| HeadAnswer {
@@ -261,22 +251,5 @@ impl<'a> Answer<'a> {
                 key: key(&head.public_key),
             }),
         }
-    }
-}
-
-fn word(kind: ProblemKind) -> &'static str {
-    match kind {
-        ProblemKind::Changed => "changed",
-        ProblemKind::Unlinked => "unlinked",
-        ProblemKind::Missing => "missing",
-        ProblemKind::OutOfOrder => "out-of-order",
-        ProblemKind::Cut => "cut",
-        ProblemKind::ForgedHead => "forged-head",
-        ProblemKind::BadCheckpoint => "bad-checkpoint",
-        ProblemKind::Mislabelled => "mislabelled",
-        ProblemKind::NotAnchored => "not-anchored",
-        ProblemKind::ForeignSchema => "foreign-schema",
-        ProblemKind::Unreadable => "unreadable",
-        _ => "other",
     }
 }

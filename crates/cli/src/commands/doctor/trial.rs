@@ -13,13 +13,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use lockgate::Mode;
 use lockgate_agents::{
     Agent, HookReply,
     install::InstalledCommand,
     settings::{FILE, Settings, starter_policy},
 };
 use serde_json::Value;
+
+use crate::platform;
 
 /// How long a hook on trial may take; it answers itself after half of that.
 const TRIAL_LIMIT: Duration = Duration::from_secs(30);
@@ -102,8 +103,7 @@ impl World {
     fn write(&self, name: &str, text: &str) -> io::Result<()> {
         let mut options = fs::OpenOptions::new();
         options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        platform::keep_private(&mut options);
         options.open(self.path(name))?.write_all(text.as_bytes())
     }
 
@@ -145,17 +145,13 @@ impl Drop for World {
 
 fn make_folder(folder: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    platform::keep_folder_private(&mut builder);
     builder.create(folder)
 }
 
 /// The settings that count, except where sessions rest, and that no human is asked.
 fn settings_text(settings: &Settings, files: &[PathBuf]) -> io::Result<String> {
-    let mode = match settings.mode {
-        Mode::Enforce => "enforce",
-        Mode::Observe => "observe",
-    };
+    let mode = settings.mode.word();
     Ok(format!(
         "{}mode = \"{mode}\"\nprotect = {}\nstate = \"user\"\n[hook]\nask = \"block\"\ndeadline = \"{}s\"\n",
         policy_text(files)?,

@@ -7,7 +7,7 @@
 use std::{env, path::Path};
 
 use clap::Args;
-use lockgate::{Time, call::visible};
+use lockgate::engine::{Time, call::visible};
 use lockgate_agents::{Environment, hook::pins_folder, settings};
 use lockgate_mcp::pins::{self, ChangedTool};
 use serde::Serialize;
@@ -80,7 +80,7 @@ pub(crate) fn run(
         }
     }
     if json {
-        writeln!(console.out, "{}", encode(&Answer::new(&waiting, agreed == Some(true))))?;
+        writeln!(console.out, "{}", encode(&Answer { waiting: &waiting, accepted: agreed == Some(true) }))?;
     }
     match agreed {
         _ if waiting.is_empty() => {
@@ -215,33 +215,8 @@ fn spelt_inside(text: &str) -> String {
 /// What is printed with `--json`.
 #[derive(Debug, Serialize)]
 struct Answer<'a> {
-    waiting: Vec<WaitingAnswer<'a>>,
+    waiting: &'a [ChangedTool],
     accepted: bool,
-}
-
-#[derive(Debug, Serialize)]
-struct WaitingAnswer<'a> {
-    server: &'a str,
-    tool: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    renamed_from: Option<&'a str>,
-    seen_at_ms: u64,
-    old: &'a Map<String, Value>,
-    new: &'a Map<String, Value>,
-}
-
-impl<'a> Answer<'a> {
-    fn new(waiting: &'a [ChangedTool], accepted: bool) -> Self {
-        let told = |it: &'a ChangedTool| WaitingAnswer {
-            server: &it.server,
-            tool: &it.tool,
-            renamed_from: it.renamed_from.as_deref(),
-            seen_at_ms: it.seen_at_ms,
-            old: &it.old,
-            new: &it.new,
-        };
-        Self { waiting: waiting.iter().map(told).collect(), accepted }
-    }
 }
 
 #[cfg(test)]

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use lockgate::engine::Mode;
 use lockgate_agents::Agent;
 
-use crate::arguments::{ModeArgument, agent};
+use crate::arguments::{agent, mode};
 
 /// The servers behind the proxy, and its clients.
 #[derive(Debug, Args)]
@@ -47,8 +48,8 @@ pub(crate) struct McpServeArguments {
     #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub(crate) ask_for: u64,
     /// Enforce the rules, or only observe [default: as the settings say]
-    #[arg(long, value_enum)]
-    pub(crate) mode: Option<ModeArgument>,
+    #[arg(long, value_parser = mode())]
+    pub(crate) mode: Option<Mode>,
     /// The server to start, with its arguments
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) server: Vec<String>,

@@ -10,23 +10,23 @@ use std::{
     time::Duration,
 };
 
-use lockgate::{
-    Gate, LocalRunner, Mode, Source,
-    gate::Shelf,
+use lockgate::engine::{
+    Gate, LocalRunner, Source,
+    gate::Backend,
     read_sources,
     store::{Options, Sqlite},
 };
 use lockgate_agents::{
-    Agent, Ask, Environment,
+    Agent, Environment,
     hook::{pins_folder, protection_of, remember, under},
     processes,
     settings::{self, Settings},
 };
 use lockgate_mcp::{
-    Acceptor, ApprovalSource, Config, Context, ConversationEnd, ConversationKind, DeadTools, Link, Naming,
-    Pins, Relay, ServeOptions, SharedServer, drive, stdio,
+    Acceptor, Config, Context, ConversationEnd, ConversationKind, DeadTools, Link, Naming, Pins, Relay,
+    ServeOptions, SharedServer, drive, stdio,
 };
-use tokio::{runtime::Builder, signal::unix::SignalKind, sync::watch, task::JoinSet, time::timeout};
+use tokio::{runtime::Builder, sync::watch, task::JoinSet, time::timeout};
 
 use super::{
     arguments::{DeadToolsArgument, McpServeArguments},
@@ -37,6 +37,7 @@ use super::{
 use crate::{
     console::{CommandError, Console, Ending},
     known_tools::{doubts, lines, tools_of},
+    platform,
 };
 
 /// How long a client may take to read what it was told last.
@@ -68,7 +69,7 @@ async fn proxied(
         let link = servers.start(&running).map_err(CommandError::said)?;
         let relay = Relay::new(context, servers.pins_itself());
         let (client, written) = stdio();
-        let ended = drive(relay, client, link, servers.restart(&running), told_to_end()).await;
+        let ended = drive(relay, client, link, servers.restart(&running), platform::told_to_end()).await;
         written.wait(LAST_WORDS).await;
         running.end().await;
         return match ended {
@@ -94,7 +95,7 @@ async fn proxied(
     });
     tokio::select! {
         served = lockgate_mcp::serve(listener, options, board) => served.map_err(CommandError::said)?,
-        () = told_to_end() => {}
+        () = platform::told_to_end() => {}
     }
     drop(close);
     let mut conversations =
@@ -102,21 +103,6 @@ async fn proxied(
     // One that panicked must not keep the others from their end.
     let _ = timeout(LAST_WORDS, async { while conversations.join_next().await.is_some() {} }).await;
     Ok(Ending::Yes)
-}
-
-/// Waits until this process is to end.
-async fn told_to_end() {
-    let signal = |kind| tokio::signal::unix::signal(kind).ok();
-    let (mut end, mut hang_up) = (signal(SignalKind::terminate()), signal(SignalKind::hangup()));
-    let heard = async |signal: &mut Option<tokio::signal::unix::Signal>| match signal {
-        Some(signal) => drop(signal.recv().await),
-        None => std::future::pending().await,
-    };
-    tokio::select! {
-        _ = tokio::signal::ctrl_c() => {}
-        () = heard(&mut end) => {}
-        () = heard(&mut hang_up) => {}
-    }
 }
 
 /// Begins a conversation for each client over HTTP.
@@ -197,23 +183,26 @@ fn context(
         (here.clone(), settings::find(&here, environment).map_err(CommandError::said)?)
     };
     let sources = sources(arguments, &settings)?;
-    let opened = lockgate::open_sources(&sources).map_err(CommandError::from)?;
+    let opened = lockgate::Policy::builder().sources(&sources).load().map_err(CommandError::from)?;
     if arguments.policy.is_empty() {
-        settings.check(&opened.policy, &sources).map_err(CommandError::Said)?;
+        settings.check(&opened.compiled(), &sources).map_err(CommandError::Said)?;
     }
     if arguments.host.is_some() {
-        let hash = opened.policy.hash().to_string();
+        let hash = opened.compiled().hash().to_string();
         remember(environment, &session, &settings, Some(&hash)).map_err(CommandError::Said)?;
     }
     // A policy of the command line was chosen by its author.
-    let waiting = settings::waiting_line(&settings, &opened.policy).filter(|_| arguments.policy.is_empty());
+    let waiting =
+        settings::waiting_line(&settings, &opened.compiled()).filter(|_| arguments.policy.is_empty());
     waiting.iter().for_each(|waiting| say(waiting));
     if !settings.exec {
-        settings::exec_not_run(&opened.policy, settings::EXEC_SETTING).iter().for_each(|line| say(line));
+        settings::exec_not_run(&opened.compiled(), settings::EXEC_SETTING).iter().for_each(|line| say(line));
     }
     let known = tools_of(arguments.host.as_slice());
-    lines(&doubts(&opened.policy, opened.findings, &sources, &known)).iter().for_each(|line| say(line));
-    let mut builder = Gate::builder(opened.policy).mode(arguments.mode.map_or(settings.mode, Mode::from));
+    lines(&doubts(&opened.compiled(), opened.findings().to_vec(), &sources, &known))
+        .iter()
+        .for_each(|line| say(line));
+    let mut builder = Gate::builder(opened).mode(arguments.mode.unwrap_or(settings.mode));
     // Names of the settings are about the policy of the settings.
     if arguments.policy.is_empty() {
         builder = settings.registry.lend(builder);
@@ -226,12 +215,12 @@ fn context(
         // The client that starts a proxy is an agent's, and so is all else that it starts.
         processes::record(&state, environment).map_err(CommandError::said)?;
     }
-    let shelf: Option<Arc<dyn Shelf>> = if arguments.memory {
+    let backend: Option<Arc<dyn Backend>> = if arguments.memory {
         None
     } else {
-        let shelf = Arc::new(Sqlite::open(&state, Options::default()).map_err(CommandError::said)?);
-        builder = builder.shelf(Arc::clone(&shelf));
-        Some(shelf)
+        let backend = Arc::new(Sqlite::open(&state, Options::default()).map_err(CommandError::said)?);
+        builder = builder.backend(Arc::clone(&backend));
+        Some(backend)
     };
     if settings.protect {
         builder = builder.protect(protection_of(&settings, &folder, environment));
@@ -246,15 +235,11 @@ fn context(
     };
     let config = Config {
         gate: builder.build().map_err(CommandError::said)?,
-        shelf,
+        backend,
         environment: Box::new(surroundings),
         session,
         naming,
-        approval_source: match settings.ask {
-            Ask::Host | Ask::Defer => ApprovalSource::Client,
-            Ask::Wait => ApprovalSource::Command,
-            Ask::Block => ApprovalSource::None,
-        },
+        ask: settings.ask,
         ask_for: Duration::from_secs(arguments.ask_for),
         dead_tools: match arguments.dead_tools {
             DeadToolsArgument::Show => DeadTools::Show,

@@ -7,12 +7,11 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use lockgate::{
-    Call, Source, Time,
+use lockgate::engine::{
+    Call, LocalEyes, SeenCall, Source, Time,
     gate::Rulebook,
     languages::{KnownTools, check_names},
-    look_at_links,
-    policy::{CLAIMS_MAX, Claimed},
+    policy::{CLAIMS_MAX, Property},
     prover::prove,
 };
 use lockgate_agents::now;
@@ -50,10 +49,10 @@ impl Surroundings {
         let claims = format!("observe block {first}\n{claims}");
         let sources: Vec<Source> =
             self.sources.iter().cloned().chain([Source::new("listed tools", claims)]).collect();
-        let (Some(policy), _) = lockgate::languages::read(&sources) else { return found };
+        let (Some(policy), _) = lockgate::engine::languages::read(&sources) else { return found };
         let proved = prove(&Rulebook::new(policy));
         for claim in proved.claims.iter().filter(|claim| claim.report.holds == Some(true)) {
-            if let Claimed::Impossible(tool) = &claim.report.claim.says {
+            if let Property::Impossible(tool) = &claim.report.claim.property {
                 found.insert(tool.to_string(), Some("no session can ever call it".to_owned()));
             }
         }
@@ -75,8 +74,8 @@ impl Environment for Surroundings {
         say(line);
     }
 
-    fn look(&self, call: &mut Call) {
-        look_at_links(call);
+    fn look(&self, call: Call) -> SeenCall {
+        SeenCall::look(call, Some(&LocalEyes))
     }
 
     fn dead(&self, tools: &[String]) -> Vec<Option<String>> {

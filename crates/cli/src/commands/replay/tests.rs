@@ -9,12 +9,12 @@ use std::{
     },
 };
 
-use lockgate::{
+use lockgate::engine::{
     Call, Decision, Gate, Mode, Outcome, Policy, Time, Verdict,
-    call::Sighting,
+    call::DuplicateKey,
     gate::{
         ApprovalId,
-        trail::{Entry, What},
+        audit_log::{LogEntry, LogEvent},
     },
     store::{Durability, Options, Query, Sqlite},
 };
@@ -133,7 +133,7 @@ impl Drop for Recorded {
 }
 
 impl Recorded {
-    fn new(policy: Policy, acts: &[Act]) -> Self {
+    fn new(policy: impl Into<Arc<Policy>>, acts: &[Act]) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let folder = std::env::temp_dir().join(format!("lockgate-replay-{}-{number}", std::process::id()));
@@ -141,17 +141,17 @@ impl Recorded {
         fs::create_dir_all(&folder).unwrap();
         let options = Options { durability: Durability::Normal, ..Options::default() };
         let store = Arc::new(Sqlite::open(folder.join("state.db"), options).unwrap());
-        let gate = Gate::builder(policy).shelf(Arc::clone(&store)).build().unwrap();
+        let gate = Gate::builder(policy).backend(Arc::clone(&store)).build().unwrap();
         let calls = record(&gate, acts);
         Self { folder, store, calls }
     }
 
-    fn entries(&self) -> Vec<(u64, Entry)> {
-        let links = self.store.trail(Query::default()).map(Result::unwrap);
+    fn entries(&self) -> Vec<(u64, LogEntry)> {
+        let links = self.store.audit_log(Query::default()).map(Result::unwrap);
         links.map(|link| (link.n, serde_json::from_str(&link.entry).unwrap())).collect()
     }
 
-    fn replayed(&self, policy: Policy) -> (Vec<Flip>, World) {
+    fn replayed(&self, policy: impl Into<Arc<Policy>>) -> (Vec<Flip>, World) {
         let mut world = World::new(policy, Mode::Enforce);
         let flips = self.entries().into_iter().filter_map(|(n, entry)| world.take(n, entry, true)).collect();
         (flips, world)
@@ -169,7 +169,8 @@ fn record(gate: &Gate, acts: &[Act]) -> u64 {
                 ids += u64::from(matches!(id, Id::New));
                 let id = if matches!(id, Id::None) { String::new() } else { ids.to_string() };
                 let mut call = Call::new(id, TOOLS[*tool]).in_session(SESSIONS[*session]).at(now);
-                call.about.sighting = Some(Sighting { door: "before".into(), told_apart_by: Vec::new() });
+                call.about.duplicate_key =
+                    Some(DuplicateKey { door: "before".into(), identifying_fields: Vec::new() });
                 let verdict = if *attended { gate.call(&call) } else { gate.call_unattended(&call) };
                 judged += u64::from(!is_sighting(&verdict));
                 match verdict.approval {
@@ -193,7 +194,8 @@ fn record(gate: &Gate, acts: &[Act]) -> u64 {
             }
             Act::Sight { which } if *which < passed.len() && !passed[*which].id.is_empty() => {
                 let mut call = passed[*which].clone().at(now);
-                call.about.sighting = Some(Sighting { door: "after".into(), told_apart_by: Vec::new() });
+                call.about.duplicate_key =
+                    Some(DuplicateKey { door: "after".into(), identifying_fields: Vec::new() });
                 // Once it has ended, it is a new call.
                 let verdict = gate.call(&call);
                 judged += u64::from(!is_sighting(&verdict));
@@ -218,7 +220,7 @@ proptest! {
 
     #[test]
     fn the_policy_of_the_record_flips_nothing(acts in acts()) {
-        for policy in [|| lockgate::rules(RULES).unwrap(), || lockgate::when_then(WHEN_THEN).unwrap()] {
+        for policy in [|| lockgate::Policy::rules(RULES).unwrap(), || lockgate::Policy::builder().text("policy.yaml", WHEN_THEN).load().unwrap()] {
             let recorded = Recorded::new(policy(), &acts);
             let (flips, world) = recorded.replayed(policy());
             prop_assert_eq!(flips, Vec::new());
@@ -228,8 +230,8 @@ proptest! {
 
     #[test]
     fn a_policy_without_rules_refuses_nothing_whatever_was_recorded(acts in acts()) {
-        let recorded = Recorded::new(lockgate::rules(RULES).unwrap(), &acts);
-        let (flips, _) = recorded.replayed(lockgate::rules("block nothing_of_these").unwrap());
+        let recorded = Recorded::new(lockgate::Policy::rules(RULES).unwrap(), &acts);
+        let (flips, _) = recorded.replayed(lockgate::Policy::rules("block nothing_of_these").unwrap());
         for flip in flips {
             prop_assert_eq!(&flip.new.verdict, "allow", "{:?}", flip);
             prop_assert!(!flip.ran);
@@ -249,8 +251,8 @@ fn run(tool: &str, granted: Option<bool>) -> Vec<Act> {
 
 /// What flips, as `tool old>new`, with a `!` where the call ran all the same.
 fn flips(old: &str, new: &str, acts: &[Vec<Act>]) -> String {
-    let recorded = Recorded::new(lockgate::rules(old).unwrap(), &acts.concat());
-    let (flips, _) = recorded.replayed(lockgate::rules(new).unwrap());
+    let recorded = Recorded::new(lockgate::Policy::rules(old).unwrap(), &acts.concat());
+    let (flips, _) = recorded.replayed(lockgate::Policy::rules(new).unwrap());
     let shown = flips.iter().map(|flip| {
         let Flip { call, old, new, ran, .. } = flip;
         format!("{} {}>{}{}", call.tool, old.verdict, new.verdict, if *ran { "!" } else { "" })
@@ -328,38 +330,41 @@ fn after_a_flip_the_record_goes_on() {
 #[test]
 fn a_session_that_was_forgotten_begins_anew() {
     let rules = "limit push to 1 per session";
-    let recorded = Recorded::new(lockgate::rules(rules).unwrap(), &run("push", None));
+    let recorded = Recorded::new(lockgate::Policy::rules(rules).unwrap(), &run("push", None));
     let forget =
         r#"{"at":1767225700000,"what":"operator","act":"forget","about":{"sessions":["generic/a"]}}"#;
     let forgotten = recorded.store.forget(Time(u64::MAX), 10, &|_| forget.to_owned()).unwrap();
     assert_eq!(forgotten, 1);
-    let gate =
-        Gate::builder(lockgate::rules(rules).unwrap()).shelf(Arc::clone(&recorded.store)).build().unwrap();
+    let gate = Gate::builder(lockgate::Policy::rules(rules).unwrap())
+        .backend(Arc::clone(&recorded.store))
+        .build()
+        .unwrap();
     assert_eq!(record(&gate, &run("push", None)), 1);
-    let (flips, world) = recorded.replayed(lockgate::rules(rules).unwrap());
+    let (flips, world) = recorded.replayed(lockgate::Policy::rules(rules).unwrap());
     assert_eq!((flips, world.counted().calls), (Vec::new(), 2));
 }
 
 #[test]
 fn a_masked_input_is_counted() {
-    let recorded = Recorded::new(lockgate::rules("block format").unwrap(), &[]);
-    let gate = Gate::builder(lockgate::rules("block format").unwrap())
-        .shelf(Arc::clone(&recorded.store))
+    let recorded = Recorded::new(lockgate::Policy::rules("block format").unwrap(), &[]);
+    let gate = Gate::builder(lockgate::Policy::rules("block format").unwrap())
+        .backend(Arc::clone(&recorded.store))
         .build()
         .unwrap();
     gate.call(&Call::new("1", "read").with("text", "write to bob@example.com"));
     gate.call(&Call::new("2", "read").with("text", "nothing to hide"));
-    let (_, world) = recorded.replayed(lockgate::rules("block format").unwrap());
+    let (_, world) = recorded.replayed(lockgate::Policy::rules("block format").unwrap());
     assert_eq!((world.counted().calls, world.counted().masked), (2, 1));
 }
 
 #[test]
 fn what_is_not_compared_is_played_all_the_same() {
     let acts = [run("push", None), run("push", None)].concat();
-    let recorded = Recorded::new(lockgate::rules("block format").unwrap(), &acts);
-    let mut world = World::new(lockgate::rules("limit push to 1 per session").unwrap(), Mode::Enforce);
+    let recorded = Recorded::new(lockgate::Policy::rules("block format").unwrap(), &acts);
+    let mut world =
+        World::new(lockgate::Policy::rules("limit push to 1 per session").unwrap(), Mode::Enforce);
     let last =
-        recorded.entries().iter().rev().find(|(_, it)| matches!(it.what, What::Call { .. })).unwrap().0;
+        recorded.entries().iter().rev().find(|(_, it)| matches!(it.what, LogEvent::Call { .. })).unwrap().0;
     let taken = recorded.entries().into_iter().filter_map(|(n, entry)| world.take(n, entry, n == last));
     assert_eq!(taken.map(|flip| flip.n).collect::<Vec<_>>(), [last]);
     assert_eq!(world.counted().calls, 1);
@@ -367,7 +372,7 @@ fn what_is_not_compared_is_played_all_the_same() {
 
 #[test]
 fn a_call_under_the_id_of_one_that_waits_answers_nothing() {
-    let rules = || lockgate::rules("require human-approval before deploy").unwrap();
+    let rules = || lockgate::Policy::rules("require human-approval before deploy").unwrap();
     let call = |tool, id| Act::Call { session: 0, tool, id, attended: true };
     for granted in [true, false] {
         let acts = [call(1, Id::New), call(0, Id::Again), Act::Answer { which: 0, granted }];

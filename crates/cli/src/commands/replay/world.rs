@@ -1,28 +1,28 @@
 //! The recorded world, judged anew.
 //!
-//! [`World::take`] takes in entries of the trail in their order. Every call is judged by the policy as its session stands
+//! [`World::take`] takes in entries of the audit log in their order. Every call is judged by the policy as its session stands
 //! by then; what is compared is the verdict, what goes on is the record. A call that ran then has run here, even if
 //! this policy refuses it (its effects count, as under `observe`); one that did not run then has not run here, even if
 //! this policy lets it pass. So each verdict is the answer to "what would this policy say, after what really
 //! happened?", one flip does not drag all later ones along, and the policy of the record flips nothing.
 //!
 //! What humans said is taken from the record where this policy asks about the same call. Missing on purpose are programs
-//! of conditions (nothing is run) and what tools returned (the trail does not keep it).
+//! of conditions (nothing is run) and what tools returned (the audit log does not keep it).
 
 use std::{
     collections::HashMap,
     sync::{Arc, LazyLock},
 };
 
-use lockgate::{
-    Call, Counts, Decision, Detectors, Mask, Mode, Outcome, Policy, Session, Terms, Time, Verdict,
+use lockgate::engine::{
+    Call, Counts, Decision, Detectors, LocalEyes, Mask, Mode, Outcome, Policy, SeenCall, Session, Terms,
+    Time, Verdict,
     gate::{
-        ApprovalId, Commons, Event, Human, Judgement, Remembered, Rulebook, Shared, Stand, judge,
-        judge_answer, settle,
-        trail::{Decided, Entry, TrailCall, TrailRule, What},
+        ApprovalId, Event, Human, Judgement, Remembered, Rulebook, SharedEvent, SharedState, Stand,
+        audit_log::{LogEntry, LogEvent, LoggedCall, LoggedDecision, LoggedRule},
+        judge, judge_answer, settle,
     },
-    look_at_links,
-    policy::{Counted as Marked, Heard, RuleId, workflow::Step},
+    policy::{DecidedCall, RuleId, WindowMarks, workflow::Step},
 };
 use serde_json::{Map, Value, json};
 
@@ -36,11 +36,11 @@ pub(super) struct Flip {
     pub(super) n: u64,
     pub(super) at: Time,
     pub(super) session: String,
-    pub(super) call: TrailCall,
+    pub(super) call: LoggedCall,
     /// What was decided.
-    pub(super) old: Decided,
+    pub(super) old: LoggedDecision,
     /// What this policy decides.
-    pub(super) new: Decided,
+    pub(super) new: LoggedDecision,
     /// What really happened is not what this policy wants, and the session goes on with what happened.
     pub(super) ran: bool,
 }
@@ -50,7 +50,7 @@ pub(super) struct Flip {
 pub(super) struct Counted {
     /// Calls whose verdicts were compared.
     pub(super) calls: u64,
-    /// Those of which the trail does not show the whole input.
+    /// Those of which the audit log does not show the whole input.
     pub(super) masked: u64,
     /// Calls that were refused by Lockgate itself, whatever the policy: they are not compared.
     pub(super) not_of_policy: u64,
@@ -58,13 +58,13 @@ pub(super) struct Counted {
     pub(super) acts_left_out: u64,
 }
 
-/// All sessions of a trail, under a policy.
+/// All sessions of an audit log, under a policy.
 pub(super) struct World {
     enforcing: Rulebook,
     /// The same where nothing is refused.
     observing: Rulebook,
     sessions: HashMap<String, Session>,
-    commons: Commons,
+    shared_state: SharedState,
     /// The questions of the record that wait for an answer, by session and call.
     open: HashMap<(String, String), Question>,
     /// What humans said, by question.
@@ -76,13 +76,13 @@ pub(super) struct World {
 struct Question {
     /// Its name in the record.
     approval: String,
-    call: Call,
+    call: SeenCall,
     /// Its number here; none where this policy does not ask, and the call waits for what becomes of it.
     number: Option<u64>,
 }
 
 impl World {
-    pub(super) fn new(policy: Policy, mode: Mode) -> Self {
+    pub(super) fn new(policy: impl Into<Arc<Policy>>, mode: Mode) -> Self {
         let plain = Rulebook::new(policy);
         let under = |mode| Rulebook {
             policy: plain.policy.clone(),
@@ -96,7 +96,7 @@ impl World {
             enforcing: under(mode),
             observing: under(Mode::Observe),
             sessions: HashMap::new(),
-            commons: Commons::default(),
+            shared_state: SharedState::default(),
             open: HashMap::new(),
             answers: HashMap::new(),
             counted: Counted::default(),
@@ -110,29 +110,29 @@ impl World {
 
     /// Takes in the next entry; where a verdict would be another, says so. Entries that are not compared are taken in all
     /// the same: later ones rest on them.
-    pub(super) fn take(&mut self, n: u64, entry: Entry, is_compared: bool) -> Option<Flip> {
+    pub(super) fn take(&mut self, n: u64, entry: LogEntry, is_compared: bool) -> Option<Flip> {
         let at = entry.time();
         let Some(session) = entry.session else {
             self.operate_all(&entry.what);
             return None;
         };
         match entry.what {
-            What::Call { call, decided } => {
+            LogEvent::Call { call, decided } => {
                 let compared = self.decide(&session, &call, &decided, at, is_compared)?;
                 let Compared { verdict, ran } = compared;
-                let (call, old, new) = (*call, *decided, Decided::of(&verdict));
+                let (call, old, new) = (*call, *decided, LoggedDecision::of(&verdict));
                 is_compared.then_some(Flip { n, at, session, call, old, new, ran })
             }
-            What::Answer { approval, granted, .. } => {
+            LogEvent::Answer { approval, granted, .. } => {
                 self.answers.insert(approval, granted);
                 None
             }
-            What::Result { id, tool, ok, found, .. } => {
+            LogEvent::Result { id, tool, ok, found, .. } => {
                 let outcome = Outcome { session, id, tool, ok, at, ..Outcome::default() };
                 self.settle(&outcome, &found);
                 None
             }
-            What::Lapsed { id, approval: Some(_) } => {
+            LogEvent::Lapsed { id, approval: Some(_) } => {
                 // Where this policy asked as well, its question lapses by itself.
                 if let Some(question) = self.open.remove(&(session.clone(), id)) {
                     match question.number {
@@ -142,12 +142,12 @@ impl World {
                 }
                 None
             }
-            What::Operator { act, about } => {
+            LogEvent::Operator { act, about } => {
                 self.operate(&session, &act, &about, at);
                 None
             }
             // The call was judged at its first door, and leases run out by themselves.
-            What::Sighted { .. } | What::Lapsed { approval: None, .. } => None,
+            LogEvent::Duplicate { .. } | LogEvent::Lapsed { approval: None, .. } => None,
         }
     }
 
@@ -155,8 +155,8 @@ impl World {
     fn decide(
         &mut self,
         session: &str,
-        recorded: &TrailCall,
-        decided: &Decided,
+        recorded: &LoggedCall,
+        decided: &LoggedDecision,
         at: Time,
         is_compared: bool,
     ) -> Option<Compared> {
@@ -171,8 +171,8 @@ impl World {
         if is_answered && let Some(question) = self.open.remove(&key) {
             return self.answered(question, decided, at);
         }
-        let call = self.call_of(session, recorded, at);
-        let is_gates_own = |rule: &TrailRule| {
+        let call = Self::call_of(session, recorded, at);
+        let is_gates_own = |rule: &LoggedRule| {
             rule.place.is_empty() && !rule.observed && NO_MATTER_OF_POLICY.contains(&rule.rule.as_str())
         };
         if decided.verdict == "block" && decided.rules.iter().any(is_gates_own) {
@@ -200,7 +200,7 @@ impl World {
     }
 
     /// Judges a call. Where the record refused it because no human could be asked, none can be asked now.
-    fn judged(&self, call: &Call, decided: &Decided) -> Judgement {
+    fn judged(&self, call: &SeenCall, decided: &LoggedDecision) -> Judgement {
         let judged = judge(&self.enforcing, self.stand(&call.session), call, Human::Reachable);
         if decided.verdict == "block" && judged.verdict.decision == Decision::Ask {
             let unattended = judge(&self.enforcing, self.stand(&call.session), call, Human::Absent);
@@ -212,7 +212,7 @@ impl World {
     }
 
     /// A human has answered, or it is too late for that.
-    fn answered(&mut self, question: Question, decided: &Decided, at: Time) -> Option<Compared> {
+    fn answered(&mut self, question: Question, decided: &LoggedDecision, at: Time) -> Option<Compared> {
         let old = Ran::of(&decided.verdict);
         let granted = self.answers.remove(&question.approval).unwrap_or(old != Ran::No);
         let call = question.call.at(at);
@@ -256,7 +256,7 @@ impl World {
     }
 
     /// Goes on as the record does, where this policy decides otherwise.
-    fn go_on(&mut self, old: Ran, decided: &Decided, call: Call) {
+    fn go_on(&mut self, old: Ran, decided: &LoggedDecision, call: SeenCall) {
         match old {
             Ran::Yes => {
                 let judged = judge(&self.observing, self.stand(&call.session), &call, Human::Absent);
@@ -268,7 +268,7 @@ impl World {
     }
 
     /// A question of the record is open from now on.
-    fn ask(&mut self, decided: &Decided, call: Call, number: Option<u64>) {
+    fn ask(&mut self, decided: &LoggedDecision, call: SeenCall, number: Option<u64>) {
         let approval = decided.approval.clone().unwrap_or_default();
         let key = (call.session.clone(), call.id.clone());
         self.open.insert(key, Question { approval, call, number });
@@ -279,23 +279,23 @@ impl World {
         let stand = self.stand(&call.session);
         let at = call.at.max(stand.session.clock());
         let (tool, decision) = (call.tool.as_str(), Decision::Block);
-        let heard = Heard { tool, decision, succeeded: false, refused_by: &|_| false, at };
-        let Marked { marks, shared } = self.enforcing.policy.marks(&heard, &stand);
+        let heard = DecidedCall { tool, decision, succeeded: false, refused_by: &|_| false, at };
+        let WindowMarks { marks, shared } = self.enforcing.policy.marks(&heard, &stand);
         let remembered = Some(Box::new(Remembered { marks, ..Remembered::default() }));
         let (id, tool) = (call.id.clone(), call.tool.clone());
         self.session(&call.session).apply(&Event::Blocked { id, tool, at, remembered });
-        self.commons.apply(&Shared::Marked { at, marks: shared });
+        self.shared_state.apply(&SharedEvent::Marked { at, marks: shared });
     }
 
     fn commit(&mut self, call: &Call, judged: &Judgement) {
         let session = self.session(&call.session);
         judged.events.iter().for_each(|event| session.apply(event));
-        judged.shared.iter().for_each(|event| self.commons.apply(event));
+        judged.shared.iter().for_each(|event| self.shared_state.apply(event));
     }
 
     fn settle(&mut self, outcome: &Outcome, found: &[Arc<str>]) {
         let mut settled = settle(&self.enforcing, self.stand(&outcome.session), outcome);
-        // What the output held is not in the trail, but the kinds of sensitive data in it are.
+        // What the output held is not in the audit log, but the kinds of sensitive data in it are.
         if !found.is_empty() && self.enforcing.policy.watches_taints() {
             let seen = |remembered: &mut Option<Box<Remembered>>| {
                 let remembered = remembered.get_or_insert_default();
@@ -310,15 +310,15 @@ impl World {
         }
         let session = self.session(&outcome.session);
         settled.events.iter().for_each(|event| session.apply(event));
-        settled.shared.iter().for_each(|event| self.commons.apply(event));
+        settled.shared.iter().for_each(|event| self.shared_state.apply(event));
     }
 
     /// What an operator did to everything.
-    fn operate_all(&mut self, what: &What) {
-        let What::Operator { act, about } = what else { return };
+    fn operate_all(&mut self, what: &LogEvent) {
+        let LogEvent::Operator { act, about } = what else { return };
         match act.as_str() {
-            "halt" => self.commons.apply(&Shared::Halted { reason: text(about, "reason") }),
-            "resume" => self.commons.apply(&Shared::Resumed),
+            "halt" => self.shared_state.apply(&SharedEvent::Halted { reason: text(about, "reason") }),
+            "resume" => self.shared_state.apply(&SharedEvent::Resumed),
             "forget" => {
                 let names = about.get("sessions").and_then(Value::as_array).into_iter().flatten();
                 for name in names.filter_map(Value::as_str) {
@@ -378,12 +378,12 @@ impl World {
 
     fn stand(&self, name: &str) -> Stand<'_> {
         static FRESH: LazyLock<Session> = LazyLock::new(Session::default);
-        Stand { commons: &self.commons, ..Stand::from(self.sessions.get(name).unwrap_or(&FRESH)) }
+        Stand { shared_state: &self.shared_state, ..Stand::from(self.sessions.get(name).unwrap_or(&FRESH)) }
     }
 
-    /// The call as far as the trail shows it.
-    fn call_of(&self, session: &str, recorded: &TrailCall, at: Time) -> Call {
-        let TrailCall { id, tool, input, door, cwd, sender, principal, parent, .. } = recorded.clone();
+    /// The call as far as the audit log shows it.
+    fn call_of(session: &str, recorded: &LoggedCall, at: Time) -> SeenCall {
+        let LoggedCall { id, tool, input, door, cwd, sender, principal, parent, .. } = recorded.clone();
         let mut call = Call { session: session.to_owned(), id, tool, input, at, ..Call::default() };
         call.about.cwd = cwd;
         call.about.sender = sender;
@@ -393,10 +393,7 @@ impl World {
         if let (Some(_), Some((host, _))) = (door, session.split_once('/')) {
             call.about.metadata = Some(json!({ "host": host }));
         }
-        if self.enforcing.policy.has_sandboxes() {
-            look_at_links(&mut call);
-        }
-        call
+        SeenCall::look(call, Some(&LocalEyes))
     }
 }
 

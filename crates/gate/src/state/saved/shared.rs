@@ -7,7 +7,7 @@ use lockgate_policy::{Policy, RuleId, window::Window};
 use serde::{Deserialize, Serialize};
 
 use super::{SavedAnswer, SavedError, VERSION, of_this_version, saved_windows, windows_of};
-use crate::state::{parts::SavedWindows, shared::Commons};
+use crate::state::{parts::SavedWindows, shared::SharedState};
 
 #[derive(Serialize, Deserialize)]
 struct SavedCommons {
@@ -21,7 +21,7 @@ struct SavedCommons {
     answers: Vec<SavedAnswer>,
 }
 
-impl Commons {
+impl SharedState {
     /// What all sessions share as bytes, to be kept.
     pub fn to_bytes(&self, policy: &Policy) -> Vec<u8> {
         let mut windows = self.strangers.clone();
@@ -41,19 +41,22 @@ impl Commons {
     /// When the bytes are not of this version.
     pub fn from_bytes(bytes: &[u8], policy: &Policy) -> Result<Self, SavedError> {
         let saved: SavedCommons = of_this_version(bytes)?;
-        let mut commons = Self { halted: saved.halted, ..Self::default() };
+        let mut shared_state = Self { halted: saved.halted, ..Self::default() };
         for (key, windows) in saved.windows {
             let Some(rule) = policy.rule_kept_under(&key) else {
-                commons.strangers.insert(key, windows);
+                shared_state.strangers.insert(key, windows);
                 continue;
             };
             for (name, id) in windows_of(policy, rule) {
                 if let Some(times) = windows.get(name) {
-                    commons.windows.insert(id, Window { times: times.iter().copied().map(Time).collect() });
+                    shared_state
+                        .windows
+                        .insert(id, Window { times: times.iter().copied().map(Time).collect() });
                 }
             }
         }
-        commons.answers = saved.answers.into_iter().filter_map(|answer| answer.restored(policy)).collect();
-        Ok(commons)
+        shared_state.answers =
+            saved.answers.into_iter().filter_map(|answer| answer.restored(policy)).collect();
+        Ok(shared_state)
     }
 }

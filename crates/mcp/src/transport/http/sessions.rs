@@ -310,9 +310,9 @@ mod tests {
 
     /// Keeps the links, so that the conversations stay open.
     #[derive(Default)]
-    struct Shelf(Mutex<Vec<Link>>);
+    struct Backend(Mutex<Vec<Link>>);
 
-    impl Acceptor for Shelf {
+    impl Acceptor for Backend {
         fn begin(&self, link: Link, _: ConversationKind) {
             locked(&self.0).push(link);
         }
@@ -328,7 +328,7 @@ mod tests {
 
     #[tokio::test]
     async fn one_session_too_many_is_refused_until_another_ends() {
-        let (sessions, acceptor) = (sessions(), Shelf::default());
+        let (sessions, acceptor) = (sessions(), Backend::default());
         let first = sessions.begin(&acceptor).unwrap().id.clone();
         for _ in 1..SESSIONS_MAX {
             sessions.begin(&acceptor).unwrap();
@@ -340,7 +340,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_session_that_nobody_uses_ends_unless_a_stream_is_open() {
-        let (sessions, acceptor) = (sessions(), Shelf::default());
+        let (sessions, acceptor) = (sessions(), Backend::default());
         let (left, held) = (sessions.begin(&acceptor).unwrap(), sessions.begin(&acceptor).unwrap());
         let stream = held.open_own();
         let used = Instant::now();
@@ -366,7 +366,7 @@ mod tests {
         let noted = Arc::new(Mutex::new(Vec::new()));
         let notes = Arc::clone(&noted);
         let sessions = Sessions::new(Arc::new(move |sentence| locked(&notes).push(sentence.to_owned())));
-        let acceptor = Shelf::default();
+        let acceptor = Backend::default();
         let session = sessions.begin(&acceptor).unwrap();
         for n in 0..KEPT_MAX {
             session.deliver(notice(n)).await;
@@ -387,7 +387,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_reader_that_is_full_holds_up_who_speaks_until_it_hears_or_leaves() {
-        let (sessions, acceptor) = (sessions(), Shelf::default());
+        let (sessions, acceptor) = (sessions(), Backend::default());
         let session = sessions.begin(&acceptor).unwrap();
         let mut reader = session.open_own();
         for n in 0..WAITING_MAX {
@@ -409,7 +409,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_sweep_forgets_answers_that_nobody_came_back_for_and_leaves_their_session() {
-        let (sessions, acceptor) = (sessions(), Shelf::default());
+        let (sessions, acceptor) = (sessions(), Backend::default());
         let session = sessions.begin(&acceptor).unwrap();
         let mut reader = session.open_request(&Id::Number(7)).unwrap();
         let at = reader.begins_at().to_string();
@@ -424,7 +424,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_reader_wakes_when_it_is_spoken_to_replaced_or_its_session_ends() {
-        let (sessions, acceptor) = (sessions(), Shelf::default());
+        let (sessions, acceptor) = (sessions(), Backend::default());
         let session = sessions.begin(&acceptor).unwrap();
         let mut first = session.open_own();
         let (heard, ()) = tokio::join!(hear(&mut first), session.deliver(notice(1)));

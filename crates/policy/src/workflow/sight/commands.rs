@@ -3,7 +3,7 @@
 //! Both questions are answered for the text as it is written and for every simple command in it. That a pattern
 //! matches somewhere in the whole says little: `npm test; rm -rf /` begins like `npm test`.
 
-use lockgate_call::{Command, Known, Script, ScriptCache, Word};
+use lockgate_call::{Command, Known, Script, SeenCall, Word};
 use lockgate_pattern::{Match, Pattern};
 
 use super::trim::trimmed;
@@ -13,9 +13,6 @@ pub(super) const LOOSE_BYTES_MAX: usize = 256 * 1024;
 
 /// The most words of a pattern that are put in for what a script computes.
 const PATTERN_WORDS_MAX: usize = 16;
-
-/// Programs that give what they run further words.
-const FEEDERS: &[&str] = &["xargs", "gxargs", "parallel"];
 
 /// Whether a script surely runs nothing but commands that match.
 pub(super) fn only_matches(pattern: &Pattern, text: &str, script: &Script) -> bool {
@@ -69,7 +66,7 @@ fn may_run(pattern: &Pattern, script: &Script) -> bool {
 pub(super) fn may_match_loosely<'t>(
     pattern: &Pattern,
     texts: impl Iterator<Item = &'t str>,
-    scripts: &ScriptCache,
+    call: &SeenCall,
 ) -> bool {
     let mut bytes_left = LOOSE_BYTES_MAX;
     for text in texts {
@@ -78,7 +75,7 @@ pub(super) fn may_match_loosely<'t>(
         let pieces = text.split([';', '&', '|', '\n', '(', ')', '{', '}', '`', '"', '\'']);
         if may_be(pattern, text)
             || pieces.map(str::trim).any(|piece| !piece.is_empty() && may_be(pattern, piece))
-            || may_run_loosely(pattern, &scripts.script(text))
+            || may_run_loosely(pattern, &call.script(text))
         {
             return true;
         }
@@ -122,7 +119,7 @@ fn may_be(pattern: &Pattern, text: &str) -> bool {
 /// match has to begin in what is known, or any command with a variable in it could be any other.
 fn may_become(pattern: &Pattern, command: &Command) -> bool {
     let is_certain = |word: &&Word| word.known == Known::Certain;
-    let is_fed = command.reached_by.iter().any(|by| FEEDERS.iter().any(|feeder| by.starts_with(feeder)));
+    let is_fed = command.is_fed();
     let certain: usize = command.words.iter().take_while(is_certain).map(|word| word.text.len() + 1).sum();
     if !is_fed && command.words.iter().all(|word| is_certain(&word)) {
         return false;

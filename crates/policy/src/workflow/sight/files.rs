@@ -7,8 +7,8 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use lockgate_call::{
-    Access, Call, Command, Files, Known, Links, Place, Script, SeenCall, Spot, TouchedPath, may_answer_early,
-    path::normalise,
+    Access, Command, Files, Known, Links, Place, Reading, Script, SeenCall, Shows, Spot, TouchedPath,
+    may_answer_early, path::normalise,
 };
 
 /// Fields of a reading tool that hold the file's path.
@@ -24,40 +24,19 @@ const PATH_FIELDS: &[&str] = &[
     "target_file",
 ];
 
-/// A program of the shell that shows files.
-struct Shower {
-    name: &'static str,
-    /// The letters of options under which it still shows all of a file.
-    flags: &'static str,
-    /// Whether it takes a count of lines or bytes.
-    counts: bool,
-}
-
-const SHOWERS: &[Shower] = &[
-    Shower { name: "cat", flags: "AbeEnstTuv", counts: false },
-    Shower { name: "nl", flags: "", counts: false },
-    Shower { name: "less", flags: "FNRSX", counts: false },
-    Shower { name: "more", flags: "", counts: false },
-    Shower { name: "bat", flags: "pn", counts: false },
-    Shower { name: "batcat", flags: "pn", counts: false },
-    Shower { name: "head", flags: "qv", counts: true },
-    Shower { name: "tail", flags: "qv", counts: true },
-];
-
 /// The files that a success of the call has read.
 pub(super) fn read_by(
-    call: &Call,
-    reading: &SeenCall<'_>,
+    call: &SeenCall,
+    reading: Reading<'_>,
     reads_one_file: bool,
     is_surely_run: bool,
 ) -> Vec<String> {
     if !reading.unseen().is_empty() || may_answer_early(&call.input) {
         return Vec::new();
     }
-    let touched = reading.paths().touched;
-    let links = call.about.links.as_ref();
+    let touched = &reading.paths().touched;
     if reads_one_file {
-        return read_by_tool(&touched, call, links).into_iter().collect();
+        return read_by_tool(touched, call).into_iter().collect();
     }
     // Of several scripts nobody knows which one the tool runs.
     let mut scripts = reading.scripts();
@@ -71,13 +50,13 @@ pub(super) fn read_by(
     let paths = shown.map(|place| {
         let mut named = touched.iter().filter(|path| path.place == place);
         let path = named.next().filter(|path| path.access == Access::Reads && !path.is_guess)?;
-        only_spot(path, call, links)
+        only_spot(path, call)
     });
     paths.flatten().collect()
 }
 
 /// The one file that a reading tool was given. With two different ones nobody knows which it takes.
-fn read_by_tool(touched: &[TouchedPath], call: &Call, links: Option<&Links>) -> Option<String> {
+fn read_by_tool(touched: &[TouchedPath], call: &SeenCall) -> Option<String> {
     let named = touched.iter().filter(|path| !path.is_guess);
     let mut paths = BTreeSet::new();
     for path in named {
@@ -86,23 +65,24 @@ fn read_by_tool(touched: &[TouchedPath], call: &Call, links: Option<&Links>) -> 
         if !matches!(keys.as_slice(), [key] if PATH_FIELDS.contains(key)) {
             return None;
         }
-        paths.insert(only_spot(path, call, links)?);
+        paths.insert(only_spot(path, call)?);
     }
     let first = paths.pop_first()?;
     paths.is_empty().then_some(first)
 }
 
 /// The one place a path certainly leads to.
-fn only_spot(path: &TouchedPath, call: &Call, links: Option<&Links>) -> Option<String> {
+fn only_spot(path: &TouchedPath, call: &SeenCall) -> Option<String> {
     let [spot] = path.spots.as_ref().ok()?.as_slice() else { return None };
     let climbs = path.text.split('/').any(|part| part == "..");
-    let is_there = !climbs || links.is_none_or(|links| is_where_it_says(spot, call, links));
+    let is_there = !climbs || call.links().is_none_or(|links| is_where_it_says(spot, call, links));
     (!spot.is_pattern && is_there).then(|| spot.path.clone())
 }
 
 /// Whether the file behind a path is the one its text says, in the working folder as it really is.
-fn is_where_it_says(spot: &Spot, call: &Call, links: &Links) -> bool {
-    let Some(real) = spot.canonical(links) else { return false };
+fn is_where_it_says(spot: &Spot, call: &SeenCall, links: &Links) -> bool {
+    // The door does not know the fields that a policy declares, so it may not have looked at this path.
+    let Some(real) = spot.canonical(links).filter(|_| links.has(spot)) else { return false };
     let below = call.about.cwd.as_deref().and_then(|cwd| {
         let real_cwd = links.canonical(cwd)?;
         Some(format!("{real_cwd}/{}", below(&spot.path, &normalise(cwd, None).ok()?)?))
@@ -111,7 +91,7 @@ fn is_where_it_says(spot: &Spot, call: &Call, links: &Links) -> bool {
 }
 
 /// Whether a call whose commands show files does nothing else.
-pub(super) fn only_reads(reading: &SeenCall<'_>, reads_one_file: bool) -> bool {
+pub(super) fn only_reads(reading: Reading<'_>, reads_one_file: bool) -> bool {
     let mut scripts = reading.scripts();
     if reads_one_file {
         return scripts.next().is_none();
@@ -126,7 +106,7 @@ pub(super) fn only_reads(reading: &SeenCall<'_>, reads_one_file: bool) -> bool {
 
 /// Which words of a command are files that it certainly shows; none if it may do another thing.
 fn shown_words(command: &Command) -> Option<Vec<usize>> {
-    let shower = SHOWERS.iter().find(|shower| command.program.as_deref() == Some(shower.name))?;
+    let shows = command.row()?.files().shows()?;
     // What goes into a file is shown to nobody.
     let is_open = command.redirections.is_empty() && command.assignments.is_empty();
     let is_certain = command.words.iter().all(|word| word.known == Known::Certain);
@@ -142,23 +122,21 @@ fn shown_words(command: &Command) -> Option<Vec<usize>> {
             Some("-") => options_end = true,
             // `less +G a` starts at the end of `a`.
             None if options_end || !(text.is_empty() || text.starts_with('+')) => files.push(at),
-            Some("n" | "c") if shower.counts => {
+            Some("n" | "c") if shows.counts => {
                 words.next().filter(|(_, count)| is_count(&count.text))?;
             }
-            Some(option) if shower.takes(option) => {}
+            Some(option) if still_shows(shows, option) => {}
             _ => return None,
         }
     }
     (!files.is_empty()).then_some(files)
 }
 
-impl Shower {
-    /// Whether it still shows something of each file with this option, whose dash is taken off.
-    fn takes(&self, option: &str) -> bool {
-        let is_flags = !option.is_empty() && option.chars().all(|letter| self.flags.contains(letter));
-        let count = option.strip_prefix(['n', 'c']).unwrap_or(option);
-        is_flags || (self.counts && is_count(count))
-    }
+/// Whether a program still shows something of each file with this option, whose dash is taken off.
+fn still_shows(shows: Shows, option: &str) -> bool {
+    let is_flags = !option.is_empty() && option.chars().all(|letter| shows.flags.contains(letter));
+    let count = option.strip_prefix(['n', 'c']).unwrap_or(option);
+    is_flags || (shows.counts && is_count(count))
 }
 
 /// A count of which something is shown: `head -n 0` opens a file and shows nothing.
@@ -182,8 +160,8 @@ pub(crate) fn is_same_file(read: &str, path: &str, root: Option<&str>) -> bool {
 }
 
 /// The first path that the call names, for people.
-pub(super) fn first_named(reading: &SeenCall<'_>) -> Option<String> {
-    reading.paths().touched.into_iter().find(|path| !path.is_guess).map(|path| path.text)
+pub(super) fn first_named(reading: Reading<'_>) -> Option<String> {
+    reading.paths().touched.iter().find(|path| !path.is_guess).map(|path| path.text.clone())
 }
 
 /// The part of a path below a folder; both are clean.

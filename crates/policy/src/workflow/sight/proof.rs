@@ -47,17 +47,6 @@ const ABBREVIATED: &[&str] =
 /// The shortest beginning that is taken for one of these.
 const ABBREVIATION_BYTES_MIN: usize = 5;
 
-/// What words begin with that make these programs leave the work out, or succeed without it.
-const IDLE_OF: &[(&[&str], &[&str])] = &[
-    (&["go"], &["-c", "-exec", "-list", "-n", "-toolexec"]),
-    (&["gradle", "gradlew"], &["--exclude-task", "-m", "-x"]),
-    (&["mvn", "mvnw"], &["-Dmaven.test", "-DskipTests", "-Dskip", "-fae", "-fn"]),
-    (&["ninja"], &["-n", "-t"]),
-];
-
-/// Programs whose short options may be written together, and whose variables may be set by a word.
-const MAKERS: &[&str] = &["gmake", "make"];
-
 /// Whether a success of the script proves that a command that matches has succeeded.
 pub(super) fn proves(pattern: &Pattern, text: &str, script: &Script) -> bool {
     let text = trimmed(text);
@@ -156,9 +145,9 @@ fn is_idle(option: &str) -> bool {
 }
 
 fn is_idle_of(program: &str, word: &str) -> bool {
-    let of_program = IDLE_OF.iter().filter(|(programs, _)| programs.contains(&program));
-    let mut starts = of_program.flat_map(|(_, starts)| *starts);
-    starts.any(|start| word.starts_with(start)) || (MAKERS.contains(&program) && is_idle_of_make(word))
+    let Some(row) = lockgate_call::program(program) else { return false };
+    // Its short options may be written together, and its variables set by a word.
+    row.is_idle_with(word) || (row.is_make() && is_idle_of_make(word))
 }
 
 /// `make -n`, `-q` and `-t` run nothing, `-i` succeeds in spite of failures, and with `SHELL=true` every line does.

@@ -10,17 +10,26 @@ fn python(text: &str) -> Pattern {
     Pattern::python(text).unwrap()
 }
 
-fn call(tool: &str, input: Value) -> Call {
+fn bare(tool: &str, input: Value) -> Call {
     let Value::Object(input) = input else { panic!("an input is an object") };
     let mut call = Call { input, ..Call::new("1", tool) };
     call.about.cwd = Some("/desk".into());
     call
 }
 
+fn call(tool: &str, input: Value) -> SeenCall {
+    bare(tool, input).into()
+}
+
+/// The fields of a tool whose policy declares one.
+fn recipe() -> ScriptFields {
+    ScriptFields::declared(vec!["recipe".to_owned()])
+}
+
 /// Asks about a call in the folder `/desk`.
 fn see<T>(tool: &str, input: Value, ask: impl FnOnce(&Sight<'_>) -> T) -> T {
     let call = call(tool, input);
-    ask(&Sight::of(&call, |field| field == "recipe"))
+    ask(&Sight::of(&call, recipe()))
 }
 
 fn only_matches(script: &str, pattern: &str) -> bool {
@@ -36,7 +45,7 @@ fn proves(script: &str, pattern: &str) -> bool {
 }
 
 fn kept(tool: &str, input: Value) -> Vec<Arc<str>> {
-    Sight::of(&call(tool, input), |field| field == "recipe").commands()
+    Sight::of(&call(tool, input), recipe()).commands()
 }
 
 fn reads(tool: &str, input: Value) -> Vec<String> {
@@ -519,13 +528,14 @@ fn a_script_has_read_what_it_certainly_shows() {
 #[test]
 fn a_path_that_climbs_is_the_file_it_says_where_somebody_has_looked() {
     let read = |path: &str, links: &[(&str, &str)]| {
-        let mut call = call("Read", json!({ "file_path": path }));
         let links = links.iter().map(|(from, to)| ((*from).to_owned(), Some((*to).to_owned())));
-        call.about.links = Some(links.collect::<Links>());
-        Sight::of(&call, |_| false).reads(Some("/desk")).join("|")
+        let links = links.collect::<Links>();
+        let call = SeenCall::looked_at(bare("Read", json!({ "file_path": path })), Some(links));
+        Sight::of(&call, ScriptFields::Customary).reads(Some("/desk")).join("|")
     };
     assert_eq!(read("x/../a", &[("/desk/x/../a", "/desk/a")]), "a");
     assert_eq!(read("x/../a", &[("/desk/x/../a", "/tmp/a")]), "");
+    assert_eq!(read("x/../a", &[("/desk", "/desk")]), "");
     assert_eq!(read("x/../a", &[("/desk", "/real"), ("/desk/x/../a", "/real/a")]), "a");
     assert_eq!(read("a", &[("/desk/a", "/tmp/b")]), "a");
 }
@@ -533,9 +543,9 @@ fn a_path_that_climbs_is_the_file_it_says_where_somebody_has_looked() {
 #[test]
 fn a_path_is_kept_from_the_folder_the_session_knows() {
     let read = |path: &str, cwd: Option<&str>, root: Option<&str>| {
-        let mut call = call("Read", json!({ "file_path": path }));
+        let mut call = bare("Read", json!({ "file_path": path }));
         call.about.cwd = cwd.map(ToOwned::to_owned);
-        Sight::of(&call, |_| false).reads(root).join("|")
+        Sight::of(&call.into(), ScriptFields::Customary).reads(root).join("|")
     };
     let rows = [
         ("a", Some("/desk"), Some("/desk"), "a"),
@@ -601,7 +611,7 @@ fn a_call_that_only_reads_a_file_does_nothing_else() {
 
 #[test]
 fn a_summary_is_one_short_line_without_secrets() {
-    let summary = |tool: &str, input: Value| Sight::of(&call(tool, input), |_| false).summary();
+    let summary = |tool: &str, input: Value| Sight::of(&call(tool, input), ScriptFields::Customary).summary();
     assert_eq!(summary("Bash", json!({ "command": " npm test\nls " })), "npm test\\nls");
     assert_eq!(summary("Read", json!({ "file_path": "./a" })), "./a");
     assert_eq!(summary("deploy", json!({ "target": "x y" })), "x y");

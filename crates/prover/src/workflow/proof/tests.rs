@@ -371,7 +371,8 @@ fn call() -> impl Strategy<Value = Call> {
 fn go_on(workflow: &Workflow, policy: &Policy, progress: &mut Progress, call: &Call) {
     let mut ran = Ran::default();
     for _ in 0..20 {
-        let sight = Sight::of(call, |_| false);
+        let call = call.clone().into();
+        let sight = Sight::of(&call, lockgate_call::ScriptFields::Customary);
         let considered = workflow.consider(progress, &sight, &ran);
         match considered.outcome {
             Outcome::Runs(exec) => ran.took(exec.clone(), Ok(exec.exit_code)),

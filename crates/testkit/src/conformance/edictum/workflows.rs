@@ -4,20 +4,17 @@
 //! finds. A key of an expectation that nobody here knows makes the file no recording: it may well be what the case
 //! is about.
 
-use std::{
-    collections::{BTreeMap, VecDeque},
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::collections::{BTreeMap, VecDeque};
 
-use lockgate::{
+use lockgate::engine::{
     Call, Decision, Gate, Outcome, Verdict,
-    gate::audit::Record,
-    policy::workflow::{Moved, Progress},
+    policy::workflow::{OperatorMove, Progress},
 };
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{Case, Differs, NOW, mistakes, source};
+use crate::records::{Record, RecordingStore};
 
 /// A state, and what then happens.
 #[derive(Deserialize)]
@@ -111,28 +108,21 @@ impl WorkflowCase {
     pub(super) fn play(&self, workflows: &BTreeMap<String, Value>) -> Result<Result<(), Differs>, String> {
         let name = &self.workflow;
         let workflow = workflows.get(name).ok_or_else(|| format!("no workflow is called `{name}`"))?;
-        let (policy, diagnostics) = lockgate::languages::read(&[source(name, workflow)?]);
+        let (policy, diagnostics) = lockgate::engine::languages::read(&[source(name, workflow)?]);
         let Some(policy) = policy else {
             let got = format!("no policy: {}", mistakes(&diagnostics).collect::<Vec<_>>().join("; "));
             return Ok(Err(Differs { expected: "a workflow".into(), got }));
         };
-        let heard = Arc::new(Mutex::new(Vec::new()));
-        let listener = Arc::clone(&heard);
-        let gate = Gate::builder(policy)
-            .on_record(move |record: &Record| {
-                listener.lock().unwrap_or_else(PoisonError::into_inner).push(record.clone());
-            })
-            .build()
-            .map_err(|error| error.to_string())?;
+        let store = RecordingStore::default();
+        let gate = Gate::builder(policy).store(store.clone()).build().map_err(|error| error.to_string())?;
         let session = &self.initial_state.session_id;
         gate.import_progress(session, name, &self.initial_state.progress()?, NOW)
             .map_err(|error| error.to_string())?;
-        let records = || std::mem::take(&mut *heard.lock().unwrap_or_else(PoisonError::into_inner));
-        // That the state was taken over is no part of any step.
-        records();
+        // That the state was taken over is not part of any step.
+        store.take(gate.policy());
         for step in &self.steps {
             let verdict = self.happen(&gate, step)?;
-            let came = Came { verdict, state: self.state(&gate)?, records: records() };
+            let came = Came { verdict, state: self.state(&gate)?, records: store.take(gate.policy()) };
             if let Err(Differs { expected, got }) = step.compare(&came)? {
                 let (expected, got) = (format!("{}: {expected}", step.id), got);
                 return Ok(Err(Differs { expected, got }));
@@ -148,8 +138,8 @@ impl WorkflowCase {
         };
         match (&step.call, &step.reset_to, &step.set_stage_to) {
             (Some(asked), None, None) => self.call(gate, step, asked).map(Some),
-            (None, Some(stage), None) => moved(Moved::Reset, stage),
-            (None, None, Some(stage)) => moved(Moved::Set, stage),
+            (None, Some(stage), None) => moved(OperatorMove::Reset, stage),
+            (None, None, Some(stage)) => moved(OperatorMove::Set, stage),
             _ => Err(format!("`{}` is not one of `call`, `reset_to`, `set_stage_to`", step.id)),
         }
     }

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use jiff::{Timestamp, tz::TimeZone};
-use lockgate::{
+use lockgate::engine::{
     ApprovalId, Call, Decision, Gate, Mode, Outcome, Policy, Severity, Source, Time, Verdict,
     gate::OutputDecision,
 };
@@ -81,7 +81,7 @@ fn policy_text(policy: &str, engine: &Engine) -> String {
 }
 
 fn read(text: &str) -> Result<Policy, String> {
-    let (policy, diagnostics) = lockgate::languages::read(&[Source::new("policy.yaml", text)]);
+    let (policy, diagnostics) = lockgate::engine::languages::read(&[Source::new("policy.yaml", text)]);
     let mistake = diagnostics.iter().find(|diagnostic| diagnostic.severity == Severity::Error);
     match (policy, mistake) {
         (Some(policy), None) => Ok(policy),
@@ -150,7 +150,7 @@ impl Player<'_> {
         Time(u64::try_from(ms).unwrap_or_default())
     }
 
-    fn told(&self, tell: impl Fn(&Gate) -> Result<(), lockgate::StoreError>) -> Compared {
+    fn told(&self, tell: impl Fn(&Gate) -> Result<(), lockgate::engine::StoreError>) -> Compared {
         tell(&self.gate).map_err(|error| ("nothing".into(), error.to_string()))
     }
 
@@ -188,7 +188,7 @@ impl Player<'_> {
         session: &str,
         id: &str,
         output: Option<Value>,
-    ) -> Result<lockgate::Settlement, (String, String)> {
+    ) -> Result<lockgate::engine::Settlement, (String, String)> {
         let outcome = Outcome {
             session: session.into(),
             id: id.into(),

@@ -1,0 +1,73 @@
+//! What Unix systems do in their own way. No other module of this crate asks which system it runs on.
+
+#[cfg_attr(not(target_os = "linux"), path = "platform/ps.rs")]
+mod processes;
+/// Tried here, because no test runs where it is used.
+#[cfg(all(test, target_os = "linux"))]
+mod ps;
+
+use std::{
+    fs::{DirBuilder, Metadata, OpenOptions},
+    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt},
+};
+
+pub(crate) use processes::{boot, group, process, uptime_seconds};
+
+/// Where users keep settings, below their home.
+pub(crate) const CONFIG_FOLDER: &str = ".config";
+
+/// Where programs keep data, below the user's home.
+pub(crate) const DATA_FOLDER: &str =
+    if cfg!(target_os = "macos") { "Library/Application Support" } else { ".local/share" };
+
+/// Makes a new file one that only its user may read and write.
+pub(crate) fn keep_private(options: &mut OpenOptions) {
+    options.mode(0o600);
+}
+
+/// Makes a new folder one that only its user may look into.
+pub(crate) fn keep_folder_private(builder: &mut DirBuilder) {
+    builder.mode(0o700);
+}
+
+/// The number of the user who owns a file, and its mode; none where files have neither.
+pub(crate) fn owner_and_mode(metadata: &Metadata) -> Option<(u32, u32)> {
+    Some((metadata.uid(), metadata.mode()))
+}
+
+/// The number of the user who runs this process; none where users have none.
+pub(crate) fn user() -> Option<u32> {
+    Some(rustix::process::geteuid().as_raw())
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::{
+        process::{Command, Stdio},
+        thread,
+    };
+
+    use super::{processes, ps};
+
+    /// In a session of its own: the one of the tests may have begun outside of a container, where it has no number.
+    #[test]
+    fn ps_tells_what_proc_tells() {
+        let mut sleep = Command::new("setsid").args(["sleep", "600"]).stdout(Stdio::null()).spawn().unwrap();
+        let pid = sleep.id();
+        while processes::process(pid).is_ok_and(|process| process.words != ["sleep", "600"]) {
+            thread::yield_now();
+        }
+        let (by_proc, by_ps, again) = (processes::process(pid), ps::process(pid), ps::process(pid));
+        sleep.kill().unwrap();
+        sleep.wait().unwrap();
+        let (by_proc, by_ps) = (by_proc.unwrap(), by_ps.unwrap());
+        assert_eq!(
+            (by_proc.parent, by_proc.session, by_proc.user),
+            (by_ps.parent, by_ps.session, by_ps.user)
+        );
+        assert_eq!((by_proc.name, by_proc.words.join(" ")), (by_ps.name, by_ps.words.join(" ")));
+        assert_eq!(again.unwrap().started, by_ps.started);
+        assert!(ps::process(0x7fff_ffff).is_err());
+        assert_eq!((ps::group(1), ps::boot(), ps::uptime_seconds()), (String::new(), String::new(), 0));
+    }
+}

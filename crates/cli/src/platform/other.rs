@@ -1,0 +1,32 @@
+//! The same for systems that are not Unix, which is to say Windows: files get the rights of their folder, and terminals have the width that
+//! most of them have.
+
+use std::{
+    fs::{DirBuilder, File, Metadata, OpenOptions},
+    io::{self, IsTerminal},
+};
+
+pub(crate) const PROGRAM_ENDINGS: &[&str] = &["", ".exe", ".cmd", ".bat"];
+
+pub(crate) fn keep_private(_: &mut OpenOptions) {}
+
+pub(crate) fn keep_folder_private(_: &mut DirBuilder) {}
+
+pub(crate) fn mode(_: &Metadata) -> Option<u32> {
+    None
+}
+
+pub(crate) fn forget_typed(_: &File) -> io::Result<()> {
+    Ok(())
+}
+
+pub(crate) fn terminal_columns() -> Option<usize> {
+    io::stdout().is_terminal().then_some(80)
+}
+
+pub(crate) async fn told_to_end() {
+    // Where it cannot be heard, only the end of the input ends this process.
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending().await
+    }
+}

@@ -1,0 +1,27 @@
+//! The command as people and scripts meet it.
+//!
+//! One program for all test files of the crate, so that its libraries are linked once.
+
+mod world;
+
+mod accept;
+mod attacks;
+mod audit;
+mod command;
+mod faults;
+mod hooks;
+mod human;
+mod install;
+mod mcp;
+mod mistakes;
+mod operate;
+mod page;
+mod processes;
+mod proofs;
+mod seed_pages;
+mod spec;
+mod starter;
+mod states;
+mod verbs;
+mod void;
+mod watch;

@@ -1,0 +1,27 @@
+//! What is answered when Lockgate itself fails: a block, and no output.
+
+use crate::{
+    output::{OutputDecision, suppressed},
+    settle::Settlement,
+    verdict::Verdict,
+};
+
+/// The verdict when the author's code or ours panics.
+pub(super) fn panicked() -> Verdict {
+    failed("a rule's own code or the gate panicked")
+}
+
+/// The settlement when the output could not be looked at.
+pub(super) fn withheld(settlement: Settlement) -> Settlement {
+    let reason = panicked().reason;
+    let output = Some(suppressed(&reason));
+    Settlement { decision: OutputDecision::Block, reason: Some(reason), output, ..settlement }
+}
+
+/// The verdict when Lockgate itself fails.
+pub(super) fn failed(why: &str) -> Verdict {
+    Verdict::refused_by_gate(
+        "lockgate",
+        format!("Lockgate could not decide ({why}), so the call is blocked."),
+    )
+}

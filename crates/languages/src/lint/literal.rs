@@ -1,0 +1,54 @@
+//! Names and words that can hardly be meant as they are written.
+
+use lockgate_policy::{Diagnostic, Map, Takes};
+
+use super::file::{File, Name};
+
+impl<'d> File<'d> {
+    /// A name that only makes sense in a language with quotes, wildcards or lists.
+    pub(super) fn literal_name(&self, name: &Name<'d>) -> Option<Diagnostic> {
+        let label = taken_literally(name.text)?;
+        Some(
+            self.warning(
+                "literal-name",
+                self.span_in(name.statement, name.text),
+                "this name is taken letter by letter".into(),
+            )
+            .label(label)
+            .remedy("write the name as the tool spells it"),
+        )
+    }
+
+    /// The same for the words of what runs: they are compared with words a shell has already unquoted.
+    pub(super) fn literal_word(&self, map: &Map) -> Option<Diagnostic> {
+        let Takes::Running { program, words } = &map.takes else { return None };
+        let (word, label) =
+            std::iter::once(program).chain(words).find_map(|word| Some((word, taken_literally(word)?)))?;
+        Some(
+            self.warning(
+                "literal-name",
+                self.span_in(map.span, word),
+                "this word is taken letter by letter".into(),
+            )
+            .label(label)
+            .remedy("write the word as the program gets it"),
+        )
+    }
+}
+
+/// Why a name or word can hardly be meant as it is written.
+fn taken_literally(text: &str) -> Option<String> {
+    let is_invisible =
+        |c: char| c.is_control() || matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}');
+    Some(if text.contains(is_invisible) {
+        format!("`{}` has an invisible character", text.escape_debug())
+    } else if text.contains('*') {
+        "there are no wildcards".into()
+    } else if text.contains(['"', '\'', '`']) {
+        "quotes are part of the name".into()
+    } else if text.ends_with([',', ';']) {
+        "the last character is part of the name".into()
+    } else {
+        return None;
+    })
+}

@@ -1,0 +1,272 @@
+//! The words of examples.
+//!
+//! [`read_example`] knows nothing of files: a line of rules and an entry of a list in YAML mean the same, because both are
+//! read here. `,` and `->` part what they stand between even without a space, because `backup,delete` read as one strange
+//! tool would be played and prove nothing.
+
+use lockgate_policy::{Decision, EXAMPLES_MAX, Example, ExampleStep, STEPS_MAX, Span, closest};
+
+use super::{
+    lead::{Lead, Mistake},
+    meant::{did_you_mean, synonym},
+    parser::{Line, Parser},
+    words::{Word, span_of},
+};
+
+const EXAMPLE: &str = "<tool> [ok|failed] [granted|refused], … -> <allow|redact|ask|block>";
+
+/// What people write for a verdict, and what we call it.
+const VERDICT_SYNONYMS: [(&str, &str); 8] = [
+    ("approve", "ask"),
+    ("deny", "block"),
+    ("forbid", "block"),
+    ("reject", "block"),
+    ("refuse", "block"),
+    ("permit", "allow"),
+    ("pass", "allow"),
+    ("mask", "redact"),
+];
+
+/// What people write for how a call ends, and what we call it.
+const OUTCOME_SYNONYMS: [(&str, &str); 8] = [
+    ("success", "ok"),
+    ("succeeds", "ok"),
+    ("passes", "ok"),
+    ("error", "failed"),
+    ("approved", "granted"),
+    ("yes", "granted"),
+    ("denied", "refused"),
+    ("rejected", "refused"),
+];
+
+/// `example: …`; the colon may touch the first word.
+pub(super) fn example<'t>(parser: &mut Parser<'t>, line: Line<'_, 't>) {
+    let Some((lead, rest)) = line.words.split_first() else { return };
+    let touching = lead.text.strip_prefix("example:").filter(|text| !text.is_empty());
+    let touching = touching.map(|text| Word { text, start: lead.span().end.saturating_sub(text.len()) });
+    let said: Vec<Word<'t>> = touching.into_iter().chain(rest.iter().copied()).collect();
+    let span = if said.is_empty() { span_of(line.words) } else { span_of(&said) };
+    match read_example(&said, span, Lead::Word) {
+        Ok(_) if parser.draft.examples.len() >= EXAMPLES_MAX => {
+            parser.too_many("too-many-examples", "examples", EXAMPLES_MAX, span);
+        }
+        Ok((steps, verdict)) => {
+            let source = parser.source.clone();
+            parser.draft.examples.push(Example { steps, verdict, source, span });
+        }
+        Err(mistakes) => mistakes.into_iter().for_each(|mistake| parser.mistaken(mistake)),
+    }
+}
+
+/// Reads the words of an example; `whole` is where they stand, also when there are none.
+pub(crate) fn read_example(
+    words: &[Word<'_>],
+    whole: Span,
+    lead: Lead,
+) -> Result<(Vec<ExampleStep>, Decision), Vec<Mistake>> {
+    let parts = parted(words);
+    let (before, behind) = match arrow(&parts, whole, lead) {
+        Ok(sides) => sides,
+        Err(mistake) => return Err(vec![mistake]),
+    };
+    let mut mistakes = Vec::new();
+    let mut steps = Vec::new();
+    for (at, said) in before.split(|part| part.text == ",").enumerate() {
+        // Also a bound on the report: each of a million steps may have a mistake.
+        if at == STEPS_MAX {
+            mistakes.push(too_many_steps(if said.is_empty() { &parts } else { said }));
+            break;
+        }
+        match step(said, whole, lead) {
+            Ok(step) => steps.push((step, said)),
+            Err(mistake) => mistakes.push(mistake),
+        }
+    }
+    let decision = verdict(behind, whole, lead);
+    if let (Ok(decision), Some((last, said))) = (&decision, steps.last()) {
+        mistakes.extend(idle_words(last, span_of(said), *decision));
+    }
+    match decision {
+        Ok(decision) if mistakes.is_empty() => {
+            Ok((steps.into_iter().map(|(step, _)| step).collect(), decision))
+        }
+        Ok(_) => Err(mistakes),
+        Err(mistake) => {
+            mistakes.push(mistake);
+            Err(mistakes)
+        }
+    }
+}
+
+/// The words, with every `,` and `->` as one of its own.
+fn parted<'t>(words: &[Word<'t>]) -> Vec<Word<'t>> {
+    let mut parts = Vec::new();
+    for word in words {
+        let mut start = word.start;
+        // One pass for each mark: looking for the nearer of the two would read a long line again and again.
+        for (side, text) in word.text.split("->").enumerate() {
+            if side > 0 {
+                parts.push(Word { text: "->", start });
+                start += "->".len();
+            }
+            for (item, text) in text.split(',').enumerate() {
+                if item > 0 {
+                    parts.push(Word { text: ",", start });
+                    start += ",".len();
+                }
+                parts.push(Word { text, start });
+                start += text.len();
+            }
+        }
+    }
+    parts.retain(|part| !part.text.is_empty());
+    parts
+}
+
+/// What stands before the arrow, and what behind it.
+fn arrow<'p, 't>(
+    parts: &'p [Word<'t>],
+    whole: Span,
+    lead: Lead,
+) -> Result<(&'p [Word<'t>], &'p [Word<'t>]), Mistake> {
+    let bad = |span, message: String, label: &str, remedy: String| Mistake {
+        code: "bad-example",
+        span,
+        message,
+        label: label.into(),
+        remedy,
+    };
+    let mut sides = parts.split(|part| part.text == "->");
+    let (before, behind) = (sides.next().unwrap_or_default(), sides.next());
+    let model = lead.example("backup ok, delete -> allow");
+    let Some(behind) = behind else {
+        let foreign = parts.iter().find(|part| ["=>", "→", "-->", "⇒", ":"].contains(&part.text));
+        if let Some(foreign) = foreign {
+            let message = format!("the arrow of an example is '->', not '{}'", foreign.text);
+            return Err(bad(foreign.span(), message, "write `->`", format!("write {model}")));
+        }
+        let remedy = match lead {
+            Lead::Word => format!("write {model}"),
+            Lead::Key => format!("write {model}, in quotes: between `[` and `]` a bare comma ends an entry"),
+        };
+        return Err(bad(whole, format!("an example is '{EXAMPLE}'"), "no `->` and no verdict", remedy));
+    };
+    if sides.next().is_some() {
+        let message = "an example tells the verdict of its last call alone".to_owned();
+        let remedy = "write an example of its own for each verdict".to_owned();
+        return Err(bad(whole, message, "more than one `->`", remedy));
+    }
+    if before.is_empty() {
+        let message = "an example calls something".to_owned();
+        return Err(bad(whole, message, "no call before `->`", format!("write {model}")));
+    }
+    Ok((before, behind))
+}
+
+fn verdict(behind: &[Word<'_>], whole: Span, lead: Lead) -> Result<Decision, Mistake> {
+    let words = ["allow", "redact", "ask", "block"];
+    let remedy = "write `allow`, `redact`, `ask` or `block`";
+    let [word] = behind else {
+        let (span, label) = match behind.get(1..).filter(|surplus| !surplus.is_empty()) {
+            Some(surplus) => (span_of(surplus), "more than a verdict"),
+            None => (whole, "no verdict behind `->`"),
+        };
+        return Err(Mistake {
+            code: "bad-example",
+            span,
+            message: "behind the '->' of an example stands one verdict".into(),
+            label: label.into(),
+            remedy: format!("{remedy}, as in {}", lead.example("backup ok, delete -> allow")),
+        });
+    };
+    Ok(match word.text {
+        "allow" => Decision::Allow,
+        "redact" => Decision::Redact,
+        "ask" => Decision::Ask,
+        "block" => Decision::Block,
+        other => {
+            let meant = synonym(other, &VERDICT_SYNONYMS).or_else(|| closest(other, words));
+            return Err(Mistake {
+                code: "unknown-verdict",
+                span: word.span(),
+                message: format!("no verdict is called '{other}'"),
+                label: meant.map_or("not a verdict".into(), did_you_mean),
+                remedy: remedy.into(),
+            });
+        }
+    })
+}
+
+/// `NAME [ok|failed] [granted|refused]`; the first word is the name, whatever it is.
+fn step(words: &[Word<'_>], whole: Span, lead: Lead) -> Result<ExampleStep, Mistake> {
+    let bad = |span, message: String, label: String, remedy: String| {
+        Err(Mistake { code: "bad-example", span, message, label, remedy })
+    };
+    let Some((call, rest)) = words.split_first() else {
+        let (message, label) = ("an example has a step without a call", "nothing between two commas");
+        return bad(whole, message.into(), label.into(), "write what is called between the commas".into());
+    };
+    if call.text == "example:" && lead == Lead::Key && !rest.is_empty() {
+        let message = "an entry of `examples` is the example alone".into();
+        return bad(call.span(), message, "not part of it".into(), "leave `example:` out".into());
+    }
+    let mut step = ExampleStep { call: call.text.into(), ok: None, granted: None };
+    for word in rest {
+        let (says, value, words) = match word.text {
+            "ok" => (&mut step.ok, true, "`ok` and `failed`"),
+            "failed" | "fails" => (&mut step.ok, false, "`ok` and `failed`"),
+            "granted" => (&mut step.granted, true, "`granted` and `refused`"),
+            "refused" => (&mut step.granted, false, "`granted` and `refused`"),
+            other => {
+                let known = ["ok", "failed", "granted", "refused"];
+                let meant = synonym(other, &OUTCOME_SYNONYMS).or_else(|| closest(other, known));
+                return bad(
+                    word.span(),
+                    format!("a call of an example ends 'ok' or 'failed', not '{other}'"),
+                    meant.map_or("not an outcome".into(), did_you_mean),
+                    "put a `,` between calls; behind a call stand only `ok`, `failed`, `granted` and `refused`"
+                        .into(),
+                );
+            }
+        };
+        if says.replace(value).is_some() {
+            let message = format!("this call of `{}` has two of {words}", call.text);
+            return bad(word.span(), message, "said already".into(), format!("keep one of {words}"));
+        }
+    }
+    if step.granted == Some(false) && step.ok.is_some() {
+        let message = format!("a call of `{}` that is refused does not run, so it ends in no way", call.text);
+        let remedy = "leave out `refused`, or how the call ends";
+        return bad(span_of(words), message, "refused, and yet it ends".into(), remedy.into());
+    }
+    Ok(step)
+}
+
+/// Words behind the last call that its verdict contradicts: the verdict comes before a human answers and before the
+/// call runs.
+fn idle_words(last: &ExampleStep, span: Span, decision: Decision) -> Option<Mistake> {
+    let word = decision.word();
+    let (message, remedy) = match (last.ok, last.granted, decision) {
+        (_, Some(_), Decision::Allow | Decision::Redact | Decision::Block) => (
+            format!("a call that gets `{word}` is not put to a human, so there is no answer"),
+            "write `-> ask`: the verdict is the one before a human answers; or leave the answer out",
+        ),
+        (Some(_), _, Decision::Block) => (
+            "a call that is blocked does not run, so it ends in no way".to_owned(),
+            "leave out how the last call ends",
+        ),
+        _ => return None,
+    };
+    let label = format!("ends with `{word}`");
+    Some(Mistake { code: "bad-example", span, message, label, remedy: remedy.into() })
+}
+
+fn too_many_steps(said: &[Word<'_>]) -> Mistake {
+    Mistake {
+        code: "too-many-steps",
+        span: span_of(said),
+        message: format!("an example has at most {STEPS_MAX} calls"),
+        label: "not read from here on".into(),
+        remedy: "leave out calls that change nothing".into(),
+    }
+}

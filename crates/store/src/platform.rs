@@ -1,0 +1,42 @@
+//! What Unix systems do in their own way. No other module of this crate asks which system it runs on.
+
+use std::{
+    fs::{DirBuilder, File, Metadata, OpenOptions},
+    io,
+    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt},
+    path::Path,
+};
+
+use rustix::fs::{Mode, OFlags};
+
+/// Makes a new file one that only its user may read and write.
+pub(crate) fn keep_private(options: &mut OpenOptions) {
+    options.mode(0o600);
+}
+
+/// Makes a new folder one that only its user may look into.
+pub(crate) fn keep_folder_private(builder: &mut DirBuilder) {
+    builder.mode(0o700);
+}
+
+/// Opens a file for reading; a link in its place is an error.
+pub(crate) fn open_no_link(path: &Path) -> io::Result<File> {
+    // Without waiting: a pipe in a file's place must not keep the gate from answering.
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    Ok(rustix::fs::open(path, flags, Mode::empty())?.into())
+}
+
+/// Puts on disk which files are in a folder.
+pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
+/// The number of the user who owns a file, and its mode; none where files have neither.
+pub(crate) fn owner_and_mode(metadata: &Metadata) -> Option<(u32, u32)> {
+    Some((metadata.uid(), metadata.mode()))
+}
+
+/// The number of the user who runs this process; none where users have none.
+pub(crate) fn user() -> Option<u32> {
+    Some(rustix::process::geteuid().as_raw())
+}

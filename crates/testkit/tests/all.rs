@@ -1,0 +1,26 @@
+//! What holds for the whole workspace: its structure, and the laws that any policy and any session obeys.
+//!
+//! One program for all test files of the crate, so that its libraries are linked once.
+
+mod architecture;
+mod bash;
+mod contract;
+mod cycles;
+mod english;
+mod fuzz;
+mod laws;
+mod model;
+mod platforms;
+mod proofs;
+mod recorded;
+mod rooms;
+mod simulator;
+mod spaces;
+mod spec;
+mod statements;
+mod tables;
+mod test_files;
+mod threads;
+mod windows;
+mod workflow_model;
+mod workflows;
