@@ -322,6 +322,57 @@ impl OpenedSession for FaultySession<'_> {
     }
 }
 
+/// A store that panics, when a session is opened or when it is committed.
+struct Broken {
+    memory: MemoryStore,
+    opens: bool,
+}
+
+struct BrokenSession<'a>(Box<dyn OpenedSession + 'a>);
+
+impl Store for Broken {
+    fn open<'a>(&'a self, session: &'a str, reach: Reach) -> Result<Box<dyn OpenedSession + 'a>, StoreError> {
+        assert!(self.opens, "a bug in the store");
+        Ok(Box::new(BrokenSession(self.memory.open(session, reach)?)))
+    }
+
+    fn commit_shared(&self, _: &Changes<'_>) -> Result<(), StoreError> {
+        panic!("a bug in the store")
+    }
+}
+
+impl OpenedSession for BrokenSession<'_> {
+    fn session(&self) -> &Session {
+        self.0.session()
+    }
+
+    fn shared_state(&self) -> &SharedState {
+        self.0.shared_state()
+    }
+
+    fn commit(self: Box<Self>, _: &Changes<'_>) -> Result<(), StoreError> {
+        panic!("a bug in the store")
+    }
+}
+
+#[test]
+fn a_panic_of_the_store_blocks_and_does_not_reach_the_program_around() {
+    for opens in [false, true] {
+        let store = Broken { memory: MemoryStore::new(), opens };
+        let gate = Gate::builder(policy("block x")).store(store).build().unwrap();
+        let call = Call::new("1", "read");
+        assert_eq!(
+            told(&gate.call(&call)),
+            "block: Lockgate could not decide (Lockgate or its store panicked), so the call is blocked."
+        );
+        assert!(matches!(gate.result(&Outcome::success(&call)), Err(StoreError::Panicked)));
+        assert!(matches!(gate.halt(None, "fire", Time(1)), Err(StoreError::Panicked)));
+        assert_eq!(gate.explain(&call).is_ok(), opens);
+        assert_eq!(gate.status("s", Time(1)).is_ok(), opens);
+        assert_eq!(gate.session("s").is_ok(), opens);
+    }
+}
+
 #[test]
 fn a_call_is_judged_again_on_conflict_and_blocked_when_the_store_fails() {
     let table = [

@@ -17,7 +17,7 @@ use crate::{
     judge::judge_answer,
     record::Judgement,
     state::{ApprovalId, Asked, Stand},
-    store::{Reach, StoreError},
+    store::StoreError,
     verdict::Verdict,
 };
 
@@ -124,8 +124,7 @@ impl Gate {
     /// # Errors
     /// When the store fails.
     pub fn question(&self, approval: &ApprovalId) -> Result<Option<Asked>, StoreError> {
-        let opened = self.store.open(&approval.session, Reach::Look)?;
-        Ok(opened.session().asked().get(&approval.number).cloned())
+        self.opened(&approval.session, |session| session.asked().get(&approval.number).cloned())
     }
 
     /// The open question about a call, if there is one.
@@ -133,13 +132,11 @@ impl Gate {
     /// # Errors
     /// When the store fails.
     pub fn question_about(&self, call: &Call) -> Result<Option<(ApprovalId, Asked)>, StoreError> {
-        let opened = self.store.open(&call.session, Reach::Look)?;
-        let session = opened.session();
-        let found = question_about(session, call).and_then(|number| {
+        self.opened(&call.session, |session| {
+            let number = question_about(session, call)?;
             let approval = ApprovalId { session: call.session.clone(), number };
             Some((approval, session.asked().get(&number)?.clone()))
-        });
-        Ok(found)
+        })
     }
 }
 
