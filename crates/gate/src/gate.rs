@@ -6,6 +6,7 @@
 
 mod builder;
 mod failure;
+mod first_answer;
 mod operate;
 mod questions;
 mod results;
