@@ -8,6 +8,7 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Deref;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
@@ -60,11 +61,23 @@ pub struct Reading<'s> {
 impl SeenCall {
     /// Looks at a call. `eyes` are the files of the machine that the tool runs on, for a door that can see them; without
     /// them, [`SeenCall::links`] has nothing to say.
+    ///
+    /// If reading the call or looking at its files panics, the call gets an objection: it is blocked, whatever rules say.
     #[must_use]
     pub fn look(call: Call, eyes: Option<&dyn Files>) -> Self {
-        let mut seen = Self { call, links: None, found: OnceLock::new() };
-        seen.links = eyes.map(|files| seen.look_up(files));
-        seen
+        let seen = Self { call, links: None, found: OnceLock::new() };
+        let Some(files) = eyes else { return seen };
+        match catch_unwind(AssertUnwindSafe(|| seen.look_up(files))) {
+            Ok(links) => Self { links: Some(links), ..seen },
+            Err(_) => Self::not_seen(seen.call),
+        }
+    }
+
+    /// A call that Lockgate failed to look at. What was found until then is dropped.
+    fn not_seen(mut call: Call) -> Self {
+        let why = "Lockgate panicked while it looked at this call, so the call is blocked.";
+        call.about.objection.get_or_insert_with(|| why.to_owned());
+        Self::looked_at(call, None)
     }
 
     /// Looks up every path that a reader may find in the call, whatever it takes for a script.

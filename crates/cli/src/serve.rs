@@ -4,7 +4,10 @@
 //! there are no more lines. Every line gets exactly one answer, in order: a line that is not understood gets
 //! an error and decides nothing, and no line ends the service. Lines are answered one after another.
 
-use std::io::{self, BufRead, ErrorKind, Read, Write};
+use std::{
+    io::{self, BufRead, ErrorKind, Read, Write},
+    panic::{AssertUnwindSafe, catch_unwind},
+};
 
 use lockgate::engine::{
     Gate, SeenCall, Time, Verdict,
@@ -139,7 +142,9 @@ impl<'a> Server<'a> {
     }
 
     fn count(&mut self, respond: impl FnOnce(&mut Self) -> Result<String, String>) -> String {
-        let response = respond(self);
+        // No line ends the service, also one that makes Lockgate panic.
+        let response = catch_unwind(AssertUnwindSafe(|| respond(self)))
+            .unwrap_or_else(|_| Err("Lockgate panicked; treat this line as refused".to_owned()));
         self.served.lines += 1;
         response.unwrap_or_else(|error| {
             self.served.errors += 1;
@@ -597,6 +602,16 @@ State: ready:1";
             ]
         );
         assert_eq!(served, Served { lines: 6, errors: 3 });
+    }
+
+    #[test]
+    fn a_panic_is_the_answer_to_its_line_and_the_next_line_is_answered() {
+        let gate = Gate::new(lockgate::Policy::rules(POLICY).unwrap());
+        let mut server = Server::new(&gate, ServeOptions::default());
+        let told = server.count(|_| panic!("a bug in the parser"));
+        assert_eq!(told, r#"{"error":"Lockgate panicked; treat this line as refused"}"#);
+        assert!(server.answer(r#"{"call":{"id":"1","tool":"read"}}"#).contains(r#""verdict":"allow""#));
+        assert_eq!(server.served(), Served { lines: 2, errors: 1 });
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 mod builder;
 mod failure;
+mod first_answer;
 mod operate;
 mod questions;
 mod results;
@@ -24,7 +25,7 @@ use lockgate_call::{Call, SeenCall, Time};
 use lockgate_policy::{Policy, workflow::Ran};
 use serde_json::Value;
 
-use failure::{failed, panicked, withheld};
+use failure::{catching, failed, panicked, withheld};
 
 use crate::{
     audit_log::{self, LogEntry, LogEvent},
@@ -140,10 +141,7 @@ impl Gate {
     /// # Errors
     /// When the store fails.
     pub fn session(&self, session: &str) -> Result<Session, StoreError> {
-        self.store.open(session, Reach::Look).map(|opened| {
-            let session = opened.session();
-            session.after(&self.begins(session)).into_owned()
-        })
+        self.opened(session, |session| session.after(&self.begins(session)).into_owned())
     }
 
     /// What a session takes in before anything else: which rules are off at first. One that has begun otherwise
@@ -233,8 +231,16 @@ impl Gate {
         }
     }
 
-    /// Opens, decides and commits, as often as another writer was first.
+    /// Opens, decides and commits, as often as another writer was first. A panic on the way is an error.
     fn commit_with<T>(
+        &self,
+        session: &str,
+        decide: impl FnMut(Stand<'_>) -> Option<Commit<T>>,
+    ) -> Result<Option<T>, StoreError> {
+        catching(|| self.commit_or_panic(session, decide))
+    }
+
+    fn commit_or_panic<T>(
         &self,
         session: &str,
         mut decide: impl FnMut(Stand<'_>) -> Option<Commit<T>>,
@@ -294,12 +300,19 @@ impl Gate {
     }
 
     fn read<T>(&self, session: &str, at: Time, look: impl FnOnce(Stand<'_>) -> T) -> Result<T, StoreError> {
-        let opened = self.store.open(session, Reach::Look)?;
-        let Stand { session, shared_state, ran } = stand_of(&*opened);
-        let begins = self.begins(session);
-        let session = &*session.after(&begins);
-        let lapsed = lapsed(&self.rulebook, session, at);
-        Ok(look(Stand { session: &session.after(&lapsed), shared_state, ran }))
+        catching(|| {
+            let opened = self.store.open(session, Reach::Look)?;
+            let Stand { session, shared_state, ran } = stand_of(&*opened);
+            let begins = self.begins(session);
+            let session = &*session.after(&begins);
+            let lapsed = lapsed(&self.rulebook, session, at);
+            Ok(look(Stand { session: &session.after(&lapsed), shared_state, ran }))
+        })
+    }
+
+    /// Opens a session as it is stored, to look at it.
+    fn opened<T>(&self, session: &str, look: impl FnOnce(&Session) -> T) -> Result<T, StoreError> {
+        catching(|| Ok(look(self.store.open(session, Reach::Look)?.session())))
     }
 
     fn tell(&self, call: &Call, verdict: &Verdict) {

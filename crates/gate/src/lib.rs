@@ -53,8 +53,8 @@ pub use state::{
 };
 pub use status::{ApprovalStatus, NetStatus, Openness, Status, Words, WorkflowStatus};
 pub use store::{
-    Backend, BackendStore, Changes, LockedRow, MemoryStore, OpenedSession, Reach, RowWrite, SessionListing,
-    SessionRow, Store, StoreError, StoredAnswer,
+    AnswerStore, Backend, BackendAnswers, BackendStore, Changes, IsOpen, LockedRow, MemoryAnswers,
+    MemoryStore, OpenedSession, Reach, RowWrite, SessionListing, SessionRow, Store, StoreError, StoredAnswer,
 };
 pub use terms::Terms;
 pub use verdict::{Obstacle, Verdict};

@@ -12,8 +12,9 @@ use std::{
 
 use lockgate_call::{Call, Time};
 use lockgate_gate::{
-    Answer, AnswerError, Changes, Decision, Gate, MemoryStore, OpenedSession, Outcome, Past, Reach, Scripted,
-    Session, SharedState, Store, StoreError, Terms, Verdict,
+    Answer, AnswerError, AnswerStore, ApprovalId, Changes, Decision, Gate, IsOpen, MemoryAnswers,
+    MemoryStore, OpenedSession, Outcome, Past, Reach, Scripted, Session, SharedState, Store, StoreError,
+    StoredAnswer, Terms, Verdict,
 };
 use lockgate_languages::{Options, render, ruleset::CustomNames};
 use lockgate_policy::{DraftNet, DraftTransition, Module, Policy, Source, clause::Gravity};
@@ -322,6 +323,57 @@ impl OpenedSession for FaultySession<'_> {
     }
 }
 
+/// A store that panics, when a session is opened or when it is committed.
+struct Broken {
+    memory: MemoryStore,
+    opens: bool,
+}
+
+struct BrokenSession<'a>(Box<dyn OpenedSession + 'a>);
+
+impl Store for Broken {
+    fn open<'a>(&'a self, session: &'a str, reach: Reach) -> Result<Box<dyn OpenedSession + 'a>, StoreError> {
+        assert!(self.opens, "a bug in the store");
+        Ok(Box::new(BrokenSession(self.memory.open(session, reach)?)))
+    }
+
+    fn commit_shared(&self, _: &Changes<'_>) -> Result<(), StoreError> {
+        panic!("a bug in the store")
+    }
+}
+
+impl OpenedSession for BrokenSession<'_> {
+    fn session(&self) -> &Session {
+        self.0.session()
+    }
+
+    fn shared_state(&self) -> &SharedState {
+        self.0.shared_state()
+    }
+
+    fn commit(self: Box<Self>, _: &Changes<'_>) -> Result<(), StoreError> {
+        panic!("a bug in the store")
+    }
+}
+
+#[test]
+fn a_panic_of_the_store_blocks_and_does_not_reach_the_program_around() {
+    for opens in [false, true] {
+        let store = Broken { memory: MemoryStore::new(), opens };
+        let gate = Gate::builder(policy("block x")).store(store).build().unwrap();
+        let call = Call::new("1", "read");
+        assert_eq!(
+            told(&gate.call(&call)),
+            "block: Lockgate could not decide (Lockgate or its store panicked), so the call is blocked."
+        );
+        assert!(matches!(gate.result(&Outcome::success(&call)), Err(StoreError::Panicked)));
+        assert!(matches!(gate.halt(None, "fire", Time(1)), Err(StoreError::Panicked)));
+        assert_eq!(gate.explain(&call).is_ok(), opens);
+        assert_eq!(gate.status("s", Time(1)).is_ok(), opens);
+        assert_eq!(gate.session("s").is_ok(), opens);
+    }
+}
+
 #[test]
 fn a_call_is_judged_again_on_conflict_and_blocked_when_the_store_fails() {
     let table = [
@@ -602,6 +654,88 @@ fn nobodys_answer_is_a_yes_only_where_every_rule_says_so() {
     assert_eq!(decided(&[rule("a", "allow")], 59_999), Decision::Block, "there was time left to answer");
     assert_eq!(decided(&[rule("a", "block")], 60_000), Decision::Block);
     assert_eq!(decided(&[rule("a", "allow"), rule("b", "block")], 60_000), Decision::Block);
+}
+
+/// When a human's refusal is stored while a gate gives a question up.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Moment {
+    AfterTheLastLook,
+    BeforeTheTimeoutIsStored,
+    AfterTheTimeoutIsStored,
+}
+
+/// Answers in memory, to which a human's refusal comes at one moment.
+struct Racing {
+    answers: MemoryAnswers,
+    moment: Moment,
+}
+
+impl Racing {
+    fn refuse(&self, id: &ApprovalId, now: Moment) {
+        if now == self.moment {
+            let refusal = StoredAnswer { granted: false, by: "ada".to_owned(), at: Time(60_999) };
+            self.answers.keep(id, refusal, &|| Ok(true)).unwrap();
+        }
+    }
+}
+
+impl AnswerStore for Racing {
+    fn keep(&self, id: &ApprovalId, answer: StoredAnswer, is_open: &IsOpen<'_>) -> Result<bool, StoreError> {
+        self.refuse(id, Moment::BeforeTheTimeoutIsStored);
+        let kept = self.answers.keep(id, answer, is_open);
+        self.refuse(id, Moment::AfterTheTimeoutIsStored);
+        kept
+    }
+
+    fn find(&self, id: &ApprovalId) -> Result<Option<StoredAnswer>, StoreError> {
+        let found = self.answers.find(id);
+        self.refuse(id, Moment::AfterTheLastLook);
+        found
+    }
+
+    fn forget(&self, id: &ApprovalId) {
+        self.answers.forget(id);
+    }
+
+    fn are_logged(&self) -> bool {
+        self.answers.are_logged()
+    }
+}
+
+#[test]
+fn a_refusal_that_is_stored_before_the_timeout_stands_also_where_a_timeout_is_approval() {
+    let rules = "apiVersion: edictum/v1\nkind: Ruleset\nmetadata: {name: t}\ndefaults: {mode: enforce}\nrules:\n  - {id: a, type: pre, tool: deploy, when: {tool.name: {equals: deploy}}, then: {action: ask, message: Ask., timeout: 60, timeout_action: allow}}\n";
+    let policy = Arc::new(lockgate_languages::read(&[Source::new("t.yaml", rules)]).0.unwrap());
+    let (asked_at, over) = (Time(1_000), Time(61_000));
+    for (moment, expected) in [
+        (Moment::AfterTheLastLook, "block: deploy was rejected by human review."),
+        (Moment::BeforeTheTimeoutIsStored, "block: deploy was rejected by human review."),
+        (Moment::AfterTheTimeoutIsStored, "allow: "),
+    ] {
+        let gate = Gate::new(Arc::clone(&policy));
+        let id = gate.call(&Call::new("1", "deploy").at(asked_at)).approval.unwrap();
+        let answers = Racing { answers: MemoryAnswers::default(), moment };
+        assert!(gate.resume_answered(&answers, &id, over).unwrap().is_none(), "{moment:?}");
+        let verdict = gate.time_out_unless_answered(&answers, &id, over).unwrap();
+        assert_eq!(told(&verdict), expected, "{moment:?}");
+        assert!(
+            gate.time_out_unless_answered(&answers, &id, over).is_err(),
+            "{moment:?}: it is decided once"
+        );
+    }
+}
+
+#[test]
+fn a_stored_timeout_grants_only_what_the_rules_grant_by_then() {
+    let gate = || Gate::new(when_then("rules:\n  - {id: ask, when: {tool: deploy}, then: approve}\n"));
+    let forged = StoredAnswer { granted: true, by: "timeout".to_owned(), at: Time(u64::MAX / 2) };
+    let (gate, answers) = (gate(), MemoryAnswers::default());
+    let id = gate.call(&Call::new("1", "deploy")).approval.unwrap();
+    assert!(answers.keep(&id, forged, &|| Ok(true)).unwrap());
+    // A process that stored the timeout and died left this; the next one goes on from here.
+    let verdict = gate.resume_answered(&answers, &id, Time(1_000)).unwrap().unwrap();
+    assert_eq!(told(&verdict), "block: timeout: no human answered the question about deploy in time.");
+    assert!(verdict.timed_out);
 }
 
 #[test]

@@ -4,8 +4,8 @@ use std::{fmt, path::Path, process, sync::Arc, time::Duration};
 
 use lockgate_call::{Call, Files};
 use lockgate_gate::{
-    AnswerError, ApprovalId, Attempt, MemoryStore, Notes, SavedError, Settlement, StoreError, Success, Terms,
-    TimeZone, UnknownNet, Verdict,
+    AnswerError, AnswerStore, ApprovalId, Attempt, BackendAnswers, MemoryAnswers, MemoryStore, Notes,
+    SavedError, Settlement, StoreError, Success, Terms, TimeZone, UnknownNet, Verdict,
 };
 use lockgate_policy::Mode;
 use lockgate_store::{Options, Sqlite};
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::{
     clock::{Clock, SystemClock, milliseconds},
-    core::{AnswerStore, BackendAnswers, Core, MemoryAnswers},
+    core::Core,
     files::LocalEyes,
     policy::Policy,
     policy_error::PolicyError,

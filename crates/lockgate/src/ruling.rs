@@ -132,7 +132,7 @@ impl Question {
     pub fn answer(&self, granted: bool, by: &str) -> Result<Ruling, AnswerError> {
         self.core.answer(&self.id, granted, by)?;
         let ruling = self.resume()?;
-        ruling.ok_or_else(|| AnswerError::NotStored("the answer is not there any more".to_owned()))
+        ruling.ok_or_else(|| AnswerError::NotOpen(self.id.to_string()))
     }
 
     /// Goes on with the call if the question was answered, or its time is over; `None` while it is open.

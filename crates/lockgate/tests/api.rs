@@ -18,8 +18,8 @@ use std::{
 };
 
 use lockgate::{
-    AnswerError, BuildError, CallError, Gate, ManualClock, Permit, Policy, Question, Ruling, Session,
-    ToolCall, ToolResult,
+    AnswerError, BuildError, CallError, Decision, Files, Gate, ManualClock, Mode, Permit, Policy, Question,
+    Ruling, Session, ToolCall, ToolResult,
 };
 use serde_json::{Value, json};
 
@@ -77,6 +77,29 @@ fn a_permit_that_is_dropped_in_a_panic_is_a_failure() {
     permit(&session, "backup", json!({})).settle(ToolResult::success("")).unwrap();
     assert!(!is_run(&session, "backup"), "what it spent stays spent");
     assert!(is_run(&session, "delete"));
+}
+
+/// A view of the files that has a bug.
+struct BrokenEyes;
+
+impl Files for BrokenEyes {
+    fn canonical(&self, path: &str) -> Option<String> {
+        assert!(!path.contains("bug"), "a bug in the eyes");
+        Some(path.to_owned())
+    }
+}
+
+#[test]
+fn a_panic_while_a_call_is_looked_at_blocks_it_and_does_not_reach_the_program() {
+    let policy = Policy::rules("block shutdown").unwrap();
+    let gate = Gate::builder(policy).mode(Mode::Observe).eyes(BrokenEyes).build().unwrap();
+    let session = gate.session("s1");
+    let read = |path: &str| ToolCall::new("bash", json!({"command": format!("cat {path}")}));
+    let Ruling::Block(refusal) = session.request(read("/bug")).unwrap() else { panic!("it was not seen") };
+    assert_eq!(refusal.reason(), "Lockgate panicked while it looked at this call, so the call is blocked.");
+    assert!(session.explain(read("/bug")).is_ok());
+    assert_eq!(gate.evaluate(read("/bug"), None).unwrap().0.decision, Decision::Block);
+    assert!(matches!(session.request(read("/file")).unwrap(), Ruling::Run(_)), "the gate goes on");
 }
 
 #[test]

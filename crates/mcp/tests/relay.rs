@@ -10,13 +10,14 @@
 use std::{
     sync::{
         Arc, Mutex,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
 
 use lockgate::engine::{
-    Gate, Time,
+    Call, Gate, SeenCall, Time,
+    call::Files,
     gate::{
         Ask, Backend, StoredAnswer,
         audit_log::{LogEntry, LogEvent},
@@ -34,6 +35,16 @@ struct Scenery {
     now: Arc<AtomicU64>,
     log: Arc<Mutex<Vec<String>>>,
     era: Arc<Mutex<Option<Era>>>,
+    eyes_have_bug: Arc<AtomicBool>,
+}
+
+/// A view of the files that has a bug.
+struct BrokenEyes;
+
+impl Files for BrokenEyes {
+    fn canonical(&self, _: &str) -> Option<String> {
+        panic!("a bug in the eyes")
+    }
 }
 
 impl Environment for Scenery {
@@ -43,6 +54,11 @@ impl Environment for Scenery {
 
     fn log(&self, line: &str) {
         self.log.lock().unwrap().push(line.to_owned());
+    }
+
+    fn look(&self, call: Call) -> SeenCall {
+        let has_bug = self.eyes_have_bug.load(Ordering::SeqCst);
+        SeenCall::look(call, has_bug.then_some(&BrokenEyes))
     }
 
     fn dead(&self, tools: &[String]) -> Vec<Option<String>> {
@@ -549,6 +565,16 @@ fn an_older_client_is_asked_by_a_form_of_its_own() {
         }
         assert_eq!(scene.client(answer), [], "a second answer is nobody's");
     }
+}
+
+#[test]
+fn a_panic_while_a_call_is_looked_at_blocks_that_call_alone() {
+    let mut scene = Scene::new("");
+    scene.scenery.eyes_have_bug.store(true, Ordering::SeqCst);
+    assert!(scene.refused(call(1, "read", json!({ "path": "a" }))).contains("Lockgate panicked"));
+    scene.scenery.eyes_have_bug.store(false, Ordering::SeqCst);
+    let next = call(2, "read", json!({ "path": "a" }));
+    assert_eq!(scene.client(next.clone()), [Sent::Server(next)]);
 }
 
 #[test]

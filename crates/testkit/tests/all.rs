@@ -8,6 +8,7 @@ mod contract;
 mod cycles;
 mod english;
 mod fuzz;
+mod late_answers;
 mod laws;
 mod model;
 mod platforms;

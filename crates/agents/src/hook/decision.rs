@@ -13,7 +13,7 @@ use std::{
 use lockgate::engine::{
     Call, Decision, Gate, LocalEyes, Outcome, SeenCall, Time, Verdict,
     call::DuplicateKey,
-    gate::{ApprovalId, Backend, OutputDecision, StoreError},
+    gate::{ApprovalId, Backend, BackendAnswers, OutputDecision, StoreError},
 };
 use serde_json::{Value, json};
 
@@ -95,7 +95,8 @@ impl Decider<'_> {
                 thread::sleep(LOOK_EVERY);
             } else {
                 // The tokens it holds are given back, so that other calls can have them.
-                let timed_out = self.gate.time_out(&approval, (self.clock)());
+                let timed_out =
+                    self.gate.time_out_unless_answered(&self.answers(), &approval, (self.clock)());
                 return timed_out.map_err(|error| StoreError::Unavailable(error.to_string()));
             }
         }
@@ -104,10 +105,12 @@ impl Decider<'_> {
 
     /// Takes in what a human answered by `lockgate approve`, if there is an answer.
     fn collect(&self, approval: &ApprovalId) -> Result<Option<Verdict>, StoreError> {
-        let Some(kept) = self.backend.answer(&approval.session, approval.number)? else { return Ok(None) };
-        // Who answered is in the audit log already.
-        let verdict = self.gate.answer_by(approval, kept.granted, None, (self.clock)());
-        verdict.map(Some).map_err(|error| StoreError::Unavailable(error.to_string()))
+        let resumed = self.gate.resume_answered(&self.answers(), approval, (self.clock)());
+        resumed.map_err(|error| StoreError::Unavailable(error.to_string()))
+    }
+
+    fn answers(&self) -> BackendAnswers<&dyn Backend> {
+        BackendAnswers(self.backend)
     }
 
     fn result(&self, event: ToolResult) -> Result<Answer, StoreError> {

@@ -51,6 +51,26 @@ fn a_name_is_looked_up_for_those_who_do_not_take_its_field_for_a_script() {
     }
 }
 
+/// A view of the files that has a bug.
+struct Broken;
+
+impl Files for Broken {
+    fn canonical(&self, _: &str) -> Option<String> {
+        panic!("a bug in the eyes")
+    }
+}
+
+#[test]
+fn a_call_that_cannot_be_looked_at_without_a_panic_has_an_objection() {
+    let seen = SeenCall::look(call(&json!({ "path": "a" })), Some(&Broken));
+    let why = "Lockgate panicked while it looked at this call, so the call is blocked.";
+    assert_eq!((seen.about.objection.as_deref(), seen.links()), (Some(why), None));
+    let mut objected = call(&json!({ "path": "a" }));
+    objected.about.objection = Some("the tool has changed".to_owned());
+    let seen = SeenCall::look(objected, Some(&Broken));
+    assert_eq!(seen.about.objection.as_deref(), Some("the tool has changed"));
+}
+
 #[test]
 fn what_is_past_the_limit_cannot_be_told() {
     let many = |n: usize| {

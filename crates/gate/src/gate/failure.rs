@@ -1,10 +1,18 @@
 //! What is answered when Lockgate itself fails: a block, and no output.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use crate::{
     output::{OutputDecision, suppressed},
     settle::Settlement,
+    store::StoreError,
     verdict::Verdict,
 };
+
+/// Turns a panic of ours, of the store or of the author's code into an error: it must not reach the program around.
+pub(super) fn catching<T>(work: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or(Err(StoreError::Panicked))
+}
 
 /// The verdict when the author's code or ours panics.
 pub(super) fn panicked() -> Verdict {

@@ -11,7 +11,7 @@ use lockgate_policy::{
 use serde_json::Map;
 use serde_json::Value;
 
-use super::{Commit, Gate};
+use super::{Commit, Gate, failure::catching};
 use crate::{
     audit_log,
     human::Human,
@@ -258,6 +258,6 @@ impl Gate {
     fn record_shared(&self, shared: SharedEvent, event: &Event, at: Time) -> Result<(), StoreError> {
         let told = self.operated([event]);
         let entries = self.entries(None, &[], told, at);
-        self.store.commit_shared(&Changes { events: &[], shared: &[shared], entries: &entries })
+        catching(|| self.store.commit_shared(&Changes { events: &[], shared: &[shared], entries: &entries }))
     }
 }

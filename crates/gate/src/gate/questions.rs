@@ -17,19 +17,20 @@ use crate::{
     judge::judge_answer,
     record::Judgement,
     state::{ApprovalId, Asked, Stand},
-    store::{Reach, StoreError},
+    store::StoreError,
     verdict::Verdict,
 };
 
 /// An answer came for a question that nobody asks (any more).
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum AnswerError {
     /// The question is not open: it was answered before, lapsed, or never asked.
     #[error("no question `{0}` is open: it was answered before, has lapsed, or was never asked")]
     NotOpen(String),
     /// The store failed; the question may still be open.
-    #[error("the answer could not be stored: {0}")]
-    NotStored(String),
+    #[error("the answer could not be looked up or stored: {0}")]
+    NotStored(#[from] StoreError),
 }
 
 impl Gate {
@@ -74,7 +75,7 @@ impl Gate {
         self.close(approval, Answer::from(granted), by, at)
     }
 
-    fn close(
+    pub(super) fn close(
         &self,
         approval: &ApprovalId,
         answer: Answer,
@@ -99,24 +100,11 @@ impl Gate {
             let commit = Commit { events, shared, told, at, ..Commit::answering((verdict, call)) };
             Some((commit, wants))
         });
-        let (verdict, call) =
-            judged.map_err(|error| AnswerError::NotStored(error.to_string()))?.ok_or_else(not_open)?;
+        let (verdict, call) = judged?.ok_or_else(not_open)?;
         if let Some(call) = call {
             self.tell(&call, &verdict);
         }
         Ok(verdict)
-    }
-
-    /// Takes in that no human has answered by now. Where every rule that asked says so, that is a yes once the
-    /// time is over; otherwise the call is refused because of a timeout.
-    ///
-    /// # Errors
-    /// When the question is not open, or the store fails: then nothing was decided.
-    pub fn time_out(&self, approval: &ApprovalId, at: Time) -> Result<Verdict, AnswerError> {
-        let question = self.question(approval).map_err(|error| AnswerError::NotStored(error.to_string()))?;
-        let granted = question.is_some_and(|asked| asked.allows_late && asked.deadline <= at);
-        let answer = if granted { Answer::Granted } else { Answer::Nobody };
-        self.close(approval, answer, Some(audit_log::TIMEOUT), at)
     }
 
     /// The question a human is asked, while it is open.
@@ -124,8 +112,7 @@ impl Gate {
     /// # Errors
     /// When the store fails.
     pub fn question(&self, approval: &ApprovalId) -> Result<Option<Asked>, StoreError> {
-        let opened = self.store.open(&approval.session, Reach::Look)?;
-        Ok(opened.session().asked().get(&approval.number).cloned())
+        self.opened(&approval.session, |session| session.asked().get(&approval.number).cloned())
     }
 
     /// The open question about a call, if there is one.
@@ -133,13 +120,11 @@ impl Gate {
     /// # Errors
     /// When the store fails.
     pub fn question_about(&self, call: &Call) -> Result<Option<(ApprovalId, Asked)>, StoreError> {
-        let opened = self.store.open(&call.session, Reach::Look)?;
-        let session = opened.session();
-        let found = question_about(session, call).and_then(|number| {
+        self.opened(&call.session, |session| {
+            let number = question_about(session, call)?;
             let approval = ApprovalId { session: call.session.clone(), number };
             Some((approval, session.asked().get(&number)?.clone()))
-        });
-        Ok(found)
+        })
     }
 }
 

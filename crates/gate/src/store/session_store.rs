@@ -83,6 +83,9 @@ pub enum StoreError {
     /// No answer: refuse the call, and keep refusing until the store is back.
     #[error("the session store does not answer: {0}")]
     Unavailable(String),
+    /// Lockgate or the store panicked: refuse the call. What was stored is not known.
+    #[error("Lockgate or its store panicked")]
+    Panicked,
 }
 
 /// How many parts the memory store has, so that sessions rarely wait for each other.

@@ -7,12 +7,13 @@
 
 use lockgate::engine::{
     call::{Call, Time},
-    gate::{AnswerError, ApprovalId, Ask, Question, StoreError, Verdict, question_text},
+    gate::{AnswerError, ApprovalId, Ask, BackendAnswers, Question, StoredAnswer, Verdict, question_text},
 };
 use serde_json::{Value, json};
 
 use super::{
     call_states::{HeldCall, PendingCall},
+    config::Config,
     request_state::Continuation,
     state::{Action, Relay, to_client},
 };
@@ -39,8 +40,6 @@ pub(super) struct AnsweredCall {
 pub(super) enum NoVerdict {
     #[error(transparent)]
     Answer(#[from] AnswerError),
-    #[error("Lockgate could not look for an answer ({0})")]
-    Lookup(#[source] StoreError),
 }
 
 impl Relay {
@@ -99,7 +98,25 @@ impl Relay {
     ) -> Result<Verdict, NoVerdict> {
         // The definition of the tool may have changed since the human was asked.
         let granted = granted && call.about.objection.is_none();
-        Ok(self.context.config.gate.answer_by(approval, granted, Some(&self.human()), call.at)?)
+        Ok(self.answer_first(approval, granted, call.at)?)
+    }
+
+    /// Gives the gate an answer that came through the client, unless there is one from elsewhere already.
+    pub(super) fn answer_first(
+        &self,
+        approval: &ApprovalId,
+        granted: bool,
+        at: Time,
+    ) -> Result<Verdict, AnswerError> {
+        let Config { gate, backend, .. } = &self.context.config;
+        let by = self.human();
+        match backend {
+            Some(backend) => {
+                let answer = StoredAnswer { granted, by, at };
+                gate.answer_unless_answered(&BackendAnswers(&**backend), approval, answer)
+            }
+            None => gate.answer_by(approval, granted, Some(&by), at),
+        }
     }
 
     /// The held call that this message of the client answers the form of.
@@ -156,17 +173,17 @@ impl Relay {
         until: Time,
         now: Time,
     ) -> Option<Result<Verdict, NoVerdict>> {
-        let gate = &self.context.config.gate;
-        let backend = self.context.config.backend.as_ref();
-        let kept = backend.map(|backend| backend.answer(&approval.session, approval.number)).transpose();
-        match kept {
-            // The audit log has the name of the human already.
-            Ok(Some(Some(kept))) => {
-                Some(gate.answer_by(approval, kept.granted, None, now).map_err(NoVerdict::from))
+        let Config { gate, backend, .. } = &self.context.config;
+        let is_over = now >= until;
+        let Some(backend) = backend else {
+            return is_over.then(|| gate.time_out(approval, now).map_err(NoVerdict::from));
+        };
+        let answers = BackendAnswers(&**backend);
+        match gate.resume_answered(&answers, approval, now) {
+            Ok(None) if is_over => {
+                Some(gate.time_out_unless_answered(&answers, approval, now).map_err(NoVerdict::from))
             }
-            Err(error) => Some(Err(NoVerdict::Lookup(error))),
-            Ok(_) if now >= until => Some(gate.time_out(approval, now).map_err(NoVerdict::from)),
-            Ok(_) => None,
+            resumed => resumed.map_err(NoVerdict::from).transpose(),
         }
     }
 }

@@ -135,7 +135,7 @@ impl Relay {
                 .as_ref()
                 .is_some_and(|duplicate_key| &*duplicate_key.door != "mcp")
             && call.about.objection.is_none()
-            && let Ok(verdict) = gate.answer_by(&approval, true, Some(&self.human()), call.at)
+            && let Ok(verdict) = self.answer_first(&approval, true, call.at)
         {
             return verdict;
         }
