@@ -83,6 +83,9 @@ pub enum StoreError {
     /// No answer: refuse the call, and keep refusing until the store is back.
     #[error("the session store does not answer: {0}")]
     Unavailable(String),
+    /// What is stored is not what was stored: refuse the call, and keep refusing until a human has mended it.
+    #[error("the stored state was changed outside of Lockgate: {0}")]
+    Tampered(String),
 }
 
 /// How many parts the memory store has, so that sessions rarely wait for each other.
