@@ -16,7 +16,7 @@ use crate::console::CommandError;
 
 /// Opens a database, or the one that the settings of the current folder name.
 pub(crate) fn open_state(path: Option<&Path>) -> Result<Sqlite, CommandError> {
-    let path = place_of_state(path)?;
+    let (path, options) = place_of_state(path)?;
     if !is_there(&path) {
         let text = format!(
             "Lockgate has not judged a call here yet: the database `{}` does not exist; name another with --state",
@@ -24,7 +24,7 @@ pub(crate) fn open_state(path: Option<&Path>) -> Result<Sqlite, CommandError> {
         );
         return Err(CommandError::Said(text));
     }
-    open(&path)
+    open(&path, options)
 }
 
 /// The same, but none where this folder's own database is not there yet. A database that was named has to be there.
@@ -32,8 +32,8 @@ pub(crate) fn open_state_if_there(path: Option<&Path>) -> Result<Option<Sqlite>,
     match path {
         Some(_) => open_state(path).map(Some),
         None => {
-            let place = place_of_state(None)?;
-            if is_there(&place) { open(&place).map(Some) } else { Ok(None) }
+            let (place, options) = place_of_state(None)?;
+            if is_there(&place) { open(&place, options).map(Some) } else { Ok(None) }
         }
     }
 }
@@ -42,16 +42,27 @@ pub(crate) fn open_state_if_there(path: Option<&Path>) -> Result<Option<Sqlite>,
 pub(crate) fn make_state(path: Option<&Path>) -> Result<Sqlite, CommandError> {
     match path {
         Some(_) => open_state(path),
-        None => open(&place_of_state(None)?),
+        None => {
+            let (place, options) = place_of_state(None)?;
+            open(&place, options)
+        }
     }
 }
 
-fn place_of_state(path: Option<&Path>) -> Result<PathBuf, CommandError> {
-    match path {
-        Some(path) => Ok(path.to_path_buf()),
-        None => settings::find(&env::current_dir()?, &Environment::of_process())
-            .map(|settings| settings.state)
-            .map_err(CommandError::said),
+/// Where the database is, and how it is opened.
+fn place_of_state(path: Option<&Path>) -> Result<(PathBuf, Options), CommandError> {
+    let settings = settings::find(&env::current_dir()?, &Environment::of_process());
+    match (path, settings) {
+        // Settings that cannot be read are told where they are needed.
+        (Some(path), settings) => {
+            let options = settings.map(|settings| settings.store_options(path)).unwrap_or_default();
+            Ok((path.to_path_buf(), options))
+        }
+        (None, Ok(settings)) => {
+            let options = settings.store_options(&settings.state);
+            Ok((settings.state, options))
+        }
+        (None, Err(error)) => Err(CommandError::said(error)),
     }
 }
 
@@ -60,6 +71,6 @@ fn is_there(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|data| !data.is_file() || data.len() > 0)
 }
 
-fn open(path: &Path) -> Result<Sqlite, CommandError> {
-    Sqlite::open(path, Options::default()).map_err(CommandError::said)
+fn open(path: &Path, options: Options) -> Result<Sqlite, CommandError> {
+    Sqlite::open(path, options).map_err(CommandError::said)
 }

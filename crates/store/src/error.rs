@@ -39,6 +39,10 @@ pub enum OpenErrorKind {
     NoKey,
     /// The database is gone while its key is still there.
     Vanished,
+    /// It is older than its key or its anchor says, or was changed so that it seems older.
+    RolledBack,
+    /// The anchor file is not there, is not one, or belongs to another database.
+    NoAnchor,
     /// Others kept it locked for too long.
     Busy,
     /// The disk, the folder or the system failed.
@@ -64,6 +68,15 @@ impl OpenError {
         Self::new(path, kind, reason_of(wait, error))
     }
 
+    /// Why a database that could be opened is not used.
+    pub(crate) fn fault(path: &Path, wait: Duration, fault: Fault) -> Self {
+        match fault {
+            Fault::Sql(error) => Self::sql(path, wait, &error),
+            Fault::Told(reason) | Fault::Tampered(reason) => Self::new(path, OpenErrorKind::Damaged, reason),
+            Fault::Conflict => Self::new(path, OpenErrorKind::Busy, "was changed meanwhile; try again"),
+        }
+    }
+
     /// What kind of reason it is.
     pub fn kind(&self) -> OpenErrorKind {
         self.kind
@@ -83,6 +96,8 @@ pub(crate) enum Fault {
     Sql(rusqlite::Error),
     /// We say so; the sentence goes on after the path.
     Told(String),
+    /// Somebody changed what is stored; the sentence goes on after the path.
+    Tampered(String),
     /// Somebody else was first.
     Conflict,
 }
@@ -98,10 +113,29 @@ impl Fault {
         Self::Told(sentence.to_string())
     }
 
+    /// What somebody did to the whole database, with what is to be done about it.
+    pub(crate) fn tampered(what: impl fmt::Display) -> Self {
+        Self::Tampered(format!(
+            "{what}. Stop and tell the user. For the user: `lockgate audit verify` lists what was changed; restore the \
+             database from a copy, or move it and its key aside to begin with no sessions"
+        ))
+    }
+
+    /// What somebody did to one row, with what is to be done about it.
+    pub(crate) fn tampered_row(what: impl fmt::Display) -> Self {
+        Self::Tampered(format!(
+            "{what}. Stop and tell the user. For the user: `lockgate audit verify` lists what was changed; restore the \
+             database from a copy, or start another session"
+        ))
+    }
+
     /// The sentence for whoever asked.
     pub(crate) fn at(self, path: &Path, wait: Duration) -> StoreError {
         let reason = match self {
             Self::Conflict => return StoreError::Conflict,
+            Self::Tampered(reason) => {
+                return StoreError::Tampered(format!("`{}` {reason}", path.display()));
+            }
             Self::Told(reason) => reason,
             Self::Sql(error) => reason_of(wait, &error),
         };

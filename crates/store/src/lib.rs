@@ -15,6 +15,7 @@ mod audit;
 mod error;
 #[cfg_attr(not(unix), path = "platform/other.rs")]
 mod platform;
+mod seal;
 mod sqlite;
 
 pub use audit::{
@@ -22,4 +23,4 @@ pub use audit::{
     ProblemKind, Progress, START, Verified, from_hex, link_hash, to_hex, verify_lines,
 };
 pub use error::{OpenError, OpenErrorKind};
-pub use sqlite::{Durability, FORGET_BATCH_MAX, Links, Options, Query, Sqlite, WAIT_MAX};
+pub use sqlite::{Durability, FORGET_BATCH_MAX, LOCKED_MAX, Links, Options, Query, Sqlite, WAIT_MAX};

@@ -1,5 +1,6 @@
 //! Sessions, answers and the audit log in one SQLite file.
 
+mod anchor;
 mod backend;
 mod columns;
 mod files;
@@ -8,11 +9,16 @@ mod key;
 mod log;
 mod prepare;
 mod records;
+mod roster;
+mod rows;
 mod schema;
+mod sealing;
 mod short_ids;
+mod state;
 mod turns;
 mod verify;
+mod verify_state;
 
-pub use backend::{Durability, Options, Sqlite, WAIT_MAX};
+pub use backend::{Durability, LOCKED_MAX, Options, Sqlite, WAIT_MAX};
 pub use forget::FORGET_BATCH_MAX;
 pub use records::{Links, Query};

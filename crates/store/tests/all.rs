@@ -6,4 +6,5 @@ mod common;
 
 mod audit_log;
 mod refusals;
+mod sealed;
 mod tamper;

@@ -6,7 +6,7 @@ use std::cell::RefCell;
 
 use crate::common::{Home, bytes_of, entries, entry, put, yes};
 use lockgate_gate::{Backend, Time};
-use lockgate_store::{ENTRY_BYTES_MAX, FORGET_BATCH_MAX, Query, Sqlite};
+use lockgate_store::{Durability, ENTRY_BYTES_MAX, FORGET_BATCH_MAX, Options, Query, Sqlite};
 
 fn numbers(store: &Sqlite, query: Query) -> Vec<u64> {
     store.audit_log(query).map(|link| link.unwrap().n).collect()
@@ -98,17 +98,18 @@ fn sessions_are_forgotten_a_few_at_a_time_and_each_time_it_is_told() {
 #[test]
 fn no_more_sessions_are_forgotten_at_once_than_may_be() {
     let home = Home::new();
-    drop(home.open());
-    home.behind_our_back(&format!(
-        "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < {FORGET_BATCH_MAX}) \
-         INSERT INTO session SELECT 's' || i, 1, 1, 0, x'' FROM n"
-    ));
+    let options = Options { durability: Durability::Normal, ..Options::default() };
+    let store = Sqlite::open(home.path(), options).unwrap();
+    for n in 0..=FORGET_BATCH_MAX {
+        put(&store, &format!("s{n}"), b"", 1, &[]).unwrap();
+    }
     let counts = RefCell::new(Vec::new());
     let tell = |names: &[String]| {
         counts.borrow_mut().push(names.len());
         entry(9, "")
     };
-    home.open().forget(Time(9), FORGET_BATCH_MAX + 1, &tell).unwrap();
+    store.forget(Time(9), FORGET_BATCH_MAX + 1, &tell).unwrap();
+    assert!(home.verify().is_whole());
     assert_eq!(counts.into_inner(), [FORGET_BATCH_MAX, 1]);
 }
 

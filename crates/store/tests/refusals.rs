@@ -126,7 +126,7 @@ fn whatever_is_not_ours_alone_is_refused_and_left_as_it_is() {
         ("an empty key", |home| fs::write(home.key(), "").unwrap(), NoKey, "damaged"),
         ("no database", |home| fs::remove_file(home.path()).unwrap(), Vanished, "move the key aside"),
         ("an empty database", |home| fs::write(home.path(), "").unwrap(), Vanished, "move the key aside"),
-        ("a newer form", |home| home.behind_our_back("PRAGMA user_version = 3"), Newer, "newer Lockgate"),
+        ("a newer form", |home| home.behind_our_back("PRAGMA user_version = 4"), Newer, "newer Lockgate"),
         ("a form nobody has", |home| home.behind_our_back("PRAGMA user_version = -1"), NoVersion, "restore"),
         (
             "tables without a form",
@@ -177,7 +177,9 @@ fn a_key_of_another_database_signs_nothing() {
     let store = home.open();
     put(&store, "s", b"after", 4, &[entry(4, "s")]).unwrap_err();
     assert!(!home.verify().is_whole());
-    assert_eq!(bytes_of(&store, "s").unwrap(), b"bytes");
+    // Nothing is shown that the key does not vouch for.
+    assert!(store.lock("s", Reach::Look).is_err());
+    assert_eq!(home.stored_bytes("s"), b"bytes");
 }
 
 #[test]
@@ -282,6 +284,7 @@ fn a_lock_that_others_hold_is_told_when_the_wait_is_over() {
         assert!(sentence.contains("locked by others for 30 ms"), "{sentence}");
     };
     told(other.lock("s", Reach::Session).err().unwrap());
+    told(other.short_ids(&[("s", 1)]).unwrap_err());
     told(other.keep_answer("s", 1, &crate::common::yes(1), &entry(1, "s")).unwrap_err());
     drop(held);
     // The threads of one process wait no longer than others do.

@@ -32,6 +32,7 @@ pub(super) struct Written {
     pub(super) policy: Option<Spanned<Vec<Spanned<String>>>>,
     pub(super) mode: Option<Mode>,
     pub(super) state: Option<Spanned<String>>,
+    pub(super) anchor: Option<Spanned<String>>,
     pub(super) protect: Option<bool>,
     pub(super) exec: Option<bool>,
     pub(super) hook: WrittenHook,

@@ -200,6 +200,7 @@ impl Found {
         let values = Values {
             mode: file.written.mode,
             state: self.state(&file, environment)?,
+            anchor: anchor(&file)?,
             protect: file.written.protect,
             ask: hook.ask,
             deadline,
@@ -287,6 +288,17 @@ impl Found {
             path => Ok(Some(file.folder().join(path))),
         }
     }
+}
+
+/// Not a path relative to anything: it lies outside of what it vouches for.
+fn anchor(file: &File) -> Result<Option<PathBuf>, SettingsError> {
+    let Some(said) = &file.written.anchor else { return Ok(None) };
+    let path = Path::new(said.get_ref());
+    if !path.is_absolute() || said.get_ref().ends_with('/') {
+        let reason = format!("`{}` is not the absolute path of a file", path.display());
+        return Err(file.wrong(said.span(), &reason, "write one, as in \"/var/lib/lockgate/anchor\""));
+    }
+    Ok(Some(path.to_path_buf()))
 }
 
 const DATABASE: &str = "lockgate.db";

@@ -37,6 +37,7 @@ pub(super) struct Level {
 pub(super) struct Values {
     pub(super) mode: Option<Mode>,
     pub(super) state: Option<PathBuf>,
+    pub(super) anchor: Option<PathBuf>,
     pub(super) protect: Option<bool>,
     pub(super) ask: Option<Ask>,
     pub(super) deadline: Option<Duration>,
@@ -105,6 +106,15 @@ pub(super) fn join(
         |a, b| a == b,
     );
 
+    // Lockgate writes into an anchor, and blocks where it has none, so nobody but the user chooses one unseen.
+    let anchor = table.join(
+        "anchor",
+        (own.anchor.map(Some), None),
+        its.anchor.map(Some),
+        |it| it.map_or_else(|| "none".to_owned(), |it| format!("{:?}", it.display().to_string())),
+        |a, b| a == b,
+    );
+
     // What is off at first restricts nothing, so a registry is never as strict as none. A project's never counts beside a
     // policy of the user: it could switch off the user's rules.
     let has_own_rules = user.as_ref().is_some_and(|level| !level.files.is_empty());
@@ -122,6 +132,7 @@ pub(super) fn join(
         origin: nearest.map_or(Origin::BuiltIn, Level::origin),
         mode,
         state,
+        anchor,
         protect,
         ask,
         deadline,

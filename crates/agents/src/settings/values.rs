@@ -1,8 +1,14 @@
 //! All that counts for a folder.
 
-use std::{io, path::PathBuf, time::Duration};
+use std::{
+    io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
-use lockgate::engine::{GateBuilder, Mode, Policy, PolicyError, Source, policy::Layer, read_sources};
+use lockgate::engine::{
+    GateBuilder, Mode, Policy, PolicyError, Source, policy::Layer, read_sources, store::Options,
+};
 
 use super::starter::starter_policy;
 use crate::{agents::Agent, event::Ask, trust::Trust};
@@ -20,6 +26,8 @@ pub struct Settings {
     pub mode: Mode,
     /// The file in which sessions rest.
     pub state: PathBuf,
+    /// The file that says how far the database has come; none where nobody chose one.
+    pub anchor: Option<PathBuf>,
     /// Whether calls are blocked that would change Lockgate or the hooks of hosts.
     pub protect: bool,
     /// How a human is asked.
@@ -72,6 +80,12 @@ pub enum Origin {
 }
 
 impl Settings {
+    /// How a database is opened: with its anchor, if it is the one of these settings.
+    pub fn store_options(&self, state: &Path) -> Options {
+        let anchor = self.anchor.clone().filter(|_| self.state == state);
+        Options { anchor, ..Options::default() }
+    }
+
     /// The texts of the policy: the user's, or the built-in one, and the project's.
     ///
     /// # Errors

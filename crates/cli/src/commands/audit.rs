@@ -54,7 +54,7 @@ impl AuditArguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum AuditCommand {
-    /// Find entries of the audit log that were changed, removed or added
+    /// Find entries of the audit log, and state of sessions, that were changed, removed or added
     #[command(after_help = AUDIT_VERIFY_EXAMPLES)]
     Verify(AuditVerifyArguments),
     /// Delete old sessions and the old part of the audit log

@@ -13,7 +13,8 @@ use clap::Args;
 use lockgate::engine::{
     Diagnostic, Mode, Severity,
     call::visible,
-    store::{Options, Sqlite},
+    gate::{Backend, Reach},
+    store::Sqlite,
 };
 use lockgate_agents::{
     Agent, Environment, HookReply, Message, Reaction,
@@ -190,7 +191,7 @@ impl Patient {
             checks
                 .push(Check::wrong("protect", "it is `false`: an agent may change its own policy and hooks"));
         }
-        checks.extend(state(&settings.state));
+        checks.extend(state(&settings));
         checks.extend(self.servers());
         (Some(settings), checks)
     }
@@ -331,7 +332,8 @@ fn policy(settings: &Settings, agents: &[Agent]) -> Vec<Check> {
 }
 
 /// Whether the database can be used, and by us alone.
-fn state(file: &Path) -> Vec<Check> {
+fn state(settings: &Settings) -> Vec<Check> {
+    let file = &settings.state;
     match fs::symlink_metadata(file) {
         Ok(_) => {}
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -339,7 +341,7 @@ fn state(file: &Path) -> Vec<Check> {
         }
         Err(error) => return Vec::from([Check::wrong("state", format!("{}: {error}", file.display()))]),
     }
-    let store = match Sqlite::open(file, Options::default()) {
+    let store = match Sqlite::open(file, settings.store_options(file)) {
         Ok(store) => store,
         Err(error) => return Vec::from([Check::wrong("state", error.to_string())]),
     };
@@ -356,6 +358,19 @@ fn state(file: &Path) -> Vec<Check> {
             Check::wrong("audit log", format!("record {} is not signed by this database's key", head.n))
         }
         Err(error) => Check::wrong("audit log", error.to_string()),
+    });
+    // The row that all sessions read, and with it the head that vouches for all rows.
+    checks.push(match store.lock("", Reach::Look) {
+        Ok(_) => Check::ok("sealed", "the state is the one that its signed head names".to_owned()),
+        Err(error) => Check::wrong("sealed", error.to_string()),
+    });
+    checks.push(match &settings.anchor {
+        Some(anchor) => Check::ok("anchor", anchor.display().to_string()),
+        None => Check::note(
+            "anchor",
+            "none: an older copy of the whole database is not noticed; `anchor` in the settings names a file"
+                .to_owned(),
+        ),
     });
     checks
 }

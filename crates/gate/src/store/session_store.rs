@@ -86,6 +86,9 @@ pub enum StoreError {
     /// Lockgate or the store panicked: refuse the call. What was stored is not known.
     #[error("Lockgate or its store panicked")]
     Panicked,
+    /// What is stored is not what was stored: refuse the call, and keep refusing until a human has mended it.
+    #[error("the stored state was changed outside of Lockgate: {0}")]
+    Tampered(String),
 }
 
 /// How many parts the memory store has, so that sessions rarely wait for each other.

@@ -5,7 +5,8 @@
 //!
 //! - [`link_hash`]: SHA-256 of `lockgate/trail/v1`, a zero byte, n, the 32 bytes of the hash before (zeros for the
 //!   first record), the number of bytes of the entry, the entry.
-//! - [`Head`]: Ed25519 over `lockgate/head/v1`, a zero byte, the 16 bytes of the database's id, n, hash, at, pruned.
+//! - [`Head`]: Ed25519 over `lockgate/head/v2`, a zero byte, the 16 bytes of the database's id, n, hash, at, pruned,
+//!   counter, state. A head from before state was sealed has neither counter nor state, and `v1`.
 //! - Checkpoint: Ed25519 over `lockgate/checkpoint/v1`, a zero byte, the database's id, n, hash, at.
 //!
 //! Head and checkpoint are signed under names of their own, so that an old checkpoint can never be shown as the
@@ -26,7 +27,9 @@ pub const START: Hash = [0; 32];
 pub const CHECKPOINT_EVERY: u64 = 1_000;
 
 const LINK_TAG: &[u8] = b"lockgate/trail/v1\0";
-const HEAD_TAG: &[u8] = b"lockgate/head/v1\0";
+const HEAD_TAG: &[u8] = b"lockgate/head/v2\0";
+/// Of heads that know no state.
+const STATELESS_HEAD_TAG: &[u8] = b"lockgate/head/v1\0";
 const CHECKPOINT_TAG: &[u8] = b"lockgate/checkpoint/v1\0";
 
 /// The hash of a record.
@@ -73,6 +76,10 @@ pub struct Head {
     pub at: Time,
     /// How many records were pruned: the first that is kept is the one after.
     pub pruned: u64,
+    /// How often the database was written, counted from 1; 0 in a head from before state was sealed.
+    pub counter: u64,
+    /// The seal of all rows there must be; zeros in a head from before state was sealed.
+    pub state: Hash,
     /// The database's id, made at random when it was.
     pub database: [u8; 16],
     /// The public half of the key that signed it.
@@ -82,11 +89,11 @@ pub struct Head {
 }
 
 impl Head {
-    /// The head of a new chain.
+    /// The head of a new chain; it is signed with the first state.
     pub(crate) fn first(database: [u8; 16], key: &SigningKey) -> Self {
         let public_key = key.verifying_key().to_bytes();
-        let (hash, signature) = (START, [0; 64]);
-        Self { n: 0, hash, at: Time(0), pruned: 0, database, public_key, signature }.signed(key)
+        let (hash, state, signature) = (START, [0; 32], [0; 64]);
+        Self { n: 0, hash, at: Time(0), pruned: 0, counter: 0, state, database, public_key, signature }
     }
 
     /// The same head with its signature made anew.
@@ -101,8 +108,13 @@ impl Head {
     }
 
     fn message(&self) -> Vec<u8> {
-        let mut message = message(HEAD_TAG, &self.database, self.n, &self.hash, self.at);
+        let tag = if self.counter == 0 { STATELESS_HEAD_TAG } else { HEAD_TAG };
+        let mut message = message(tag, &self.database, self.n, &self.hash, self.at);
         message.extend(self.pruned.to_be_bytes());
+        if self.counter > 0 {
+            message.extend(self.counter.to_be_bytes());
+            message.extend(self.state);
+        }
         message
     }
 
@@ -113,6 +125,8 @@ impl Head {
             hash: to_hex(&self.hash),
             at: self.at.0,
             pruned: self.pruned,
+            counter: (self.counter > 0).then_some(self.counter),
+            state: (self.counter > 0).then(|| to_hex(&self.state)),
             database: to_hex(&self.database),
             key: to_hex(&self.public_key),
             signature: to_hex(&self.signature),
@@ -130,6 +144,10 @@ pub(crate) struct HeadLine {
     hash: String,
     at: u64,
     pruned: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    counter: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    state: Option<String>,
     database: String,
     key: String,
     signature: String,
@@ -143,6 +161,11 @@ impl HeadLine {
             hash: from_hex(&self.hash)?,
             at: Time(self.at),
             pruned: self.pruned,
+            counter: self.counter.unwrap_or(0),
+            state: match &self.state {
+                Some(state) => from_hex(state)?,
+                None => [0; 32],
+            },
             database: from_hex(&self.database)?,
             public_key: from_hex(&self.key)?,
             signature: from_hex(&self.signature)?,
@@ -226,9 +249,25 @@ mod tests {
         let public_key = key.verifying_key().to_bytes();
         assert!(checkpoint.is_signed_by(&public_key, &database));
         let signature = checkpoint.signature;
-        let head = Head { n: 5, hash: [1; 32], at: Time(6), pruned: 0, database, public_key, signature };
-        assert!(!head.is_signed_by(&public_key));
-        assert!(head.signed(&key).is_signed_by(&public_key));
+        for counter in [0, 5] {
+            let (n, hash, at, state) = (5, [1; 32], Time(6), [1; 32]);
+            let head = Head { n, hash, at, pruned: 0, counter, state, database, public_key, signature };
+            assert!(!head.is_signed_by(&public_key));
+            assert!(head.signed(&key).is_signed_by(&public_key));
+        }
+    }
+
+    #[test]
+    fn a_head_without_state_is_not_one_with_state() {
+        let key = SigningKey::from_bytes(&[3; 32]);
+        let public_key = key.verifying_key().to_bytes();
+        let old = Head::first([9; 16], &key).signed(&key);
+        assert!(old.is_signed_by(&public_key) && !old.to_line().contains("counter"));
+        let new = Head { counter: 1, ..old }.signed(&key);
+        assert!(new.is_signed_by(&public_key) && new.to_line().contains("counter"));
+        assert!(!Head { counter: 0, ..new.clone() }.is_signed_by(&public_key));
+        assert!(!Head { counter: 2, ..new.clone() }.is_signed_by(&public_key));
+        assert!(!Head { state: [1; 32], ..new }.is_signed_by(&public_key));
     }
 
     #[test]

@@ -12,6 +12,8 @@ pub const PROBLEMS_MAX: usize = 100;
 pub struct Verified {
     /// How many records were looked at.
     pub records: u64,
+    /// How many rows of state were looked at; none in an export.
+    pub rows: u64,
     /// The first record that is kept, if there is any.
     pub first: Option<u64>,
     /// The signed end of the chain, if there is one.
@@ -73,6 +75,16 @@ pub enum ProblemKind {
     NotAnchored,
     /// The tables are not those that Lockgate made.
     ForeignSchema,
+    /// A row of state is not as it was written.
+    ChangedRow,
+    /// A row of state was deleted.
+    MissingRow,
+    /// A row of state was put in, or brought back after it was deleted.
+    AddedRow,
+    /// An older version of a row of state was brought back.
+    OldRow,
+    /// The list of the rows that there must be is damaged.
+    DamagedRoster,
     /// A line of an export cannot be read.
     Unreadable,
 }

@@ -2,8 +2,10 @@
 //!
 //! [`Sqlite`] keeps the promise of a [`Backend`]: a decision that may change a session holds the database's only write
 //! lock until it has written or given up, so no other writer can be first, in this process or another; and what is
-//! written is on disk before the caller is told ([`Durability::Full`]). A reader never waits for a writer. A process that comes for one decision opens one connection; a second is opened only for looking while
-//! the first is lent. There is no thread in here.
+//! written is on disk before the caller is told ([`Durability::Full`]). A reader never waits for a writer. What is read is
+//! compared with what must be there (`state.rs`), so rows that somebody changed, deleted or brought back block their
+//! session. A process that comes for one decision opens one connection; a second is opened only for looking while the
+//! first is lent. There is no thread in here.
 
 use std::{
     path::{Path, PathBuf},
@@ -11,26 +13,25 @@ use std::{
     time::{Duration, Instant},
 };
 
-use lockgate_gate::{
-    Backend, LockedRow, Reach, RowWrite, SessionListing, SessionRow, StoreError, StoredAnswer, Time,
-};
-use rusqlite::{Connection, OpenFlags, OptionalExtension, config::DbConfig, params};
+use lockgate_gate::{Backend, LockedRow, Reach, RowWrite, SessionListing, StoreError, StoredAnswer, Time};
+use rusqlite::{Connection, ErrorCode, OpenFlags, config::DbConfig};
 
 use super::{
-    columns::{question, whole},
-    files,
-    log::Signer,
+    anchor::AnchorFile,
+    files, log,
     prepare::prepare,
+    rows::{Change, Moment, StoredRows},
     schema,
+    state::{Signer, State},
     turns::{Lent, Turns},
 };
-use crate::{
-    audit::Head,
-    error::{Fault, OpenError, locked_for},
-};
+use crate::error::{Fault, OpenError, locked_for};
 
 /// The longest wait for a lock, whatever is asked for.
 pub const WAIT_MAX: Duration = Duration::from_secs(60 * 60);
+
+/// The longest wait while nobody writes anything: whoever holds the lock then does not work, and hangs.
+pub const LOCKED_MAX: Duration = Duration::from_secs(2);
 
 /// A log that is longer than this when the store is opened is moved into the file, if no other process uses it. The
 /// first reader reads all of it, so it must not become long; and a process that makes one decision and ends never
@@ -40,18 +41,29 @@ const LOG_BYTES_MAX: u64 = 1024 * 1024;
 /// How a store is opened.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// How long to wait for others before giving up; at most [`WAIT_MAX`].
+    /// How long to wait for others before giving up; at most [`WAIT_MAX`], and at most [`LOCKED_MAX`] while none of
+    /// them comes to an end.
     pub wait: Duration,
     /// What survives a power cut.
     pub durability: Durability,
     /// How large the file may become; none for as large as the disk. What does not fit is not stored, and the
     /// gate blocks.
     pub bytes_max: Option<u64>,
+    /// A file in which every commit is noted, outside of the reach of those who could bring back an older copy of the
+    /// database. It must be there, and may be empty.
+    pub anchor: Option<PathBuf>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { wait: Duration::from_secs(5), durability: Durability::Full, bytes_max: None }
+        Self { wait: Duration::from_secs(5), durability: Durability::Full, bytes_max: None, anchor: None }
+    }
+}
+
+impl Options {
+    /// How long to wait for one lock.
+    fn patience(&self) -> Duration {
+        self.wait.min(LOCKED_MAX)
     }
 }
 
@@ -72,6 +84,7 @@ pub struct Sqlite {
     /// Opened when somebody looks while the other is lent.
     reader: Mutex<Option<Connection>>,
     pub(super) signer: Signer,
+    anchor: Option<AnchorFile>,
 }
 
 /// Files are made and first opened one after the other: closing a file that was just made would give up the locks
@@ -88,14 +101,17 @@ impl Sqlite {
         options.wait = options.wait.min(WAIT_MAX);
         let _one_by_one = OPENING.lock().unwrap_or_else(PoisonError::into_inner);
         let path = prepare(path.as_ref())?;
-        let sql = |error| OpenError::sql(&path, options.wait, &error);
+        let wait = options.patience();
+        let sql = |error| OpenError::sql(&path, wait, &error);
         let connection = connect(&path, &options).map_err(sql)?;
-        let key = schema::ready(&connection, &path, options.wait)?;
+        let signer = schema::ready(&connection, &path, wait)?;
+        let check = |anchor: &PathBuf| AnchorFile::check(anchor, wait, &signer, &path, &connection);
+        let anchor = options.anchor.as_ref().map(check).transpose()?;
         if files::length_of(&files::beside(&path, "-wal")) > LOG_BYTES_MAX {
-            shorten_log(&connection, options.wait).map_err(sql)?;
+            shorten_log(&connection, wait).map_err(sql)?;
         }
         let (turns, reader) = (Turns::new(connection), Mutex::default());
-        Ok(Self { path, options, turns, reader, signer: Signer::new(key) })
+        Ok(Self { path, options, turns, reader, signer, anchor })
     }
 
     /// The file.
@@ -115,7 +131,7 @@ impl Sqlite {
     }
 
     pub(crate) fn told(&self, fault: Fault) -> StoreError {
-        fault.at(&self.path, self.options.wait)
+        fault.at(&self.path, self.options.patience())
     }
 
     /// Reads without waiting for a writer.
@@ -125,7 +141,7 @@ impl Sqlite {
     ) -> Result<T, StoreError> {
         if let Some(lent) = self.turns.lend_now() {
             // The last decision may have left only what remained of its own wait.
-            lent.busy_timeout(self.options.wait).map_err(|error| self.told(error.into()))?;
+            lent.busy_timeout(self.options.patience() / 2).map_err(|error| self.told(error.into()))?;
             return read(&lent).map_err(|fault| self.told(fault));
         }
         let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
@@ -136,28 +152,78 @@ impl Sqlite {
         read(reader.insert(connection)).map_err(|fault| self.told(fault))
     }
 
-    /// The connection with the database's only write lock; what is not committed is rolled back.
+    /// Reads one moment of the database, with its state.
+    pub(crate) fn read_state<T>(
+        &self,
+        read: impl FnOnce(Moment<'_>) -> Result<T, Fault>,
+    ) -> Result<T, StoreError> {
+        self.read(|connection| {
+            // Nothing is read yet: the moment is that of the first look, which is at the state.
+            let connection = &*connection.unchecked_transaction()?;
+            let state = &self.signer.state(connection)?;
+            read(Moment { connection, signer: &self.signer, state })
+        })
+    }
+
+    /// Changes the database, or nothing if the work says that there is nothing to write.
+    pub(crate) fn change<T>(
+        &self,
+        work: impl FnOnce(&mut Change<'_>) -> Result<(T, bool), Fault>,
+    ) -> Result<T, StoreError> {
+        let lent = self.begin()?;
+        let change = || {
+            let state = self.signer.state(&lent)?;
+            let mut change = Change { connection: &lent, signer: &self.signer, state };
+            let (done, is_changed) = work(&mut change)?;
+            if is_changed {
+                self.commit(change)?;
+            }
+            Ok(done)
+        };
+        change().map_err(|fault| self.told(fault))
+    }
+
+    /// The connection with the database's only write lock; what is not committed is rolled back. Many who come one after
+    /// the other are waited for; one who holds the lock and does nothing is not.
     pub(crate) fn begin(&self) -> Result<Lent<'_>, StoreError> {
         let deadline = Instant::now() + self.options.wait;
-        let waited = || Fault::Told(locked_for(self.options.wait));
-        let lent = self.turns.lend(deadline).ok_or_else(waited).map_err(|fault| self.told(fault))?;
-        let left = deadline.saturating_duration_since(Instant::now());
-        let begun = lent.busy_timeout(left).and_then(|()| run(&lent, "BEGIN IMMEDIATE"));
-        begun.map_err(|error| self.told(error.into()))?;
-        Ok(lent)
-    }
-
-    /// Commits, and remembers the head that was signed.
-    pub(crate) fn commit(&self, connection: &Connection, head: Option<Head>) -> Result<(), Fault> {
-        run(connection, "COMMIT")?;
-        if let Some(head) = head {
-            self.signer.know(head);
+        let mut seen = None;
+        loop {
+            let round = Instant::now() + self.options.patience() / 2;
+            match self.begin_until(round.min(deadline)) {
+                Ok(lent) => return Ok(lent),
+                Err(Some(error)) => return Err(self.told(error.into())),
+                Err(None) => {}
+            }
+            let counter = self.read(log::counter)?;
+            if seen == Some(counter) || Instant::now() >= deadline {
+                return Err(self.told(Fault::Told(locked_for(self.options.patience()))));
+            }
+            seen = Some(counter);
         }
-        Ok(())
     }
 
-    fn look(&self, session: &str) -> Result<StoredRows, StoreError> {
-        self.read(|connection| stored_rows(connection, session).map_err(Fault::from))
+    /// None if it was still locked then.
+    fn begin_until(&self, deadline: Instant) -> Result<Lent<'_>, Option<rusqlite::Error>> {
+        let lent = self.turns.lend(deadline).ok_or(None)?;
+        let left = deadline.saturating_duration_since(Instant::now());
+        match lent.busy_timeout(left).and_then(|()| run(&lent, "BEGIN IMMEDIATE")) {
+            Ok(()) => Ok(lent),
+            Err(error) if is_busy(&error) => Err(None),
+            Err(error) => Err(Some(error)),
+        }
+    }
+
+    /// Signs the head, commits, and notes how far the database has come.
+    pub(crate) fn commit(&self, change: Change<'_>) -> Result<(), Fault> {
+        let Change { connection, signer, state } = change;
+        let head = state.write(connection, signer)?;
+        run(connection, "COMMIT")?;
+        signer.know(&head);
+        match &self.anchor {
+            Some(anchor) => anchor.note(signer, &head),
+            None => Ok(()),
+        }
     }
 }
 
@@ -168,7 +234,7 @@ fn connect(path: &Path, options: &Options) -> rusqlite::Result<Connection> {
         | OpenFlags::SQLITE_OPEN_NOFOLLOW
         | OpenFlags::SQLITE_OPEN_EXRESCODE;
     let connection = Connection::open_with_flags(path, flags)?;
-    connection.busy_timeout(options.wait)?;
+    connection.busy_timeout(options.patience())?;
     // What somebody wrote into the schema is never run. And closing leaves the log as it is: moving it into the
     // file there would cost every process that comes for one decision as much as the decision itself.
     for (config, on) in [
@@ -200,38 +266,28 @@ fn shorten_log(connection: &Connection, wait: Duration) -> rusqlite::Result<()> 
     connection.busy_timeout(wait)
 }
 
+fn is_busy(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+}
+
 fn run(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
     connection.prepare_cached(sql)?.execute([]).map(|_| ())
-}
-
-/// A session and the shared state, as they are stored.
-#[derive(Default)]
-struct StoredRows {
-    version: Option<i64>,
-    session: Option<Vec<u8>>,
-    shared_state: Option<Vec<u8>>,
-}
-
-/// One statement, so both are of the same moment.
-fn stored_rows(connection: &Connection, session: &str) -> rusqlite::Result<StoredRows> {
-    connection
-        .prepare_cached(
-            "SELECT version, session.bytes, commons.bytes FROM (SELECT 1) \
-             LEFT JOIN session ON name = ?1 LEFT JOIN commons ON one = 1",
-        )?
-        .query_row([session], |row| {
-            Ok(StoredRows { version: row.get(0)?, session: row.get(1)?, shared_state: row.get(2)? })
-        })
 }
 
 impl Backend for Sqlite {
     fn lock<'a>(&'a self, session: &'a str, reach: Reach) -> Result<Box<dyn LockedRow + 'a>, StoreError> {
         if reach == Reach::Look {
-            return Ok(Box::new(ReadSession { rows: self.look(session)?, path: &self.path }));
+            let rows = self.read_state(|moment| moment.rows(session))?;
+            return Ok(Box::new(ReadSession { rows, path: &self.path }));
         }
         let lent = self.begin()?;
-        let rows = stored_rows(&lent, session).map_err(|error| self.told(error.into()))?;
-        Ok(Box::new(LockedSession { store: self, lent, name: session, reach, rows }))
+        let read = || {
+            let state = self.signer.state(&lent)?;
+            let moment = Moment { connection: &lent, signer: &self.signer, state: &state };
+            Ok((moment.rows(session)?, state))
+        };
+        let (rows, state) = read().map_err(|fault| self.told(fault))?;
+        Ok(Box::new(LockedSession { store: self, lent, name: session, reach, rows, state }))
     }
 
     fn keep_answer(
@@ -241,35 +297,18 @@ impl Backend for Sqlite {
         answer: &StoredAnswer,
         entry: &str,
     ) -> Result<bool, StoreError> {
-        let lent = self.begin()?;
-        let keep = || {
-            let StoredAnswer { granted, by, at } = answer;
-            let kept = lent
-                .prepare_cached("INSERT INTO answer VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING")?
-                .execute(params![session, question(number)?, granted, by, whole(*at)])?;
-            if kept == 0 {
-                return Ok(false);
+        self.change(|change| {
+            if change.moment().answer(session, number)?.is_some() {
+                return Ok((false, false));
             }
-            let head = self.signer.append(&lent, [entry])?;
-            self.commit(&lent, Some(head))?;
-            Ok(true)
-        };
-        keep().map_err(|fault| self.told(fault))
+            change.write_answer(session, number, answer)?;
+            change.append([entry])?;
+            Ok((true, true))
+        })
     }
 
     fn answer(&self, session: &str, number: u64) -> Result<Option<StoredAnswer>, StoreError> {
-        self.read(|connection| {
-            let mut statement = connection
-                .prepare_cached("SELECT granted, by, at FROM answer WHERE session = ?1 AND number = ?2")?;
-            let answer = statement
-                .query_row(params![session, question(number)?], |row| {
-                    let at = Time(row.get::<_, i64>(2)?.max(0) as u64);
-                    // Whatever is not plainly a yes is a no.
-                    Ok(StoredAnswer { granted: row.get::<_, i64>(0)? == 1, by: row.get(1)?, at })
-                })
-                .optional()?;
-            Ok(answer)
-        })
+        self.read_state(|moment| moment.answer(session, number))
     }
 
     fn sessions(&self) -> Result<Vec<SessionListing>, StoreError> {
@@ -317,6 +356,7 @@ struct LockedSession<'a> {
     name: &'a str,
     reach: Reach,
     rows: StoredRows,
+    state: State,
 }
 
 impl LockedRow for LockedSession<'_> {
@@ -329,54 +369,35 @@ impl LockedRow for LockedSession<'_> {
     }
 
     fn write(self: Box<Self>, write: &RowWrite<'_>) -> Result<(), StoreError> {
-        self.store_all(write).map_err(|fault| self.store.told(fault))
+        let store = self.store;
+        self.store_all(write).map_err(|fault| store.told(fault))
     }
 }
 
 impl LockedSession<'_> {
-    fn store_all(&self, write: &RowWrite<'_>) -> Result<(), Fault> {
+    fn store_all(self, write: &RowWrite<'_>) -> Result<(), Fault> {
+        let Self { store, lent, name, reach, rows, state } = self;
+        let mut change = Change { connection: &lent, signer: &store.signer, state };
         if let Some(session) = &write.session {
-            self.write_session(session)?;
+            change.write_session(name, rows.version, session)?;
         }
         if let Some(shared_state) = write.shared_state {
-            if self.reach != Reach::SharedState {
+            if reach != Reach::SharedState {
                 return Err(Fault::told(
                     "was to change one session, and would have changed them all; nothing was stored",
                 ));
             }
-            let sql = "INSERT INTO commons VALUES (1, ?1) ON CONFLICT DO UPDATE SET bytes = excluded.bytes";
-            self.lent.prepare_cached(sql)?.execute([shared_state])?;
+            change.write_shared_state(rows.shared_version, shared_state)?;
         }
-        let head = match write.entries {
-            [] => None,
-            entries => Some(self.store.signer.append(&self.lent, entries.iter().map(String::as_str))?),
-        };
-        self.store.commit(&self.lent, head)
-    }
-
-    /// No other writer can be first while the lock is held; should the lock ever not hold, this finds out.
-    fn write_session(&self, session: &SessionRow<'_>) -> Result<(), Fault> {
-        let SessionRow { bytes, clock, questions } = *session;
-        let (clock, questions) = (whole(clock), i64::try_from(questions).unwrap_or(i64::MAX));
-        let written = match self.rows.version {
-            Some(version) => self
-                .lent
-                .prepare_cached(
-                    "UPDATE session SET version = version + 1, clock = ?3, questions = ?4, bytes = ?5 \
-                     WHERE name = ?1 AND version = ?2",
-                )?
-                .execute(params![self.name, version, clock, questions, bytes])?,
-            None => self
-                .lent
-                .prepare_cached("INSERT INTO session VALUES (?1, 1, ?2, ?3, ?4) ON CONFLICT DO NOTHING")?
-                .execute(params![self.name, clock, questions, bytes])?,
-        };
-        if written == 1 { Ok(()) } else { Err(Fault::Conflict) }
+        change.append(write.entries.iter().map(String::as_str))?;
+        store.commit(change)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use lockgate_gate::SessionRow;
+
     use super::*;
 
     #[test]
@@ -389,7 +410,9 @@ mod tests {
         for version in [None, Some(0), Some(2)] {
             let rows = StoredRows { version, ..StoredRows::default() };
             let lent = store.begin().unwrap();
-            let row = Box::new(LockedSession { store: &store, lent, name: "s", reach: Reach::Session, rows });
+            let state = store.signer.state(&lent).unwrap();
+            let (name, reach) = ("s", Reach::Session);
+            let row = Box::new(LockedSession { store: &store, lent, name, reach, rows, state });
             assert!(matches!(row.write(&write), Err(StoreError::Conflict)), "{version:?}");
         }
     }

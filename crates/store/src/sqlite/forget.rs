@@ -10,10 +10,12 @@ use super::{
     backend::Sqlite,
     columns::{bytes, fixed, number, whole},
     log,
+    rows::Change,
 };
 use crate::{
     audit::{Checkpoint, Hash, Head, entry_key, link_hash},
     error::Fault,
+    seal::{Column, Place, Table},
 };
 
 /// At most so many sessions are forgotten in one transaction.
@@ -26,6 +28,9 @@ const PRUNE_BATCH: u64 = 1_000;
 /// still waits for it.
 const FORGETTABLE: &str = "clock < ?1 AND (questions = 0 OR NOT EXISTS \
      (SELECT 1 FROM answer WHERE answer.session = session.name AND answer.at >= ?1))";
+
+/// An old answer to a session that is not there.
+const ORPHANED: &str = "at < ?1 AND NOT EXISTS (SELECT 1 FROM session WHERE name = answer.session)";
 
 impl Sqlite {
     /// Forgets sessions that nobody has used since a moment, with the answers that were given to them: so many at
@@ -44,17 +49,13 @@ impl Sqlite {
         let names = self.read(|connection| forgettable(connection, before))?;
         let mut forgotten = 0;
         for names in names.chunks(batch) {
-            let lent = self.begin()?;
-            let forget = || {
-                let gone = forget_some(&lent, names, before)?;
-                if gone.is_empty() {
-                    return Ok(0);
+            forgotten += self.change(|change| {
+                let gone = forget_some(change, names, before)?;
+                if !gone.is_empty() {
+                    change.append([entry(&gone).as_str()])?;
                 }
-                let head = self.signer.append(&lent, [entry(&gone).as_str()])?;
-                self.commit(&lent, Some(head))?;
-                Ok(gone.len() as u64)
-            };
-            forgotten += forget().map_err(|fault| self.told(fault))?;
+                Ok((gone.len() as u64, !gone.is_empty()))
+            })?;
         }
         self.forget_orphans(before, batch)?;
         Ok(forgotten)
@@ -62,19 +63,27 @@ impl Sqlite {
 
     /// Answers to sessions that never came to be, or that were forgotten before the answer came.
     fn forget_orphans(&self, before: Time, batch: usize) -> Result<(), StoreError> {
-        loop {
-            let lent = self.begin()?;
-            let forget = || -> Result<usize, Fault> {
-                let sql = "DELETE FROM answer WHERE (session, number) IN (SELECT session, number FROM answer \
-                           WHERE at < ?1 AND NOT EXISTS (SELECT 1 FROM session WHERE name = answer.session) LIMIT ?2)";
-                let gone = lent.prepare_cached(sql)?.execute(params![whole(before), batch as i64])?;
-                self.commit(&lent, None)?;
-                Ok(gone)
-            };
-            if forget().map_err(|fault| self.told(fault))? < batch {
-                return Ok(());
-            }
+        let orphans = self.read(|connection| {
+            let mut statement =
+                connection.prepare(&format!("SELECT session, number FROM answer WHERE {ORPHANED}"))?;
+            let orphans = statement.query_map([whole(before)], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            Ok(orphans.collect::<Result<Vec<(String, i64)>, _>>()?)
+        })?;
+        for orphans in orphans.chunks(batch) {
+            self.change(|change| {
+                let sql = format!(
+                    "SELECT EXISTS (SELECT 1 FROM answer WHERE session = ?2 AND number = ?3 AND {ORPHANED})"
+                );
+                let mut is_orphaned = change.connection.prepare_cached(&sql)?;
+                for (session, number) in orphans {
+                    if is_orphaned.query_row(params![whole(before), session, number], |row| row.get(0))? {
+                        forget_answer(change, session, *number)?;
+                    }
+                }
+                Ok(((), true))
+            })?;
         }
+        Ok(())
     }
 
     /// Prunes the oldest records of the audit log: those before the first that is not older than a moment, and
@@ -86,28 +95,24 @@ impl Sqlite {
     pub fn prune_trail(&self, before: Time, entry: &str) -> Result<u64, StoreError> {
         let mut pruned = 0;
         loop {
-            let lent = self.begin()?;
-            let prune = || -> Result<u64, Fault> {
-                let mut head = self.signer.trusted_head(&lent)?;
+            let gone = self.change(|change| {
+                let head = change.state.head.clone();
                 // The last record stays where it is: the head names it.
                 let until = (head.pruned + PRUNE_BATCH).min(head.n.saturating_sub(1));
-                let old = old_records(&lent, &head, before, until)?;
-                let Some((n, hash, at)) = old else { return Ok(0) };
-                let gone = n - head.pruned;
-                lent.prepare_cached("DELETE FROM trail WHERE n <= ?1")?.execute([n as i64])?;
-                lent.prepare_cached("DELETE FROM checkpoint WHERE n < ?1")?.execute([n as i64])?;
+                let old = old_records(change.connection, &head, before, until)?;
+                let Some((n, hash, at)) = old else { return Ok((0, false)) };
+                let execute = |sql| change.connection.prepare_cached(sql)?.execute([n as i64]);
+                execute("DELETE FROM trail WHERE n <= ?1")?;
+                execute("DELETE FROM checkpoint WHERE n < ?1")?;
                 let checkpoint = Checkpoint::signed(n, hash, at, &head.database, self.signer.key());
-                log::keep_checkpoint(&lent, &checkpoint)?;
-                head.pruned = n;
-                let mut head = head.signed(self.signer.key());
-                log::write_head(&lent, &head)?;
+                log::keep_checkpoint(change.connection, &checkpoint)?;
+                change.state.head.pruned = n;
                 if pruned == 0 {
-                    head = self.signer.append(&lent, [entry])?;
+                    change.append([entry])?;
                 }
-                self.commit(&lent, Some(head))?;
-                Ok(gone)
-            };
-            match prune().map_err(|fault| self.told(fault))? {
+                Ok((n - head.pruned, true))
+            })?;
+            match gone {
                 0 => return Ok(pruned),
                 gone => pruned += gone,
             }
@@ -122,22 +127,45 @@ fn forgettable(connection: &Connection, before: Time) -> Result<Vec<String>, Fau
     Ok(names.collect::<Result<_, _>>()?)
 }
 
-/// Forgets those that still nobody has used.
-fn forget_some(connection: &Connection, names: &[String], before: Time) -> Result<Vec<String>, Fault> {
+/// Forgets those that still nobody has used. One that somebody changed stays as it is, to be found: its clock may be what
+/// was changed.
+fn forget_some(change: &mut Change<'_>, names: &[String], before: Time) -> Result<Vec<String>, Fault> {
+    let connection = change.connection;
     let mut session =
         connection.prepare_cached(&format!("DELETE FROM session WHERE name = ?2 AND {FORGETTABLE}"))?;
-    let mut answers = connection.prepare_cached("DELETE FROM answer WHERE session = ?1")?;
-    // A session of the same name would number its questions from the start; none may inherit a short id.
-    let mut short_ids = connection.prepare_cached("DELETE FROM short WHERE session = ?1")?;
+    let mut answers = connection.prepare_cached("SELECT number FROM answer WHERE session = ?1")?;
+    let mut short_ids = connection.prepare_cached("SELECT id FROM short WHERE session = ?1")?;
     let mut gone = Vec::new();
     for name in names {
-        if session.execute(params![whole(before), name])? == 1 {
-            answers.execute([name])?;
-            short_ids.execute([name])?;
-            gone.push(name.clone());
+        match change.moment().rows(name) {
+            Ok(_) => {}
+            Err(Fault::Tampered(_)) => continue,
+            Err(fault) => return Err(fault),
         }
+        if session.execute(params![whole(before), name])? != 1 {
+            continue;
+        }
+        change.remove(&Place { table: Table::Session, key: &[Column::Text(name)] })?;
+        let numbers: Vec<i64> = answers.query_map([name], |row| row.get(0))?.collect::<Result<_, _>>()?;
+        for number in numbers {
+            forget_answer(change, name, number)?;
+        }
+        // A session of the same name would number its questions from the start; none may inherit a short id.
+        let ids: Vec<i64> = short_ids.query_map([name], |row| row.get(0))?.collect::<Result<_, _>>()?;
+        for id in ids {
+            connection.prepare_cached("DELETE FROM short WHERE id = ?1")?.execute([id])?;
+            change.remove(&Place { table: Table::ShortId, key: &[Column::Number(id)] })?;
+        }
+        gone.push(name.clone());
     }
     Ok(gone)
+}
+
+fn forget_answer(change: &mut Change<'_>, session: &str, number: i64) -> Result<(), Fault> {
+    let sql = "DELETE FROM answer WHERE session = ?1 AND number = ?2";
+    change.connection.prepare_cached(sql)?.execute(params![session, number])?;
+    let key = [Column::Text(session), Column::Number(number)];
+    change.remove(&Place { table: Table::Answer, key: &key })
 }
 
 /// The last record of those that are old and stand at the beginning, if they are as they were written.

@@ -1,6 +1,8 @@
-//! The key that signs the audit log, in a file beside the database.
+//! The key that signs the audit log and seals rows, in a file beside the database.
 //!
-//! The file holds one line, `lockgate-key-1` and the 32 bytes of the seed in hex, and only its owner can read it.
+//! The file holds one line, `lockgate-key-2` and the 32 bytes of the seed in hex, and only its owner can read it. A key
+//! that says `lockgate-key-1` is that of a database whose rows were not sealed yet: once they are, the file says so, so
+//! that nobody who can write the database alone can make it look like one whose rows are still to be sealed.
 //! A new key is first kept under another name and gets its own once the database that needs it is stored
 //! ([`New::keep`]): so a key without a database, or a database without its key, is never an accident of ours, and
 //! both are refused. Whoever runs as the same user can read the key; docs/audit.md tells what that means.
@@ -20,9 +22,18 @@ use crate::{
     platform,
 };
 
-const WORD: &str = "lockgate-key-1 ";
+const WORD: &str = "lockgate-key-2 ";
+/// Of a key whose database has no seals yet.
+const UNSEALED_WORD: &str = "lockgate-key-1 ";
 /// A key file is one short line.
 const KEY_FILE_BYTES_MAX: u64 = 128;
+
+/// The key of a database.
+pub(crate) struct Key {
+    pub(crate) signing: SigningKey,
+    /// Whether the rows of its database have been sealed.
+    pub(crate) is_sealed: bool,
+}
 
 /// Where the key of a database is.
 pub(crate) fn path_of(database: &Path) -> PathBuf {
@@ -49,14 +60,15 @@ fn new_path_of(database: &Path) -> PathBuf {
 }
 
 /// Reads the key of a database; none if there is no such file.
-pub(crate) fn read(database: &Path) -> Result<Option<SigningKey>, OpenError> {
+pub(crate) fn read(database: &Path) -> Result<Option<Key>, OpenError> {
     read_file(&path_of(database))
 }
 
 /// Reads the key of a database whose maker was cut off before the key got its name, and gives it its name.
-pub(crate) fn rescue(database: &Path, public_key: &[u8; 32]) -> Result<Option<SigningKey>, OpenError> {
+pub(crate) fn rescue(database: &Path, public_key: &[u8; 32]) -> Result<Option<Key>, OpenError> {
     let new = new_path_of(database);
-    let Some(key) = read_file(&new)?.filter(|key| key.verifying_key().as_bytes() == public_key) else {
+    let Some(key) = read_file(&new)?.filter(|key| key.signing.verifying_key().as_bytes() == public_key)
+    else {
         return Ok(None);
     };
     name_it(database, &new)?;
@@ -72,24 +84,38 @@ pub(crate) struct New {
 impl New {
     /// Makes a key. Invariant: the caller holds the database's lock, so nobody else makes one.
     pub(crate) fn make(database: &Path) -> Result<Self, OpenError> {
-        let path = new_path_of(database);
-        let failed = |error: io::Error| OpenError::io(&path, "made", &error);
         let mut seed = [0; 32];
-        getrandom::fill(&mut seed).map_err(|error| failed(io::Error::other(error)))?;
-        match fs::remove_file(&path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => return Err(failed(error)),
-            _ => {}
-        }
-        let mut file = files::make(&path).map_err(failed)?;
-        writeln!(file, "{WORD}{}", to_hex(&seed)).and_then(|()| file.sync_all()).map_err(failed)?;
-        Ok(Self { key: SigningKey::from_bytes(&seed), path })
+        getrandom::fill(&mut seed)
+            .map_err(|error| OpenError::io(&new_path_of(database), "made", &io::Error::other(error)))?;
+        let key = SigningKey::from_bytes(&seed);
+        let path = write_new(database, &key)?;
+        Ok(Self { key, path })
     }
 
     /// Gives the key its name, now that there is a database that needs it.
-    pub(crate) fn keep(self, database: &Path) -> Result<SigningKey, OpenError> {
+    pub(crate) fn keep(self, database: &Path) -> Result<Key, OpenError> {
         name_it(database, &self.path)?;
-        Ok(self.key)
+        Ok(Key { signing: self.key, is_sealed: true })
     }
+}
+
+/// Notes in the key file that the rows of the database are sealed. Invariant: the caller holds the database's lock, so
+/// nobody else writes the file.
+pub(crate) fn note_sealed(database: &Path, key: &SigningKey) -> Result<(), OpenError> {
+    let new = write_new(database, key)?;
+    name_it(database, &new)
+}
+
+fn write_new(database: &Path, key: &SigningKey) -> Result<PathBuf, OpenError> {
+    let path = new_path_of(database);
+    let failed = |error: io::Error| OpenError::io(&path, "made", &error);
+    match fs::remove_file(&path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(failed(error)),
+        _ => {}
+    }
+    let mut file = files::make(&path).map_err(failed)?;
+    writeln!(file, "{WORD}{}", to_hex(&key.to_bytes())).and_then(|()| file.sync_all()).map_err(failed)?;
+    Ok(path)
 }
 
 fn name_it(database: &Path, new: &Path) -> Result<(), OpenError> {
@@ -103,7 +129,7 @@ fn name_it(database: &Path, new: &Path) -> Result<(), OpenError> {
     .map_err(|error| OpenError::io(&path, "made", &error))
 }
 
-fn read_file(path: &Path) -> Result<Option<SigningKey>, OpenError> {
+fn read_file(path: &Path) -> Result<Option<Key>, OpenError> {
     let file = match platform::open_no_link(path) {
         Ok(file) => file,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
@@ -116,9 +142,11 @@ fn read_file(path: &Path) -> Result<Option<SigningKey>, OpenError> {
     files::check_file(path, &metadata, OPEN_TO_OTHERS)?;
     let mut text = String::new();
     let read = file.take(KEY_FILE_BYTES_MAX).read_to_string(&mut text);
-    let seed = text.trim_end().strip_prefix(WORD).and_then(from_hex);
-    match (read, seed) {
-        (Ok(_), Some(seed)) => Ok(Some(SigningKey::from_bytes(&seed))),
+    let seed_after = |word: &str| text.trim_end().strip_prefix(word).and_then(from_hex);
+    let key = |seed: [u8; 32], is_sealed| Key { signing: SigningKey::from_bytes(&seed), is_sealed };
+    let sealed = seed_after(WORD).map(|seed| key(seed, true));
+    match (read, sealed.or_else(|| seed_after(UNSEALED_WORD).map(|seed| key(seed, false)))) {
+        (Ok(_), Some(key)) => Ok(Some(key)),
         _ => {
             let reason = "is not a Lockgate key, or is damaged; restore it from a copy";
             Err(OpenError::new(path, OpenErrorKind::NoKey, reason))

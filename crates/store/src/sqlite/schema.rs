@@ -2,7 +2,7 @@
 //!
 //! A database says whose it is (`application_id`) and in which form (`user_version`). `STEPS` is the list of
 //! forms; opening brings an older one up to date, one step after the other, and refuses everything it does not
-//! know. Nothing in here reads a session or an entry.
+//! know. Nothing in here reads a session or an entry; sealing the rows of an older form is `sealing.rs`.
 
 use std::{
     path::Path,
@@ -10,13 +10,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ed25519_dalek::SigningKey;
 use rusqlite::{Connection, ErrorCode, params};
 
-use super::{key, log};
+use super::{
+    key::{self, Key},
+    log, sealing,
+    state::{Signer, State},
+};
 use crate::{
     audit::Head,
-    error::{Fault, OpenError, OpenErrorKind},
+    error::{OpenError, OpenErrorKind},
 };
 
 /// `LKGT`, in the header of the file, where `file` and other tools look.
@@ -26,7 +29,7 @@ const APPLICATION_ID: i32 = 0x4c4b_4754;
 const RETRY: Duration = Duration::from_millis(5);
 
 /// What turns form n - 1 into form n. A step that was released is never edited.
-const STEPS: [&str; 2] = [
+const STEPS: [&str; 3] = [
     "
     CREATE TABLE session(
         name TEXT PRIMARY KEY, version INTEGER NOT NULL, clock INTEGER NOT NULL, questions INTEGER NOT NULL,
@@ -55,7 +58,23 @@ const STEPS: [&str; 2] = [
         UNIQUE (session, number)
     ) STRICT;
 ",
+    "
+    ALTER TABLE session ADD COLUMN seal BLOB NOT NULL DEFAULT x'';
+    ALTER TABLE commons ADD COLUMN version INTEGER NOT NULL DEFAULT 1;
+    ALTER TABLE commons ADD COLUMN seal BLOB NOT NULL DEFAULT x'';
+    ALTER TABLE answer ADD COLUMN seal BLOB NOT NULL DEFAULT x'';
+    ALTER TABLE short ADD COLUMN seal BLOB NOT NULL DEFAULT x'';
+    ALTER TABLE head ADD COLUMN counter INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE head ADD COLUMN state BLOB NOT NULL DEFAULT x'';
+    ALTER TABLE head ADD COLUMN ids INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE head ADD COLUMN roster BLOB NOT NULL DEFAULT x'';
+    ALTER TABLE head ADD COLUMN seal BLOB NOT NULL DEFAULT x'';
+    CREATE TABLE roster(path BLOB PRIMARY KEY, bytes BLOB NOT NULL) STRICT, WITHOUT ROWID;
+",
 ];
+
+/// The first form whose rows are sealed.
+const SEALED_SINCE: usize = 3;
 
 /// The form this Lockgate reads and writes.
 const VERSION: usize = STEPS.len();
@@ -66,22 +85,55 @@ enum Form {
     Empty,
 }
 
-/// Brings a database up to date and finds the key that signs its audit log.
-pub(crate) fn ready(connection: &Connection, path: &Path, wait: Duration) -> Result<SigningKey, OpenError> {
-    let sql = |error: rusqlite::Error| OpenError::sql(path, wait, &error);
-    match form_of(connection, path, wait)? {
-        Form::Ours(VERSION) => key_of(connection, path, wait),
-        Form::Ours(_) => {
-            connection.execute_batch("BEGIN IMMEDIATE").map_err(sql)?;
-            // Somebody else may have done it meanwhile.
-            if let Form::Ours(version) = form_of(connection, path, wait)? {
-                climb(connection, version).map_err(sql)?;
-            }
-            connection.execute_batch("COMMIT").map_err(sql)?;
-            key_of(connection, path, wait)
-        }
-        Form::Empty => found(connection, path, wait),
+/// Brings a database up to date and finds the key that signs its audit log and seals its rows.
+pub(crate) fn ready(connection: &Connection, path: &Path, wait: Duration) -> Result<Signer, OpenError> {
+    let key = match form_of(connection, path, wait)? {
+        Form::Ours(VERSION) => key_of(connection, path, wait)?,
+        Form::Ours(_) => bring_up_to_date(connection, path, wait)?,
+        Form::Empty => found(connection, path, wait)?,
+    };
+    if !key.is_sealed {
+        note_sealed(connection, path, wait)?;
     }
+    let head = log::head(connection).map_err(|fault| OpenError::fault(path, wait, fault))?;
+    Ok(Signer::new(key.signing, &head.database))
+}
+
+fn bring_up_to_date(connection: &Connection, path: &Path, wait: Duration) -> Result<Key, OpenError> {
+    let sql = |error: rusqlite::Error| OpenError::sql(path, wait, &error);
+    let fault = |fault| OpenError::fault(path, wait, fault);
+    connection.execute_batch("BEGIN IMMEDIATE").map_err(sql)?;
+    let key = key_of(connection, path, wait)?;
+    // Somebody else may have done it meanwhile.
+    let Form::Ours(version) = form_of(connection, path, wait)? else {
+        return Err(key::without_database(path));
+    };
+    if version < SEALED_SINCE && key.is_sealed {
+        let reason = format!(
+            "has format {version}, from before its state was sealed, but its key says that it is sealed: it was changed, \
+             or a copy from then was brought back. Stop and tell the user. For the user: restore a newer copy; if you \
+             brought it back yourself, restore its key from then too"
+        );
+        return Err(OpenError::new(path, OpenErrorKind::RolledBack, reason));
+    }
+    climb(connection, version).map_err(sql)?;
+    if version < SEALED_SINCE {
+        sealing::seal_all(connection, &key.signing).map_err(fault)?;
+    }
+    connection.execute_batch("COMMIT").map_err(sql)?;
+    Ok(key)
+}
+
+/// Under the lock, because only one process at a time may write the file; and after the seals are stored, because a key
+/// that speaks of seals is never taken for that of a database without.
+fn note_sealed(connection: &Connection, path: &Path, wait: Duration) -> Result<(), OpenError> {
+    let sql = |error: rusqlite::Error| OpenError::sql(path, wait, &error);
+    connection.execute_batch("BEGIN IMMEDIATE").map_err(sql)?;
+    let key = key_of(connection, path, wait)?;
+    if !key.is_sealed {
+        key::note_sealed(path, &key.signing)?;
+    }
+    connection.execute_batch("ROLLBACK").map_err(sql)
 }
 
 /// The form of a database. Somebody may make it between two of our questions; then the second look is the one that
@@ -123,7 +175,7 @@ fn is_empty(connection: &Connection) -> rusqlite::Result<bool> {
 }
 
 /// Makes the tables of a new database and the key that signs its audit log.
-fn found(connection: &Connection, path: &Path, wait: Duration) -> Result<SigningKey, OpenError> {
+fn found(connection: &Connection, path: &Path, wait: Duration) -> Result<Key, OpenError> {
     let sql = |error: rusqlite::Error| OpenError::sql(path, wait, &error);
     // Before anything is written: a log beside an empty file would be taken for that of the copy brought back.
     if key::exists(path) {
@@ -144,7 +196,10 @@ fn found(connection: &Connection, path: &Path, wait: Duration) -> Result<Signing
         .map_err(|error| OpenError::io(path, "made", &std::io::Error::other(error)))?;
     climb(connection, 0).map_err(sql)?;
     connection.pragma_update(None, "application_id", APPLICATION_ID).map_err(sql)?;
-    insert_head(connection, &Head::first(database, &new.key)).map_err(sql)?;
+    let head = Head::first(database, &new.key);
+    insert_head(connection, &head).map_err(sql)?;
+    let signer = Signer::new(new.key.clone(), &database);
+    State::first(head).write(connection, &signer).map_err(|fault| OpenError::fault(path, wait, fault))?;
     connection.execute_batch("COMMIT").map_err(sql)?;
     new.keep(path)
 }
@@ -173,24 +228,20 @@ fn climb(connection: &Connection, from: usize) -> rusqlite::Result<()> {
 }
 
 fn insert_head(connection: &Connection, head: &Head) -> rusqlite::Result<()> {
-    let Head { n, hash, at, pruned, database, public_key, signature } = head;
+    let Head { n, hash, at, pruned, database, public_key, signature, .. } = head;
     connection.execute(
-        "INSERT INTO head VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        "INSERT INTO head(one, n, hash, at, pruned, database, key, signature) VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7)",
         params![*n as i64, hash, at.0 as i64, *pruned as i64, database, public_key, signature],
     )?;
     Ok(())
 }
 
 /// The key of a database that has one: a new one would sign what the old one never saw.
-fn key_of(connection: &Connection, path: &Path, wait: Duration) -> Result<SigningKey, OpenError> {
+fn key_of(connection: &Connection, path: &Path, wait: Duration) -> Result<Key, OpenError> {
     if let Some(key) = key::read(path)? {
         return Ok(key);
     }
-    let head = log::head(connection).map_err(|fault| match fault {
-        Fault::Sql(error) => OpenError::sql(path, wait, &error),
-        Fault::Told(reason) => OpenError::new(path, OpenErrorKind::Damaged, reason),
-        Fault::Conflict => OpenError::new(path, OpenErrorKind::Busy, "was changed meanwhile; try again"),
-    })?;
+    let head = log::head_before_state(connection).map_err(|fault| OpenError::fault(path, wait, fault))?;
     if let Some(key) = key::rescue(path, &head.public_key)? {
         return Ok(key);
     }

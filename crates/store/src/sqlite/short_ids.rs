@@ -6,9 +6,9 @@
 //! question is listed, because only people need one.
 
 use lockgate_gate::StoreError;
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{OptionalExtension, params};
 
-use super::{backend::Sqlite, columns::question};
+use super::{backend::Sqlite, columns::question, rows::Moment};
 use crate::error::Fault;
 
 impl Sqlite {
@@ -18,29 +18,24 @@ impl Sqlite {
     /// # Errors
     /// When the database cannot be read, or new ids cannot be stored.
     pub fn short_ids(&self, questions: &[(&str, u64)]) -> Result<Vec<u64>, StoreError> {
-        let known = self.read(|connection| {
-            questions.iter().map(|(session, number)| id_of(connection, session, *number)).collect()
+        let known = self.read_state(|moment| {
+            questions.iter().map(|(session, number)| id_of(&moment, session, *number)).collect()
         })?;
         let known: Option<Vec<u64>> = known;
         if let Some(known) = known {
             return Ok(known);
         }
-        let lent = self.begin()?;
-        let give = || {
-            let mut ids = Vec::with_capacity(questions.len());
-            for (session, number) in questions {
+        self.change(|change| {
+            let give = |(session, number): &(&str, u64)| {
                 // Someone else may have given it one since we looked.
-                if id_of(&lent, session, *number)?.is_none() {
-                    let sql = "INSERT INTO short(session, number) VALUES (?1, ?2)";
-                    lent.prepare_cached(sql)?.execute(params![session, question(*number)?])?;
+                match id_of(&change.moment(), session, *number)? {
+                    Some(id) => Ok(id),
+                    None => change.write_short_id(session, *number),
                 }
-                let id = id_of(&lent, session, *number)?;
-                ids.push(id.ok_or_else(|| Fault::told("did not keep a short id; nothing was stored"))?);
-            }
-            self.commit(&lent, None)?;
-            Ok(ids)
-        };
-        give().map_err(|fault| self.told(fault))
+            };
+            let ids: Vec<u64> = questions.iter().map(give).collect::<Result<_, Fault>>()?;
+            Ok((ids, true))
+        })
     }
 
     /// The question with a short id: its session, and its number there.
@@ -50,22 +45,19 @@ impl Sqlite {
     pub fn question_of(&self, id: u64) -> Result<Option<(String, u64)>, StoreError> {
         // No id is that high.
         let Ok(id) = i64::try_from(id) else { return Ok(None) };
-        self.read(|connection| {
-            let mut statement =
-                connection.prepare_cached("SELECT session, number FROM short WHERE id = ?1")?;
-            let found =
-                statement.query_row([id], |row| Ok((row.get(0)?, row.get::<_, i64>(1)?))).optional()?;
-            Ok(found.and_then(|(session, number)| Some((session, u64::try_from(number).ok()?))))
-        })
+        self.read_state(|moment| moment.question_of(id))
     }
 }
 
-fn id_of(connection: &Connection, session: &str, number: u64) -> Result<Option<u64>, Fault> {
+fn id_of(moment: &Moment<'_>, session: &str, number: u64) -> Result<Option<u64>, Fault> {
     let mut statement =
-        connection.prepare_cached("SELECT id FROM short WHERE session = ?1 AND number = ?2")?;
-    let id =
-        statement.query_row(params![session, question(number)?], |row| row.get::<_, i64>(0)).optional()?;
-    Ok(id.and_then(|id| u64::try_from(id).ok()))
+        moment.connection.prepare_cached("SELECT id FROM short WHERE session = ?1 AND number = ?2")?;
+    let id: Option<i64> =
+        statement.query_row(params![session, question(number)?], |row| row.get(0)).optional()?;
+    let Some(id) = id else { return Ok(None) };
+    // Found by its question, so it has to name that one.
+    let names = moment.question_of(id)?;
+    Ok(names.filter(|names| names.0 == session && names.1 == number).and_then(|_| u64::try_from(id).ok()))
 }
 
 #[cfg(test)]
@@ -112,18 +104,6 @@ mod tests {
         // A session of the same name asks again: that is another question.
         use_session();
         assert_eq!(store.short_ids(&[("a", 1)]).unwrap(), [2]);
-    }
-
-    #[test]
-    fn a_database_from_before_short_ids_learns_them() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("gate.db");
-        let open = || Sqlite::open(&path, Options::default());
-        open().unwrap();
-        let before = Connection::open(&path).unwrap();
-        before.execute_batch("DROP TABLE short; PRAGMA user_version = 1").unwrap();
-        drop(before);
-        assert_eq!(open().unwrap().short_ids(&[("a", 1)]).unwrap(), [1]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! What was done to the audit log behind our back.
+//! What was done to the audit log and the state behind our back.
 //!
 //! [`Sqlite::verify_trail`] walks the whole chain as it stands at one moment and tells every problem with the number
-//! of its record. It finds what was changed, left out, put in, reordered or cut off by whoever does not have the
+//! of its record; `verify_state.rs` does the same with the rows of the state. It finds what was changed, left out, put in, reordered or cut off by whoever does not have the
 //! key. Whoever has it can write a new chain; so can whoever brings back an old copy of all files: that is found
 //! only with an [`Anchor`] that was noted elsewhere. It never mends anything.
 
@@ -12,6 +12,8 @@ use super::{
     backend::Sqlite,
     columns::{bytes, fixed, number},
     log, schema,
+    state::Signer,
+    verify_state::verify_state,
 };
 use crate::{
     audit::{
@@ -36,7 +38,7 @@ impl Sqlite {
         let connection = self.connect()?;
         let mut walk = || {
             connection.execute_batch("BEGIN")?;
-            verify(&connection, &self.public_key(), expected, progress)
+            verify(&connection, &self.signer, expected, progress)
         };
         walk().map_err(|fault| self.told(fault))
     }
@@ -44,17 +46,39 @@ impl Sqlite {
 
 fn verify(
     connection: &Connection,
-    public_key: &[u8; 32],
+    signer: &Signer,
     expected: Option<Anchor>,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Verified, Fault> {
     let mut verified = Verified::default();
-    check_schema(connection, &mut verified)?;
-    let head = log::head(connection)?;
-    if !head.is_signed_by(public_key) {
+    let public_key = &signer.public_key();
+    let stored = log::stored_head(connection)?;
+    let has_foreign_schema = !check_schema(connection, &mut verified)?;
+    let head = stored.head.clone();
+    let is_signed = head.is_signed_by(public_key);
+    if !is_signed {
         let sentence =
             "the head of the chain was not signed by the key beside the database: one of them was exchanged";
         verified.add(head.n, ProblemKind::ForgedHead, sentence);
+    }
+    let state = match signer.trusted(stored) {
+        Ok(state) => Some(state),
+        Err(_) => {
+            if is_signed {
+                let sentence =
+                    "the row of the signed head was changed: what it says about the state is not known";
+                verified.add(head.n, ProblemKind::ForgedHead, sentence);
+            }
+            None
+        }
+    };
+    match verify_state(connection, signer, state.as_ref(), &mut verified) {
+        // Where tables are not ours that is what is wrong, and the chain is looked at all the same.
+        Err(Fault::Sql(error)) if has_foreign_schema => {
+            let sentence = format!("the rows of the state cannot be read: {error}");
+            verified.add(None, ProblemKind::ForeignSchema, sentence);
+        }
+        done => done?,
     }
     let checkpoints = checkpoints(connection, public_key, &head, &mut verified)?;
     let before = log::hash_before_first(connection, &head)?;
@@ -153,11 +177,12 @@ fn checkpoints(
     Ok(good)
 }
 
-/// A view in a table's place could show a log that is not there.
-fn check_schema(connection: &Connection, verified: &mut Verified) -> Result<(), Fault> {
-    if schema::objects(connection)? != schema::expected()? {
+/// Whether the tables are ours: a view in a table's place could show a log that is not there.
+fn check_schema(connection: &Connection, verified: &mut Verified) -> Result<bool, Fault> {
+    let is_ours = schema::objects(connection)? == schema::expected()?;
+    if !is_ours {
         let sentence = "the tables of the database are not those that Lockgate made";
         verified.add(None, ProblemKind::ForeignSchema, sentence);
     }
-    Ok(())
+    Ok(is_ours)
 }

@@ -54,6 +54,13 @@ impl Home {
         connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())).unwrap();
     }
 
+    /// What is in the file, whoever wrote it.
+    pub(crate) fn stored_bytes(&self, session: &str) -> Vec<u8> {
+        let connection = Connection::open(self.path()).unwrap();
+        let sql = "SELECT bytes FROM session WHERE name = ?1";
+        connection.query_row(sql, [session], |row| row.get(0)).unwrap()
+    }
+
     pub(crate) fn verify(&self) -> Verified {
         self.open().verify_trail(None, &mut |_| {}).unwrap()
     }

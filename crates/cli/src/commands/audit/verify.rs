@@ -1,4 +1,5 @@
-//! `lockgate audit verify`: whether the audit log, or an export of it, is as it was written.
+//! `lockgate audit verify`: whether the audit log and the state of sessions, or an export of the log, are as they were
+//! written.
 //!
 //! What is looked at and how is the store's; this tells what came of it, and the head, to be noted elsewhere. An
 //! export without a head ends anywhere, so it cannot be known whether it is whole.
@@ -31,8 +32,10 @@ Examples:
   lockgate audit verify --expect 1204:5f1c…      the head that you noted earlier
   lockgate audit verify log.jsonl --key 9b0e…    an export, and your key
 
-Note the head that this prints, in a place that the database's users cannot
-change. Only then can you find an older copy or a rewritten log.
+The database is checked with the state of its sessions: rows that somebody
+changed, deleted or brought back are named. Note the head that this prints, in
+a place that the database's users cannot change, or let the setting `anchor` do
+so. Only then can you find an older copy or a rewritten log.
 Exit 0: intact, 1: something is wrong, 2: could not tell.";
 
 #[derive(Debug, Args)]
@@ -94,6 +97,8 @@ struct Checked {
     /// It is not known which key should have signed.
     trusts_any_key: bool,
     expects: Option<u64>,
+    /// A database, which holds the state of sessions too.
+    has_state: bool,
 }
 
 impl Checked {
@@ -122,7 +127,8 @@ impl Checked {
 
     fn new(what: String, verified: Verified, arguments: &AuditVerifyArguments, has_other_key: bool) -> Self {
         let expects = arguments.expect.map(|anchor| anchor.n);
-        Self { what, verified, has_other_key, trusts_any_key: false, expects }
+        let has_state = arguments.file.is_none();
+        Self { what, verified, has_other_key, trusts_any_key: false, expects, has_state }
     }
 
     fn is_whole(&self) -> bool {
@@ -140,9 +146,12 @@ impl Checked {
     fn write(&self, console: &mut Console<'_>) -> Result<(), CommandError> {
         let Self { what, verified, .. } = self;
         let out = &mut *console.out;
-        let Verified { records, first, head, problems, problems_untold } = verified;
+        let Verified { records, rows, first, head, problems, problems_untold } = verified;
         let from = first.map(|first| format!(", from record {first} on")).unwrap_or_default();
-        writeln!(out, "{}: {} looked at{from}", bold(visible(what)), counted(*records))?;
+        writeln!(out, "{}: {} looked at{from}", bold(visible(what)), counted(*records, "record"))?;
+        if self.has_state {
+            writeln!(out, "the state of sessions beside it: {} looked at", counted(*rows, "row"))?;
+        }
         for Problem { n, sentence, .. } in problems {
             let n = n.map(|n| n.to_string()).unwrap_or_default();
             writeln!(out, "{:>8}  {} {}", n, wrong("wrong:"), visible(sentence))?;
@@ -166,8 +175,17 @@ impl Checked {
             )?;
             return Ok(());
         };
-        if self.is_whole() {
-            writeln!(out, "whole: every record is as it was written, and the head is signed")?;
+        match (self.is_whole(), self.has_state) {
+            (true, true) => {
+                writeln!(
+                    out,
+                    "whole: every record and every row is as it was written, and the head is signed"
+                )?;
+            }
+            (true, false) => {
+                writeln!(out, "whole: every record is as it was written, and the head is signed")?;
+            }
+            (false, _) => {}
         }
         if let (true, Some(n)) = (self.is_whole(), self.expects) {
             writeln!(out, "record {n} is the one you noted, and so is all before it")?;
@@ -185,8 +203,8 @@ impl Checked {
     }
 }
 
-fn counted(records: u64) -> String {
-    if records == 1 { "1 record".to_owned() } else { format!("{records} records") }
+fn counted(count: u64, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
 /// Tells how much of a file was read.
@@ -212,6 +230,8 @@ struct Answer<'a> {
     /// None where that is not known.
     whole: Option<bool>,
     records: u64,
+    /// Rows of state; 0 for an export, which has none.
+    rows: u64,
     first: Option<u64>,
     problems: &'a [Problem],
     problems_untold: u64,
@@ -230,7 +250,7 @@ struct HeadAnswer {
 
 impl<'a> Answer<'a> {
     fn new(checked: &'a Checked) -> Self {
-        let Verified { records, first, head, problems, problems_untold } = &checked.verified;
+        let Verified { records, rows, first, head, problems, problems_untold } = &checked.verified;
         let key = |key: &PublicKey| to_hex(key);
         Self {
             whole: match checked.ending() {
@@ -239,6 +259,7 @@ impl<'a> Answer<'a> {
                 Ending::CouldNotTell => None,
             },
             records: *records,
+            rows: *rows,
             first: *first,
             problems,
             problems_untold: *problems_untold,

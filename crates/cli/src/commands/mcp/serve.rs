@@ -10,12 +10,7 @@ use std::{
     time::Duration,
 };
 
-use lockgate::engine::{
-    Gate, LocalRunner, Source,
-    gate::Backend,
-    read_sources,
-    store::{Options, Sqlite},
-};
+use lockgate::engine::{Gate, LocalRunner, Source, gate::Backend, read_sources, store::Sqlite};
 use lockgate_agents::{
     Agent, Environment,
     hook::{pins_folder, protection_of, remember, under},
@@ -218,7 +213,8 @@ fn context(
     let backend: Option<Arc<dyn Backend>> = if arguments.memory {
         None
     } else {
-        let backend = Arc::new(Sqlite::open(&state, Options::default()).map_err(CommandError::said)?);
+        let backend =
+            Arc::new(Sqlite::open(&state, settings.store_options(&state)).map_err(CommandError::said)?);
         builder = builder.backend(Arc::clone(&backend));
         Some(backend)
     };
