@@ -71,7 +71,7 @@ impl Core {
     pub(crate) fn answer(&self, id: &ApprovalId, granted: bool, by: &str) -> Result<(), AnswerError> {
         let at = self.clock.now();
         let is_open = || Ok(self.engine.question(id)?.is_some_and(|asked| asked.deadline > at));
-        let answer = StoredAnswer { granted, by: by.to_owned(), at };
+        let answer = StoredAnswer::unsigned(granted, by.to_owned(), at);
         match self.answers.keep(id, answer, &is_open).map_err(not_stored)? {
             true => Ok(()),
             false => Err(AnswerError::NotOpen(id.to_string())),
@@ -166,8 +166,8 @@ impl<B: Backend> AnswerStore for BackendAnswers<B> {
         if !is_open()? {
             return Ok(false);
         }
-        let StoredAnswer { granted, by, at } = answer.clone();
-        let what = LogEvent::Answer { approval: id.to_string(), granted, by };
+        let StoredAnswer { granted, by, at, proof } = answer.clone();
+        let what = LogEvent::Answer { approval: id.to_string(), granted, by, proof };
         let entry = LogEntry { at: at.0, session: Some(id.session.clone()), policy: None, what };
         self.0.keep_answer(&id.session, id.number, &answer, &entry.to_json())
     }
@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn an_answer_that_comes_after_the_first_was_forgotten_is_not_the_first() {
         let (answers, id) = (MemoryAnswers::default(), ApprovalId { session: "s1".to_owned(), number: 1 });
-        let answer = |granted| StoredAnswer { granted, by: "ada".to_owned(), at: Time(0) };
+        let answer = |granted| StoredAnswer::unsigned(granted, "ada".to_owned(), Time(0));
         assert!(answers.keep(&id, answer(false), &|| Ok(true)).unwrap());
         assert!(!answers.keep(&id, answer(true), &|| Ok(true)).unwrap(), "the first one stands");
         // The call goes on: its question is closed, and then the answer is forgotten.

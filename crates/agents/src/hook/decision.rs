@@ -104,10 +104,8 @@ impl Decider<'_> {
 
     /// Takes in what a human answered by `lockgate approve`, if there is an answer.
     fn collect(&self, approval: &ApprovalId) -> Result<Option<Verdict>, StoreError> {
-        let Some(kept) = self.backend.answer(&approval.session, approval.number)? else { return Ok(None) };
-        // Who answered is in the audit log already.
-        let verdict = self.gate.answer_by(approval, kept.granted, None, (self.clock)());
-        verdict.map(Some).map_err(|error| StoreError::Unavailable(error.to_string()))
+        let collected = self.gate.collect_answer(self.backend, approval, (self.clock)());
+        collected.map_err(|error| StoreError::Unavailable(error.to_string()))
     }
 
     fn result(&self, event: ToolResult) -> Result<Answer, StoreError> {

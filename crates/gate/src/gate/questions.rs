@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::panic::AssertUnwindSafe;
 use std::panic::catch_unwind;
+use std::sync::Arc;
 
 use lockgate_call::{Call, SeenCall, Time};
 use lockgate_policy::Decision;
@@ -10,14 +11,16 @@ use lockgate_policy::Decision;
 use super::failure::{failed, panicked};
 use super::{Commit, Gate};
 use crate::{
+    answer_trust::UnprovedAnswer,
     approver::{Approver, Question},
-    audit_log::{self, LogEvent},
+    audit_log::{self, LogEntry, LogEvent},
     duplicate::question_about,
     human::Answer,
-    judge::judge_answer,
+    judge::judge_proved_answer,
     record::Judgement,
+    signed_answer::SignedAnswer,
     state::{ApprovalId, Asked, Stand},
-    store::{Reach, StoreError},
+    store::{Backend, Reach, StoreError, StoredAnswer},
     verdict::Verdict,
 };
 
@@ -30,6 +33,9 @@ pub enum AnswerError {
     /// The store failed; the question may still be open.
     #[error("the answer could not be stored: {0}")]
     NotStored(String),
+    /// The stored answer is not one that counts; the question is still open.
+    #[error("the stored answer to `{0}` does not count: {1}")]
+    NotProved(String, UnprovedAnswer),
 }
 
 impl Gate {
@@ -71,19 +77,90 @@ impl Gate {
         by: Option<&str>,
         at: Time,
     ) -> Result<Verdict, AnswerError> {
-        self.close(approval, Answer::from(granted), by, at)
+        self.close(approval, (Answer::from(granted), None), by, at)
+    }
+
+    /// Takes in the answer that the store has, if it has one that counts. One that does not is taken away and logged, and
+    /// the question stays open.
+    ///
+    /// # Errors
+    /// When the question is not open, or the store fails: then nothing was decided.
+    pub fn collect_answer(
+        &self,
+        backend: &dyn Backend,
+        approval: &ApprovalId,
+        at: Time,
+    ) -> Result<Option<Verdict>, AnswerError> {
+        match self.counted_answer(backend, approval, at)? {
+            Some(answer) => self.answer_stored(approval, &answer, at).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The answer that the store has, if it has one that counts. One that does not is taken away and logged.
+    ///
+    /// # Errors
+    /// When there is an answer and the question is not open, or the store fails.
+    pub fn counted_answer(
+        &self,
+        backend: &dyn Backend,
+        approval: &ApprovalId,
+        at: Time,
+    ) -> Result<Option<StoredAnswer>, AnswerError> {
+        let not_stored = |error: StoreError| AnswerError::NotStored(error.to_string());
+        let (session, number) = (approval.session.as_str(), approval.number);
+        let Some(answer) = backend.answer(session, number).map_err(not_stored)? else { return Ok(None) };
+        match self.proof_of(approval, &answer, at) {
+            Err(AnswerError::NotProved(_, why)) => {
+                let what = audit_log::rejected(approval, answer.granted, &answer.by, &why.to_string());
+                let session = Some(session.to_owned());
+                let entry = LogEntry { at: at.0, session, policy: None, what }.to_json();
+                backend.reject_answer(&approval.session, number, &answer, &entry).map_err(not_stored)?;
+                Ok(None)
+            }
+            proved => proved.map(|_| Some(answer)),
+        }
+    }
+
+    /// Takes in an answer that was read from a store, if it counts.
+    ///
+    /// # Errors
+    /// When the question is not open, the answer does not count or the store fails: then nothing was decided.
+    pub fn answer_stored(
+        &self,
+        approval: &ApprovalId,
+        answer: &StoredAnswer,
+        at: Time,
+    ) -> Result<Verdict, AnswerError> {
+        let proof = self.proof_of(approval, answer, at)?;
+        // Who answered is in the audit log already.
+        self.close(approval, (Answer::from(answer.granted), proof), None, at)
+    }
+
+    /// The number of a question is used once, so what is read here is what is closed later.
+    fn proof_of(
+        &self,
+        approval: &ApprovalId,
+        answer: &StoredAnswer,
+        at: Time,
+    ) -> Result<Option<Arc<SignedAnswer>>, AnswerError> {
+        let asked = self.question(approval).map_err(|error| AnswerError::NotStored(error.to_string()))?;
+        let asked = asked.ok_or_else(|| AnswerError::NotOpen(approval.to_string()))?;
+        let checked = self.rulebook.answer_trust.check(approval, &asked, answer, at);
+        checked.map_err(|why| AnswerError::NotProved(approval.to_string(), why))
     }
 
     fn close(
         &self,
         approval: &ApprovalId,
-        answer: Answer,
+        (answer, proof): (Answer, Option<Arc<SignedAnswer>>),
         by: Option<&str>,
         at: Time,
     ) -> Result<Verdict, AnswerError> {
         let not_open = || AnswerError::NotOpen(approval.to_string());
-        let judge =
-            |stand: Stand<'_>, answer| judge_answer(&self.rulebook, stand, approval.number, answer, at);
+        let judge = |stand: Stand<'_>, answer| {
+            judge_proved_answer(&self.rulebook, stand, approval.number, (answer, proof.as_ref()), at)
+        };
         let judged = self.commit_running(&approval.session, |stand| {
             // A refusal asks nobody's code, so it can be told after a panic as well.
             let judgement = catch_unwind(AssertUnwindSafe(|| judge(stand, answer))).unwrap_or_else(|_| {
@@ -116,7 +193,7 @@ impl Gate {
         let question = self.question(approval).map_err(|error| AnswerError::NotStored(error.to_string()))?;
         let granted = question.is_some_and(|asked| asked.allows_late && asked.deadline <= at);
         let answer = if granted { Answer::Granted } else { Answer::Nobody };
-        self.close(approval, answer, Some(audit_log::TIMEOUT), at)
+        self.close(approval, (answer, None), Some(audit_log::TIMEOUT), at)
     }
 
     /// The question a human is asked, while it is open.

@@ -7,7 +7,7 @@
 
 use lockgate::engine::{
     call::{Call, Time},
-    gate::{AnswerError, ApprovalId, Ask, Question, StoreError, Verdict, question_text},
+    gate::{AnswerError, ApprovalId, Ask, Question, Verdict, question_text},
 };
 use serde_json::{Value, json};
 
@@ -39,8 +39,6 @@ pub(super) struct AnsweredCall {
 pub(super) enum NoVerdict {
     #[error(transparent)]
     Answer(#[from] AnswerError),
-    #[error("Lockgate could not look for an answer ({0})")]
-    Lookup(#[source] StoreError),
 }
 
 impl Relay {
@@ -158,13 +156,10 @@ impl Relay {
     ) -> Option<Result<Verdict, NoVerdict>> {
         let gate = &self.context.config.gate;
         let backend = self.context.config.backend.as_ref();
-        let kept = backend.map(|backend| backend.answer(&approval.session, approval.number)).transpose();
-        match kept {
-            // The audit log has the name of the human already.
-            Ok(Some(Some(kept))) => {
-                Some(gate.answer_by(approval, kept.granted, None, now).map_err(NoVerdict::from))
-            }
-            Err(error) => Some(Err(NoVerdict::Lookup(error))),
+        let collected = backend.map(|backend| gate.collect_answer(backend, approval, now)).transpose();
+        match collected {
+            Ok(Some(Some(verdict))) => Some(Ok(verdict)),
+            Err(error) => Some(Err(NoVerdict::from(error))),
             Ok(_) if now >= until => Some(gate.time_out(approval, now).map_err(NoVerdict::from)),
             Ok(_) => None,
         }

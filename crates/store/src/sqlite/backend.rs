@@ -7,14 +7,15 @@
 
 use std::{
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
 use lockgate_gate::{
-    Backend, LockedRow, Reach, RowWrite, SessionListing, SessionRow, StoreError, StoredAnswer, Time,
+    Backend, LockedRow, Reach, RowWrite, SessionListing, SessionRow, SignedAnswer, StoreError, StoredAnswer,
+    Time,
 };
-use rusqlite::{Connection, OpenFlags, OptionalExtension, config::DbConfig, params};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, config::DbConfig, params};
 
 use super::{
     columns::{question, whole},
@@ -243,10 +244,13 @@ impl Backend for Sqlite {
     ) -> Result<bool, StoreError> {
         let lent = self.begin()?;
         let keep = || {
-            let StoredAnswer { granted, by, at } = answer;
+            let StoredAnswer { granted, by, at, proof } = answer;
             let kept = lent
-                .prepare_cached("INSERT INTO answer VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING")?
-                .execute(params![session, question(number)?, granted, by, whole(*at)])?;
+                .prepare_cached(
+                    "INSERT INTO answer(session, number, granted, by, at, proof) VALUES (?1, ?2, ?3, ?4, ?5, ?6) \
+                     ON CONFLICT DO NOTHING",
+                )?
+                .execute(params![session, question(number)?, granted, by, whole(*at), proof_text(proof)])?;
             if kept == 0 {
                 return Ok(false);
             }
@@ -259,17 +263,38 @@ impl Backend for Sqlite {
 
     fn answer(&self, session: &str, number: u64) -> Result<Option<StoredAnswer>, StoreError> {
         self.read(|connection| {
-            let mut statement = connection
-                .prepare_cached("SELECT granted, by, at FROM answer WHERE session = ?1 AND number = ?2")?;
-            let answer = statement
-                .query_row(params![session, question(number)?], |row| {
-                    let at = Time(row.get::<_, i64>(2)?.max(0) as u64);
-                    // Whatever is not plainly a yes is a no.
-                    Ok(StoredAnswer { granted: row.get::<_, i64>(0)? == 1, by: row.get(1)?, at })
-                })
-                .optional()?;
-            Ok(answer)
+            let mut statement = connection.prepare_cached(
+                "SELECT granted, by, at, proof FROM answer WHERE session = ?1 AND number = ?2",
+            )?;
+            Ok(statement.query_row(params![session, question(number)?], stored_answer).optional()?)
         })
+    }
+
+    fn reject_answer(
+        &self,
+        session: &str,
+        number: u64,
+        answer: &StoredAnswer,
+        entry: &str,
+    ) -> Result<bool, StoreError> {
+        let lent = self.begin()?;
+        let reject = || {
+            let found = lent
+                .prepare_cached(
+                    "SELECT granted, by, at, proof FROM answer WHERE session = ?1 AND number = ?2",
+                )?
+                .query_row(params![session, question(number)?], stored_answer)
+                .optional()?;
+            if found.as_ref() != Some(answer) {
+                return Ok(false);
+            }
+            lent.prepare_cached("DELETE FROM answer WHERE session = ?1 AND number = ?2")?
+                .execute(params![session, question(number)?])?;
+            let head = self.signer.append(&lent, [entry])?;
+            self.commit(&lent, Some(head))?;
+            Ok(true)
+        };
+        reject().map_err(|fault| self.told(fault))
     }
 
     fn sessions(&self) -> Result<Vec<SessionListing>, StoreError> {
@@ -287,6 +312,19 @@ impl Backend for Sqlite {
             Ok(rows.collect::<Result<_, _>>()?)
         })
     }
+}
+
+/// An answer as it is stored. A proof that cannot be read is none.
+pub(super) fn stored_answer(row: &Row<'_>) -> rusqlite::Result<StoredAnswer> {
+    let at = Time(row.get::<_, i64>(2)?.max(0) as u64);
+    let proof = row.get_ref(3)?.as_str_or_null().ok().flatten();
+    let proof = proof.and_then(|text| serde_json::from_str::<SignedAnswer>(text).ok()).map(Arc::new);
+    // Whatever is not plainly a yes is a no.
+    Ok(StoredAnswer { granted: row.get::<_, i64>(0)? == 1, by: row.get(1)?, at, proof })
+}
+
+fn proof_text(proof: &Option<Arc<SignedAnswer>>) -> Option<String> {
+    proof.as_deref().and_then(|proof| serde_json::to_string(proof).ok())
 }
 
 /// A session that somebody looks at.

@@ -26,7 +26,7 @@ const APPLICATION_ID: i32 = 0x4c4b_4754;
 const RETRY: Duration = Duration::from_millis(5);
 
 /// What turns form n - 1 into form n. A step that was released is never edited.
-const STEPS: [&str; 2] = [
+const STEPS: [&str; 3] = [
     "
     CREATE TABLE session(
         name TEXT PRIMARY KEY, version INTEGER NOT NULL, clock INTEGER NOT NULL, questions INTEGER NOT NULL,
@@ -54,6 +54,11 @@ const STEPS: [&str; 2] = [
         id INTEGER PRIMARY KEY AUTOINCREMENT, session TEXT NOT NULL, number INTEGER NOT NULL,
         UNIQUE (session, number)
     ) STRICT;
+",
+    // What a human signed, and the public key of the human who answers.
+    "
+    ALTER TABLE answer ADD COLUMN proof TEXT;
+    CREATE TABLE human(one INTEGER PRIMARY KEY CHECK (one = 1), key BLOB NOT NULL, at INTEGER NOT NULL) STRICT;
 ",
 ];
 
