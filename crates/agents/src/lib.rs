@@ -2,7 +2,7 @@
 //!
 //! Each agent is one file in `agents/`, behind [`Agent`]. [`hook`] answers their events and [`install`] edits their files,
 //! for all of them alike. [`settings`] says which policy counts in a folder, [`trust`] which projects a human has
-//! trusted, [`processes`] whether a human or an agent started this process. Nothing is decided about a call in here: that
+//! trusted, [`processes`] whether a human or an agent started this process, [`human_key`] the key that answers are signed with. Nothing is decided about a call in here: that
 //! is the gate's work.
 
 mod agents;
@@ -12,6 +12,7 @@ mod environment;
 mod event;
 mod files;
 pub mod hook;
+pub mod human_key;
 pub mod install;
 #[cfg_attr(not(unix), path = "platform/other.rs")]
 mod platform;

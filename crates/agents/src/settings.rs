@@ -19,6 +19,6 @@ pub use self::{
     error::SettingsError,
     find::{FILE, FOLDER, find, starter_place, user_folder},
     starter::{STARTER, starter_policy},
-    values::{Origin, ProjectPolicy, Registry, Settings, UserPolicy},
+    values::{Approvals, Origin, ProjectPolicy, Registry, Settings, UserPolicy},
     waiting::{EXEC_SETTING, exec_not_run, waiting_items, waiting_line, waiting_line_of_files},
 };

@@ -10,8 +10,8 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::{
     commands::{
         audit, check, completions, demo, diff, doctor, explain, gate, graph, halt, hook, init, man, mcp,
-        migrate, net_file, pending, prompt, questions, replay, see, states, status, trust, try_command,
-        uninstall, verify, watch,
+        migrate, net_file, passphrase, pending, prompt, questions, replay, see, states, status, trust,
+        try_command, uninstall, verify, watch,
     },
     console::{CommandError, Console, Ending, wrapped, wrong},
 };
@@ -66,6 +66,7 @@ impl Arguments {
             | Command::Halt(_)
             | Command::Resume(_)
             | Command::Trust(_)
+            | Command::Passphrase(_)
             | Command::Doctor(_) => self.json,
             Command::Verify(ref verify) => self.json || verify.format != verify::ReportFormat::Text,
             Command::Audit(ref audit) => self.json || audit.prints_data(),
@@ -75,7 +76,7 @@ impl Arguments {
 
 /// The commands as `lockgate --help` groups them.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("First steps", &["demo", "init", "trust", "try", "doctor", "uninstall"]),
+    ("First steps", &["demo", "init", "passphrase", "trust", "try", "doctor", "uninstall"]),
     ("Write policies", &["verify", "migrate", "check", "explain", "diff", "graph", "see"]),
     ("Watch and answer", &["pending", "approve", "refuse", "halt", "resume", "status"]),
     ("Connect agents", &["hook", "mcp", "gate", "prompt"]),
@@ -150,6 +151,9 @@ pub(crate) enum Command {
     /// Remove the hooks from your coding agents
     #[command(after_help = uninstall::UNINSTALL_EXAMPLES)]
     Uninstall(uninstall::UninstallArguments),
+    /// Set or change the passphrase that approvals need
+    #[command(after_help = passphrase::PASSPHRASE_EXAMPLES)]
+    Passphrase(passphrase::PassphraseArguments),
     /// Trust a project's policy and settings as they are now
     #[command(after_help = trust::TRUST_EXAMPLES)]
     Trust(trust::TrustArguments),
@@ -246,6 +250,7 @@ pub(crate) fn run(arguments: &Arguments, console: &mut Console<'_>) -> u8 {
         Command::Halt(arguments) => halt::halt(arguments, json, console),
         Command::Resume(arguments) => halt::resume(arguments, json, console),
         Command::Trust(arguments) => trust::run(arguments, json, console),
+        Command::Passphrase(arguments) => passphrase::run(arguments, console),
         Command::Mcp(arguments) => mcp::run(arguments, json, console),
         Command::Doctor(arguments) => doctor::run(arguments, json, console),
         Command::Graph(arguments) if arguments.states => states::run(arguments, json, console),

@@ -19,6 +19,7 @@ pub(crate) mod mcp;
 pub(crate) mod migrate;
 pub(crate) mod net_file;
 pub(crate) mod opening;
+pub(crate) mod passphrase;
 pub(crate) mod pending;
 pub(crate) mod prompt;
 pub(crate) mod questions;

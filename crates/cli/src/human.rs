@@ -1,17 +1,22 @@
 //! Whether a human is there: asked by every command that opens what the gate holds closed.
 //!
-//! [`confirm`] is the only way to an answer. It refuses below a process of an agent, and below a process that may be
-//! one ([`processes`]); it refuses without a controlling terminal, which it opens itself, whatever stdin is; and it has a
-//! human type back a random word that is shown there. No argument and no environment variable skips any of this, and
-//! every refusal is logged. An agent runs as its user, so this is a fence of reading processes: a program that hides
-//! where it came from and drives a terminal of its own gets past it (SECURITY.md says how far).
+//! [`confirm`] is the only way to a yes. It refuses below a process of an agent, and below a process that may be one
+//! ([`processes`]); it refuses without a controlling terminal, which it opens itself, whatever stdin is; and it has the
+//! human type the passphrase that `lockgate passphrase set` has set, without showing it. Attempts are counted over all
+//! processes, and wrong ones are logged, as is every refusal. [`prove`] also hands out the key that the passphrase unlocks,
+//! to sign answers. No argument and no environment variable skips any of this; only the setting
+//! `approvals = "unprotected"` puts a random word that is typed back in the place of the passphrase.
+
+mod terminal;
 
 use std::{
-    fs::{self, File, OpenOptions},
-    io::{self, BufRead, BufReader, Read, Write},
+    env,
+    fs::{self, OpenOptions},
+    io::{self, Write},
     path::{Path, PathBuf},
 };
 
+use ed25519_dalek::SigningKey;
 use lockgate::engine::{
     call::visible,
     gate::{
@@ -21,15 +26,19 @@ use lockgate::engine::{
     store::{Options, Sqlite},
 };
 use lockgate_agents::{
-    Environment, now,
+    Environment,
+    human_key::{self, Attempts, HumanKeyError, HumanSetup, SealedKey},
+    now,
     processes::{self, Refusal},
+    settings::{self, Approvals},
 };
 use serde_json::{Map, Value};
 
+pub(crate) use self::terminal::Terminal;
 use crate::{console::CommandError, platform};
 
-/// How many bytes of an answer are read.
-const ANSWER_BYTES_MAX: u64 = 1024;
+/// How often a passphrase may be typed for one command.
+const TRIES: usize = 3;
 
 /// How long the log of refusals outside of a database may get, in bytes.
 const LOG_BYTES_MAX: u64 = 1024 * 1024;
@@ -38,7 +47,7 @@ const LOG_BYTES_MAX: u64 = 1024 * 1024;
 pub(crate) struct Opening<'a> {
     /// The command as it is typed after `lockgate`, such as `approve`.
     pub(crate) command: &'a str,
-    /// What it will do, as the end of "Type WORD to …", such as `approve 2 questions`.
+    /// What it will do, as the end of "Passphrase to …", such as `approve 2 questions`.
     pub(crate) deed: &'a str,
     /// What a human has to see before; shown on the terminal, empty where it was shown already.
     pub(crate) shown: &'a str,
@@ -46,81 +55,158 @@ pub(crate) struct Opening<'a> {
     pub(crate) state: &'a Path,
 }
 
+/// What a human has proved.
+pub(crate) enum Proof {
+    /// That they know the passphrase: the key that it unlocks.
+    Key(Box<SigningKey>),
+    /// Nothing: the settings want no proof.
+    Unprotected,
+}
+
 /// Asks the human at the terminal; whether they agreed.
 ///
 /// # Errors
-/// When this process may be an agent's, or has no terminal: then no human was asked, and the refusal is logged.
+/// When this process may be an agent's, has no terminal, or no passphrase is set: then no human was asked, and the refusal
+/// is logged. When the passphrase is wrong: that is logged too.
 pub(crate) fn confirm(opening: &Opening<'_>, environment: &Environment) -> Result<bool, CommandError> {
-    let asked = processes::check(opening.state, environment).and_then(|()| {
-        let terminal = Terminal::open().map_err(|_| Refusal::NoTerminal)?;
-        Ok(terminal)
-    });
-    match asked {
-        Ok(terminal) => terminal.ask(opening).map_err(|error| {
-            CommandError::Said(format!("the terminal cannot be used: {error}; nothing was done"))
-        }),
-        Err(refusal) => {
-            let command = opening.command;
-            let logged = log(opening, &refusal, environment);
-            let beside = logged.err().map(|error| format!(" (this could not be logged: {error})"));
-            Err(CommandError::Said(format!(
-                "`lockgate {command}` is for a human at a terminal: {refusal}; nothing was done{}",
-                beside.unwrap_or_default()
-            )))
+    Ok(prove(opening, environment, false)?.is_some())
+}
+
+/// The same, with the key of the human who agreed. `yes` agrees already, where the settings want no proof.
+///
+/// # Errors
+/// As [`confirm`].
+pub(crate) fn prove(
+    opening: &Opening<'_>,
+    environment: &Environment,
+    yes: bool,
+) -> Result<Option<Proof>, CommandError> {
+    let approvals = approvals_here(environment);
+    if approvals == Approvals::Unprotected {
+        let is_agreed = if yes {
+            processes::check(opening.state, environment).map_err(|it| refused(opening, &it, environment))?;
+            true
+        } else {
+            let mut terminal = fence(opening, environment)?;
+            let asked = terminal.show(opening.shown).and_then(|()| terminal.ask_word(opening.deed));
+            asked.map_err(unusable_terminal)?
+        };
+        if is_agreed {
+            let about = [("command", opening.command), ("deed", opening.deed)];
+            log(opening, "unprotected-command", &about, environment).map_err(CommandError::said)?;
+        }
+        return Ok(is_agreed.then_some(Proof::Unprotected));
+    }
+    let mut terminal = fence(opening, environment)?;
+    let setup = human_key::look(approvals, environment, recorded_key(opening.state)?);
+    let (HumanSetup::Known(_) | HumanSetup::New(_)) = setup else {
+        return Err(refused(opening, &setup, environment));
+    };
+    let Some(sealed) = SealedKey::read(environment).map_err(CommandError::said)? else {
+        return Err(refused(opening, &HumanSetup::Gone, environment));
+    };
+    terminal.show(opening.shown).map_err(unusable_terminal)?;
+    let key = unlock(&mut terminal, &sealed, opening, environment)?;
+    Ok(key.map(|key| Proof::Key(Box::new(key))))
+}
+
+/// The terminal of a human, if this process cannot be an agent's.
+///
+/// # Errors
+/// When it may be one, or has no terminal; that is logged.
+pub(crate) fn fence(opening: &Opening<'_>, environment: &Environment) -> Result<Terminal, CommandError> {
+    processes::check(opening.state, environment)
+        .and_then(|()| Terminal::open().map_err(|_| Refusal::NoTerminal))
+        .map_err(|refusal| refused(opening, &refusal, environment))
+}
+
+/// Has the passphrase typed that unlocks a key; none if the human leaves it.
+///
+/// # Errors
+/// When it was wrong too often.
+pub(crate) fn unlock(
+    terminal: &mut Terminal,
+    sealed: &SealedKey,
+    opening: &Opening<'_>,
+    environment: &Environment,
+) -> Result<Option<SigningKey>, CommandError> {
+    let attempts = Attempts::of(environment).ok_or(HumanKeyError::NoHome).map_err(CommandError::said)?;
+    let prompt = format!("Passphrase to {}, or only Enter to leave it", opening.deed);
+    for _ in 0..TRIES {
+        let typed = terminal.ask_hidden(&prompt).map_err(unusable_terminal)?;
+        if typed.is_empty() {
+            return Ok(None);
+        }
+        // Counted before it is tried: a process that ends in between has used it up.
+        let count = attempts.begin(now()).map_err(|error| refused(opening, &error, environment))?;
+        match sealed.unlock(&typed) {
+            Ok(key) => {
+                attempts.succeeded().map_err(CommandError::said)?;
+                return Ok(Some(key));
+            }
+            Err(HumanKeyError::WrongPassphrase) => {
+                let about = [("command", opening.command), ("attempts", &count.to_string())];
+                log(opening, "wrong-passphrase", &about, environment).map_err(CommandError::said)?;
+                terminal.show("That is not the passphrase.").map_err(unusable_terminal)?;
+            }
+            Err(error) => return Err(CommandError::said(error)),
         }
     }
+    Err(CommandError::Said(format!(
+        "the passphrase was wrong {TRIES} times; nothing was done, and the next attempt has to wait"
+    )))
 }
 
-/// The controlling terminal, whatever stdin and stdout are.
-struct Terminal(File);
-
-impl Terminal {
-    fn open() -> io::Result<Self> {
-        let file = OpenOptions::new().read(true).write(true).open("/dev/tty")?;
-        Ok(Self(file))
-    }
-
-    /// Shows what it is about and has a random word typed back.
-    fn ask(mut self, opening: &Opening<'_>) -> io::Result<bool> {
-        let word = random_word()?;
-        // What was typed before the question is not an answer to it.
-        platform::forget_typed(&self.0)?;
-        for line in opening.shown.lines() {
-            writeln!(self.0, "{}", visible(line))?;
-        }
-        write!(self.0, "Type {word} to {}, or anything else to leave it: ", visible(opening.deed))?;
-        self.0.flush()?;
-        Ok(self.line()?.trim() == word)
-    }
-
-    fn line(&mut self) -> io::Result<String> {
-        let mut line = Vec::new();
-        BufReader::new(Read::by_ref(&mut self.0).take(ANSWER_BYTES_MAX)).read_until(b'\n', &mut line)?;
-        Ok(String::from_utf8_lossy(&line).into_owned())
-    }
+/// What the settings of this folder want. Where they cannot be read, they want a proof.
+pub(crate) fn approvals_here(environment: &Environment) -> Approvals {
+    let settings = env::current_dir().ok().and_then(|here| settings::find(&here, environment).ok());
+    settings.map_or(Approvals::Protected, |settings| settings.approvals)
 }
 
-/// Six letters that can be read aloud.
-fn random_word() -> io::Result<String> {
-    const CONSONANTS: &[u8] = b"bdfgklmnprstvz";
-    const VOWELS: &[u8] = b"aeiou";
-    let mut bytes = [0; 6];
-    getrandom::fill(&mut bytes).map_err(io::Error::other)?;
-    let letters = bytes.iter().enumerate().filter_map(|(at, byte)| {
-        let all = if at % 2 == 0 { CONSONANTS } else { VOWELS };
-        all.get(usize::from(*byte) % all.len()).map(|letter| char::from(*letter))
-    });
-    Ok(letters.collect())
+/// The human's key that a database knows; none if there is no database.
+pub(crate) fn recorded_key(state: &Path) -> Result<Option<[u8; 32]>, CommandError> {
+    if !has_database(state) {
+        return Ok(None);
+    }
+    // A database that cannot be used records nothing and judges nothing; Lockgate can still be taken out.
+    let Ok(backend) = Sqlite::open(state, Options::default()) else { return Ok(None) };
+    backend.human_key().map_err(CommandError::said)
 }
 
-/// Logs a refusal: in the audit log, or in a file of its own where no database is there.
-fn log(opening: &Opening<'_>, refusal: &Refusal, environment: &Environment) -> io::Result<()> {
-    let mut about = Map::new();
-    about.insert("command".to_owned(), Value::from(opening.command));
-    about.insert("reason".to_owned(), Value::from(refusal.to_string()));
-    let what = LogEvent::Operator { act: "refused-command".to_owned(), about };
+fn has_database(state: &Path) -> bool {
+    state.metadata().is_ok_and(|file| file.len() > 0)
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "`map_err` hands the error over")]
+pub(crate) fn unusable_terminal(error: io::Error) -> CommandError {
+    CommandError::Said(format!("the terminal cannot be used: {error}; nothing was done"))
+}
+
+/// Logs a refusal, and says it.
+fn refused(opening: &Opening<'_>, why: &impl std::fmt::Display, environment: &Environment) -> CommandError {
+    let command = opening.command;
+    let about = [("command", command), ("reason", &why.to_string())];
+    let logged = log(opening, "refused-command", &about, environment);
+    let beside = logged.err().map(|error| format!(" (this could not be logged: {error})"));
+    CommandError::Said(format!(
+        "`lockgate {command}` is for a human at a terminal: {}; nothing was done{}",
+        visible(&why.to_string()),
+        beside.unwrap_or_default()
+    ))
+}
+
+/// Logs: in the audit log, or in a file of its own where no database is there.
+fn log(
+    opening: &Opening<'_>,
+    act: &str,
+    about: &[(&str, &str)],
+    environment: &Environment,
+) -> io::Result<()> {
+    let about: Map<String, Value> =
+        about.iter().map(|(key, value)| ((*key).to_owned(), Value::from(*value))).collect();
+    let what = LogEvent::Operator { act: act.to_owned(), about };
     let entry = LogEntry { at: now().0, session: None, policy: None, what }.to_json();
-    if opening.state.metadata().is_ok_and(|file| file.len() > 0) {
+    if has_database(opening.state) {
         let backend = Sqlite::open(opening.state, Options::default()).map_err(io::Error::other)?;
         let row = backend.lock("", Reach::SharedState).map_err(io::Error::other)?;
         let put = RowWrite { entries: &[entry], ..RowWrite::default() };
@@ -149,13 +235,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_differ_and_can_be_typed() {
-        let words: Vec<String> = (0..8).map(|_| random_word().unwrap()).collect();
-        assert!(words.iter().all(|word| word.len() == 6 && word.chars().all(|it| it.is_ascii_lowercase())));
-        assert!(words.iter().any(|word| *word != words[0]), "{words:?}");
-    }
-
-    #[test]
     fn a_refusal_says_what_to_do() {
         for refusal in [
             Refusal::NoTerminal,
@@ -164,6 +243,9 @@ mod tests {
             Refusal::Unknown("no /proc".to_owned()),
         ] {
             assert!(refusal.to_string().contains("open a terminal of your own"), "{refusal}");
+        }
+        for setup in [HumanSetup::Missing, HumanSetup::Replaced, HumanSetup::Gone] {
+            assert!(setup.to_string().contains("run `lockgate passphrase "), "{setup}");
         }
     }
 }

@@ -6,7 +6,10 @@ use std::{
     os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt},
 };
 
-use rustix::termios::{QueueSelector, tcflush, tcgetwinsize};
+use rustix::termios::{
+    LocalModes, OptionalActions, QueueSelector, SpecialCodeIndex, Termios, tcflush, tcgetattr, tcgetwinsize,
+    tcsetattr,
+};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// What the name of a program's file may end with.
@@ -30,6 +33,31 @@ pub(crate) fn mode(metadata: &Metadata) -> Option<u32> {
 /// Throws away what was typed and not read yet.
 pub(crate) fn forget_typed(terminal: &File) -> io::Result<()> {
     Ok(tcflush(terminal, QueueSelector::IFlush)?)
+}
+
+/// What is typed is not shown, and no key sends a signal, as long as this lives.
+pub(crate) struct HiddenTyping<'t> {
+    terminal: &'t File,
+    before: Termios,
+}
+
+impl<'t> HiddenTyping<'t> {
+    pub(crate) fn begin(terminal: &'t File) -> io::Result<Self> {
+        let before = tcgetattr(terminal)?;
+        let mut hidden = before.clone();
+        hidden.local_modes -= LocalModes::ECHO | LocalModes::ECHONL | LocalModes::ICANON | LocalModes::ISIG;
+        hidden.special_codes[SpecialCodeIndex::VMIN] = 1;
+        hidden.special_codes[SpecialCodeIndex::VTIME] = 0;
+        tcsetattr(terminal, OptionalActions::Flush, &hidden)?;
+        Ok(Self { terminal, before })
+    }
+}
+
+impl Drop for HiddenTyping<'_> {
+    fn drop(&mut self) {
+        // Nothing can be done about a terminal that is gone.
+        let _ = tcsetattr(self.terminal, OptionalActions::Now, &self.before);
+    }
 }
 
 /// How wide the terminal at standard output is; none where there is none.

@@ -13,10 +13,10 @@ use std::{
     sync::Arc,
 };
 
-use lockgate::engine::{Gate, Session, store::Sqlite};
+use lockgate::engine::{Gate, Session, gate::AnswerTrust, store::Sqlite};
 use lockgate_agents::{
-    Environment, hook, now,
-    settings::{self, Settings},
+    Environment, hook, human_key, now,
+    settings::{self, Approvals, Settings},
 };
 
 use crate::{
@@ -122,6 +122,7 @@ impl SessionIndex {
         match settings.sources().and_then(|sources| lockgate::Policy::builder().sources(&sources).load()) {
             Ok(opened) => {
                 let gate = Gate::builder(opened).mode(settings.mode).backend(Arc::clone(&self.backend));
+                let gate = gate.answer_trust(self.answer_trust(settings.approvals)?);
                 let gate = gate.build().map_err(CommandError::said)?;
                 Ok(FolderGate { gate, settings: Some(settings), fault: None })
             }
@@ -129,10 +130,16 @@ impl SessionIndex {
         }
     }
 
+    fn answer_trust(&self, approvals: Approvals) -> Result<AnswerTrust, CommandError> {
+        human_key::answer_trust(approvals, &self.environment, &self.backend).map_err(CommandError::said)
+    }
+
     fn without_rules(&self, settings: Option<Settings>, fault: String) -> Result<FolderGate, CommandError> {
         // Only shows what is remembered: no call is judged by it.
         let (policy, _) = lockgate::engine::languages::compile(Vec::new());
-        let gate = Gate::builder(policy).backend(Arc::clone(&self.backend)).build();
+        let approvals = settings.as_ref().map_or(Approvals::Protected, |settings| settings.approvals);
+        let builder = Gate::builder(policy).backend(Arc::clone(&self.backend));
+        let gate = builder.answer_trust(self.answer_trust(approvals)?).build();
         Ok(FolderGate { gate: gate.map_err(CommandError::said)?, settings, fault: Some(fault) })
     }
 }

@@ -52,6 +52,9 @@ fn a_change_is_shown_whole_and_counts_only_after_a_yes() {
     );
     assert!(pins.objection("read").unwrap().is_some());
 
+    let left = world.human_typing(&["mcp", "accept"], lockgate_testkit::human::Typed::Text(""));
+    assert_eq!(left.output.status.code(), Some(1), "{left:?}");
+    assert!(left.terminal.contains("Passphrase to accept"), "{left:?}");
     let done = world.human(&["mcp", "accept"]);
     assert_eq!(done.code(), Some(0), "{}", done.err());
     assert_eq!(pins.objection("read").unwrap(), None);

@@ -539,6 +539,7 @@ fn help_shows_each_command_with_an_example() {
     First steps:
       demo         Prove an example policy and play a session through it
       init         Install hooks for your coding agents and write a first policy
+      passphrase   Set or change the passphrase that approvals need
       trust        Trust a project's policy and settings as they are now
       try          Judge a command under the policy in force
       doctor       Check that the installed hooks run and that they block

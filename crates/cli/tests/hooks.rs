@@ -9,7 +9,7 @@ use std::{
 };
 
 use crate::world::folder;
-use lockgate_testkit::human::{Desk, Typed, agent};
+use lockgate_testkit::human::{Desk, Typed, agent, set_up};
 use serde_json::Value;
 
 /// One heading of a page, and what stands under it.
@@ -131,6 +131,9 @@ fn human(root: &Path, deed: &str, folder: &str) -> &'static str {
     };
     match verb {
         "trust" => {
+            if !root.join("home/.local/share/lockgate/human.key").exists() {
+                set_up(&root.join("home"));
+            }
             let mut desk = Desk::new(Path::new(env!("CARGO_BIN_EXE_lockgate")), &["trust"]);
             let command = desk.command.current_dir(root.join(folder)).env_clear();
             command.env("HOME", root.join("home")).stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -21,6 +21,7 @@ impl World {
         for folder in ["project", "home"] {
             fs::create_dir_all(top.join(folder)).unwrap();
         }
+        lockgate_testkit::human::set_up(&top.join("home"));
         Self(fs::canonicalize(top).unwrap())
     }
 
@@ -49,7 +50,7 @@ impl World {
         Said(output)
     }
 
-    /// A human runs it at a terminal of their own and types the word that is shown.
+    /// A human runs it at a terminal of their own and types their passphrase.
     fn human(&self, words: &[&str]) -> Said {
         let mut desk = Desk::new(Path::new(env!("CARGO_BIN_EXE_lockgate")), words);
         desk.command.current_dir(self.path("project")).env_clear().env("HOME", self.path("home"));
@@ -67,6 +68,8 @@ impl World {
                     true => folders.push(path),
                     // The log of what was tried without a human is looked at elsewhere.
                     false if path.ends_with("refused-commands.jsonl") => {}
+                    // So is the human's key.
+                    false if path.parent().is_some_and(|it| it.ends_with("share/lockgate")) => {}
                     false => files.push(path.strip_prefix(&self.0).unwrap().display().to_string()),
                 }
             }

@@ -133,18 +133,19 @@ fn all_questions_are_answered_together_only_where_somebody_agrees() {
         }
         std::thread::sleep(std::time::Duration::from_millis(100));
     }
-    for words in [&["refuse", "--all"][..], &["refuse", "--all", "--yes"], &["approve", "--all", "--yes"]] {
+    for words in [&["approve", "--all"][..], &["approve", "--all", "--yes"]] {
         let said = world.lockgate(words);
         assert_eq!(said.code(), Some(2), "{words:?}");
         assert!(said.err().contains("for a human at a terminal"), "{}", said.err());
     }
-    let other = world.human_typing(&["refuse", "--all", "--yes"], Typed::Text("yes"));
+    let other = world.human_typing(&["approve", "--all", "--yes"], Typed::Text(""));
     assert_eq!(other.output.status.code(), Some(1), "{other:?}");
     assert!(
         other.terminal.contains("a1@generic/s1") && other.terminal.contains("a1@generic/s2"),
         "{other:?}"
     );
-    let said = world.human(&["refuse", "--all", "--yes"]);
+    // A no needs neither a terminal nor a proof.
+    let said = world.lockgate(&["refuse", "--all"]);
     assert_eq!((said.code(), said.out().lines().count()), (Some(0), 2), "{}{}", said.out(), said.err());
     for hook in hooks {
         assert_eq!(Said::of(hook).json()["decision"], "block");

@@ -19,6 +19,7 @@ use crate::{
     hex::hex,
     output::OutputHit,
     settle::{Outcome, Settlement},
+    signed_answer::SignedAnswer,
     state::{ApprovalId, Event, Session},
     verdict::{Obstacle, Verdict},
 };
@@ -62,6 +63,9 @@ pub enum LogEvent {
         granted: bool,
         /// Who, as far as the door could tell.
         by: String,
+        /// What was signed, and the signature; none where the answer was given in the process that asked, and for a no.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        proof: Option<Arc<SignedAnswer>>,
     },
     /// A call in flight came by another door.
     #[serde(alias = "sighted")]
@@ -268,7 +272,18 @@ pub const TIMEOUT: &str = "timeout";
 
 /// A human's answer to a question.
 pub(crate) fn answered(approval: &ApprovalId, granted: bool, by: &str) -> LogEvent {
-    LogEvent::Answer { approval: approval.to_string(), granted, by: by.to_owned() }
+    LogEvent::Answer { approval: approval.to_string(), granted, by: by.to_owned(), proof: None }
+}
+
+/// What is done where an answer in the store does not count.
+pub const REJECTED_ANSWER: &str = "rejected-answer";
+
+/// An answer in the store that does not count, and why.
+pub(crate) fn rejected(approval: &ApprovalId, granted: bool, by: &str, why: &str) -> LogEvent {
+    let approval = approval.to_string();
+    let about = json!({ "approval": approval, "granted": granted, "by": masked_text(by), "reason": why });
+    let about = about.as_object().cloned().unwrap_or_default();
+    LogEvent::Operator { act: REJECTED_ANSWER.to_owned(), about }
 }
 
 /// What ran out by the way.

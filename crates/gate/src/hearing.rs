@@ -129,7 +129,7 @@ impl Hearing<'_> {
     /// A clause applies: it wants something, or says yes.
     fn want(&mut self, clause: &Clause, view: &View<'_>, tool: &Arc<str>) {
         let before = match clause.wants {
-            Decision::Ask => self.stand.answer(clause.standing, clause.id, tool, view.now),
+            Decision::Ask => self.answered_before(clause, tool, view),
             Decision::Allow | Decision::Redact | Decision::Block => None,
         };
         let (decision, reason) = match (clause.wants, before, self.human) {
@@ -155,6 +155,14 @@ impl Hearing<'_> {
             obstacle.about = About::Unreadable;
         }
         self.obstacles.push(obstacle);
+    }
+
+    /// What a human has said about this before, as far as it still stands and its proof counts.
+    fn answered_before(&self, clause: &Clause, tool: &Arc<str>, view: &View<'_>) -> Option<bool> {
+        let Rulebook { policy, terms, answer_trust, .. } = self.rulebook;
+        let answer = self.stand.answer(clause.standing, clause.id, tool, view.now)?;
+        let counts = answer_trust.counts(answer, &self.call.session, policy, terms.standing_ms);
+        counts.then_some(answer.granted)
     }
 
     /// Asks one rule about one deed.

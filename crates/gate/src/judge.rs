@@ -4,6 +4,8 @@
 //! the strictest wins. It only reads the session; [`Session::apply`] changes it once the events are stored.
 //! There is no clock and no I/O in here.
 
+use std::sync::Arc;
+
 use lockgate_call::{Call, SeenCall, Time};
 use lockgate_policy::{Basis, Decision, Deeds, RuleId};
 
@@ -14,6 +16,7 @@ use crate::{
     record::{Events, Judgement, Record},
     rulebook::Rulebook,
     scratch::Scratch,
+    signed_answer::SignedAnswer,
     stages::{self},
     state::{Asked, Event, Session, Stand, Steps},
     verdict::{About, Obstacle, Verdict, rejected_sentence, timeout_sentence},
@@ -61,9 +64,19 @@ pub fn judge_answer<'a>(
     answer: impl Into<Answer>,
     at: Time,
 ) -> Option<Judgement> {
-    let answer = answer.into();
+    judge_proved_answer(rulebook, stand.into(), number, (answer.into(), None), at)
+}
+
+/// The same with the signed answer, which proves the answers that stand from it.
+pub(crate) fn judge_proved_answer(
+    rulebook: &Rulebook,
+    stand: Stand<'_>,
+    number: u64,
+    (answer, proof): (Answer, Option<&Arc<SignedAnswer>>),
+    at: Time,
+) -> Option<Judgement> {
     let (granted, timed_out) = (answer == Answer::Granted, answer == Answer::Nobody);
-    let Stand { session, shared_state, ran } = stand.into();
+    let Stand { session, shared_state, ran } = stand;
     let asked = session.asked.get(&number)?;
     let at = at.max(session.clock);
     let call = asked.call.clone().at(at);
@@ -79,7 +92,7 @@ pub fn judge_answer<'a>(
     // Silence is not an answer that could stand.
     let answers = match timed_out {
         true => Vec::new(),
-        false => record.standing_answers(rulebook, asked, granted, at),
+        false => record.standing_answers(rulebook, asked, granted, at, proof),
     };
     let steps = if granted { stages::agreed(&session, asked) } else { Steps::new() };
     let closed = Event::Closed { at, number, answer, moves: scratch.into_changes().0, answers, steps };

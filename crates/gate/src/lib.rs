@@ -4,6 +4,7 @@
 //! question, pure), [`Session::apply`] (the only change) and [`Verdict`] (the sentence); its result later
 //! through [`settle`]. There are no files, sockets, threads or clocks in this room.
 
+mod answer_trust;
 mod approver;
 pub mod audit_log;
 mod duplicate;
@@ -23,6 +24,7 @@ mod rulebook;
 mod runner;
 mod scratch;
 mod settle;
+mod signed_answer;
 mod stages;
 mod state;
 mod status;
@@ -30,6 +32,7 @@ mod store;
 mod terms;
 mod verdict;
 
+pub use answer_trust::{AnswerTrust, UnprovedAnswer};
 pub use approver::{Approver, Nobody, Prompt, Question, Scripted, question_text};
 pub use explain::{Fires, NetVerdict, NetView, explain};
 pub use gate::{AnswerError, Gate, GateBuilder, Listener, Past, StageError, UnknownNet};
@@ -46,6 +49,7 @@ pub use registry::{Registry, RegistryError};
 pub use rulebook::{Attempt, Hooks, OnResult, PendingCall, Rulebook, Success, Validate};
 pub use runner::Runner;
 pub use settle::{Outcome, Settlement, settle};
+pub use signed_answer::{AnswerClaim, HumanKey, RuleMark, SignedAnswer};
 pub use stages::Wanted;
 pub use state::{
     Answered, ApprovalId, Asked, Boundary, Counts, Event, Flight, Move, Moves, Notes, Passage, Remembered,
@@ -57,4 +61,4 @@ pub use store::{
     MemoryStore, OpenedSession, Reach, RowWrite, SessionListing, SessionRow, Store, StoreError, StoredAnswer,
 };
 pub use terms::Terms;
-pub use verdict::{Obstacle, Verdict};
+pub use verdict::{HUMAN_APPROVAL, Obstacle, Verdict};

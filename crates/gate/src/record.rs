@@ -1,11 +1,14 @@
 //! What a decision stores, and what it answers.
 
+use std::sync::Arc;
+
 use lockgate_call::{Call, Time, sensitive::Mask};
 use lockgate_policy::{DecidedCall, Decision, RuleId, WindowMarks, clause::Standing};
 use smallvec::SmallVec;
 
 use crate::{
     rulebook::Rulebook,
+    signed_answer::SignedAnswer,
     stages::Wanted,
     state::{Answered, Asked, Event, Remembered, SharedEvent, Stand, Steps, Subject},
     verdict::Verdict,
@@ -97,6 +100,7 @@ impl Record {
         asked: &Asked,
         granted: bool,
         at: Time,
+        proof: Option<&Arc<SignedAnswer>>,
     ) -> Vec<Answered> {
         let until = at.after_ms(rulebook.terms.standing_ms);
         let mut answers = Vec::new();
@@ -106,8 +110,10 @@ impl Record {
                 Standing::PerSession | Standing::PerRule => Subject::Rule(clause.id),
                 Standing::PerTool => Subject::Tool(rulebook.policy.name(&asked.call.tool)),
             };
-            let answer = Answered { about, granted, until };
-            if clause.standing == Standing::PerRule {
+            let is_shared = clause.standing == Standing::PerRule;
+            let given_for = clause.id;
+            let answer = Answered { about, granted, until, given_for, is_shared, proof: proof.cloned() };
+            if is_shared {
                 self.shared.push(SharedEvent::Answered { at, answer });
             } else {
                 answers.push(answer);

@@ -6,7 +6,7 @@ use jiff::tz::TimeZone;
 use lockgate_call::Call;
 use lockgate_policy::{Policy, RuleId, Surroundings};
 
-use crate::{names::Names, protection::Protection, state::Notes, terms::Terms};
+use crate::{answer_trust::AnswerTrust, names::Names, protection::Protection, state::Notes, terms::Terms};
 
 /// A policy, the author's own hooks on its nets, and the terms it is applied under.
 #[derive(Debug)]
@@ -23,6 +23,8 @@ pub struct Rulebook {
     pub protection: Option<Arc<Protection>>,
     /// What can be switched on and off under which name.
     pub names: Arc<Names>,
+    /// Which answers from the store count.
+    pub answer_trust: AnswerTrust,
 }
 
 impl Rulebook {
@@ -42,6 +44,7 @@ impl Rulebook {
             around,
             protection: None,
             names: Arc::default(),
+            answer_trust: AnswerTrust::default(),
         }
     }
 }

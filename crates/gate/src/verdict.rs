@@ -249,7 +249,7 @@ pub(crate) fn blocked_sentence(rule: &NetRule, deed: &str) -> String {
             format!("{tool} has reached its limit of {count} calls per {scope}.")
         }
         Statement::Block { tool } => format!("{tool} is blocked and cannot be called."),
-        Statement::Approval { tool } => format!("{tool} requires human approval."),
+        Statement::Approval { tool } => format!("{tool} requires {HUMAN_APPROVAL}."),
         Statement::Net(_) => format!("Tool '{deed}' is not available in the current state."),
     }
 }
@@ -257,15 +257,18 @@ pub(crate) fn blocked_sentence(rule: &NetRule, deed: &str) -> String {
 /// Why a call waits for a human.
 pub(crate) fn human_sentence(rule: &NetRule, deed: &str) -> String {
     match &rule.statement {
-        Statement::Approval { tool } => format!("{tool} requires human approval."),
-        _ => format!("{deed} requires human approval."),
+        Statement::Approval { tool } => format!("{tool} requires {HUMAN_APPROVAL}."),
+        _ => format!("{deed} requires {HUMAN_APPROVAL}."),
     }
 }
 
 /// Why a call that needs a human is blocked where nobody can be asked.
 pub(crate) fn unattended_sentence(sentence: &str) -> String {
-    format!("{sentence} (It needs human approval, and no human can be asked.)")
+    format!("{sentence} (It needs {HUMAN_APPROVAL}, and no human can be asked.)")
 }
+
+/// What every reason says that a human could lift.
+pub const HUMAN_APPROVAL: &str = "human approval";
 
 /// What a human's refusal that still stands says.
 pub(crate) fn refused_before_sentence(deed: &str) -> String {

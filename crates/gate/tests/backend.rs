@@ -45,6 +45,10 @@ impl Backend for Board {
         Ok(None)
     }
 
+    fn reject_answer(&self, _: &str, _: u64, _: &StoredAnswer, _: &str) -> Result<bool, StoreError> {
+        Ok(false)
+    }
+
     fn sessions(&self) -> Result<Vec<SessionListing>, StoreError> {
         Ok(Vec::new())
     }

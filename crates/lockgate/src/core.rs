@@ -62,7 +62,7 @@ impl Core {
     pub(crate) fn answer(&self, id: &ApprovalId, granted: bool, by: &str) -> Result<(), AnswerError> {
         let at = self.clock.now();
         let is_open = || Ok(self.engine.question(id)?.is_some_and(|asked| asked.deadline > at));
-        let answer = StoredAnswer { granted, by: by.to_owned(), at };
+        let answer = StoredAnswer::unsigned(granted, by, at);
         match self.answers.keep(id, answer, &is_open)? {
             true => Ok(()),
             false => Err(AnswerError::NotOpen(id.to_string())),

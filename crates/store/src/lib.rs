@@ -9,7 +9,7 @@
 //! `audit/` is the audit log without a database, `sqlite/` the database. Reading order: `sqlite/backend.rs`,
 //! `sqlite/turns.rs` (one writer at a time), `sqlite/prepare.rs`, `sqlite/key.rs` and `sqlite/schema.rs` (what opening
 //! looks at), `audit/chain.rs` (the format of the chain), `sqlite/log.rs` and `sqlite/records.rs` (append and read),
-//! `sqlite/verify.rs` and `audit/walk.rs`, `audit/lines.rs` (exports), `sqlite/forget.rs`, `sqlite/short_ids.rs`.
+//! `sqlite/verify.rs` and `audit/walk.rs`, `audit/lines.rs` (exports), `sqlite/forget.rs`, `sqlite/short_ids.rs`, `sqlite/human.rs`.
 
 mod audit;
 mod error;

@@ -37,6 +37,8 @@ pub(crate) enum Table {
     Anchor = 7,
     /// Not a row: where a row is listed in the roster.
     Place = 8,
+    /// The human's public key.
+    Human = 9,
 }
 
 /// One column of a row.

@@ -5,6 +5,7 @@ mod backend;
 mod columns;
 mod files;
 mod forget;
+mod human;
 mod key;
 mod log;
 mod prepare;

@@ -289,7 +289,7 @@ fn a_reader_cannot_write(rest: &dyn Rest) {
 }
 
 fn answer(granted: bool, by: &str, at: u64) -> StoredAnswer {
-    StoredAnswer { granted, by: by.into(), at: Time(at) }
+    StoredAnswer::unsigned(granted, by, Time(at))
 }
 
 fn the_first_answer_stands(rest: &dyn Rest) {

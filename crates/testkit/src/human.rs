@@ -1,13 +1,14 @@
 //! A human at a terminal of their own, for commands that nothing else may answer.
 //!
 //! [`Desk::new`] makes a pseudo-terminal; the command runs as the leader of a session whose controlling terminal it is,
-//! and [`Desk::run`] reads the word that is shown there and types it back. The command must not be started below a
+//! and [`Desk::run`] types the passphrase that [`set_up`] has set, or the word that is shown there. The command must not be started below a
 //! process that has run a hook in the same home: run hooks by [`agent`], which stands for the agent. Under a coding
 //! agent none of this works, as it should be: run the tests in a terminal of your own.
 
 #![allow(clippy::expect_used, reason = "only tests use it, and may panic")]
 
 use std::{
+    collections::VecDeque,
     ffi::OsStr,
     fs::{self, File, OpenOptions},
     io::{self, Read, Write},
@@ -16,6 +17,10 @@ use std::{
     thread,
 };
 
+use lockgate_agents::{
+    Environment,
+    human_key::{Cost, SealedKey},
+};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
@@ -23,10 +28,27 @@ use sha2::{Digest, Sha256};
 /// What the human types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Typed<'a> {
-    /// The word that is shown.
+    /// The passphrase of [`set_up`], or the word that is shown.
     Word,
-    /// Something else.
+    /// Something else, once; then nothing more.
     Text(&'a str),
+    /// One line after the other, each when it is asked for; then nothing more.
+    Lines(&'a [&'a str]),
+}
+
+/// The passphrase of the human that [`set_up`] sets up.
+pub const PASSPHRASE: &str = "correct horse";
+
+/// Sets up a human in a home: a key under [`PASSPHRASE`] that costs next to nothing to unlock.
+///
+/// # Panics
+/// When the file cannot be written.
+pub fn set_up(home: &Path) {
+    let environment = Environment { home: Some(home.to_path_buf()), ..Environment::of_process() };
+    let variables = Default::default();
+    let environment = Environment { variables, ..environment };
+    let key = SealedKey::make(PASSPHRASE.as_bytes(), Cost::for_tests()).expect("a key can be made");
+    key.save_first(&environment).expect("a home without a key");
 }
 
 /// What became of a command at a terminal.
@@ -73,21 +95,26 @@ impl Desk {
         let child = command.spawn().expect("`setsid` runs");
         // Only the child keeps the terminal open: it is at its end when the child is.
         drop(command);
-        let text = match typed {
+        let mut lines: Option<VecDeque<String>> = match typed {
             Typed::Word => None,
-            Typed::Text(text) => Some(text.to_owned()),
+            Typed::Text(text) => Some(VecDeque::from([text.to_owned()])),
+            Typed::Lines(lines) => Some(lines.iter().map(|line| (*line).to_owned()).collect()),
         };
         let human = thread::spawn(move || {
-            let (mut seen, mut is_typed) = (Vec::new(), false);
+            let (mut seen, mut answered) = (Vec::new(), 0);
             let mut bytes = [0; 1024];
             // A terminal whose last user has ended is an error to read.
             while let Ok(count @ 1..) = master.read(&mut bytes) {
                 seen.extend_from_slice(bytes.get(..count).unwrap_or_default());
                 let shown = String::from_utf8_lossy(&seen).into_owned();
-                if !is_typed && let Some(word) = asked_for(&shown) {
-                    let answer = text.clone().unwrap_or_else(|| word.to_owned());
+                let new = shown.get(answered..).unwrap_or_default();
+                if let Some(word) = asked_for(new) {
+                    let answer = match &mut lines {
+                        None => word.to_owned(),
+                        Some(lines) => lines.pop_front().unwrap_or_default(),
+                    };
+                    answered = shown.len();
                     let _ = writeln!(master, "{answer}");
-                    is_typed = true;
                 }
             }
             String::from_utf8_lossy(&seen).into_owned()
@@ -97,8 +124,14 @@ impl Desk {
     }
 }
 
-/// The word that is to be typed, once the question is shown whole.
+/// What is to be typed, once the question is shown whole.
 fn asked_for(shown: &str) -> Option<&str> {
+    let is_hidden = |line: &&str| {
+        ["Passphrase to ", "New passphrase", "The same again"].iter().any(|it| line.starts_with(it))
+    };
+    if shown.ends_with(": ") && shown.lines().last().as_ref().is_some_and(is_hidden) {
+        return Some(PASSPHRASE);
+    }
     let (_, rest) = shown.rsplit_once("Type ")?;
     let (word, rest) = rest.split_once(' ')?;
     rest.ends_with("leave it: ").then_some(word)
@@ -153,6 +186,8 @@ mod tests {
         for (shown, word) in [
             ("", None),
             ("Type mivoka to approve it", None),
+            ("a question\r\nPassphrase to approve it, or only Enter to leave it: ", Some(PASSPHRASE)),
+            ("Passphrase to approve it, or only En", None),
             ("a question\r\nType mivoka to approve it, or anything else to leave it: ", Some("mivoka")),
         ] {
             assert_eq!(asked_for(shown), word, "{shown}");

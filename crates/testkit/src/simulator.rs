@@ -163,6 +163,16 @@ impl Backend for Unlucky {
         self.backend.answer(session, number)
     }
 
+    fn reject_answer(
+        &self,
+        session: &str,
+        number: u64,
+        answer: &StoredAnswer,
+        entry: &str,
+    ) -> Result<bool, StoreError> {
+        self.backend.reject_answer(session, number, answer, entry)
+    }
+
     fn sessions(&self) -> Result<Vec<SessionListing>, StoreError> {
         self.backend.sessions()
     }

@@ -47,11 +47,21 @@ impl Backend for Racing {
     fn answer(&self, session: &str, number: u64) -> Result<Option<StoredAnswer>, StoreError> {
         let found = self.rows.answer(session, number);
         if self.looks_before.fetch_sub(1, Ordering::SeqCst) == 1 {
-            let refusal = StoredAnswer { granted: false, by: "ada".to_owned(), at: Time(OVER) };
+            let refusal = StoredAnswer::unsigned(false, "ada", Time(OVER));
             let entry = json!({ "at": OVER, "what": "answer", "by": "ada" }).to_string();
             assert!(self.rows.keep_answer(session, number, &refusal, &entry).unwrap());
         }
         found
+    }
+
+    fn reject_answer(
+        &self,
+        session: &str,
+        number: u64,
+        answer: &StoredAnswer,
+        entry: &str,
+    ) -> Result<bool, StoreError> {
+        self.rows.reject_answer(session, number, answer, entry)
     }
 
     fn sessions(&self) -> Result<Vec<SessionListing>, StoreError> {

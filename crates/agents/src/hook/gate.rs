@@ -18,6 +18,7 @@ use super::{
 };
 use crate::{
     environment::{Environment, now},
+    human_key,
     settings::Settings,
 };
 
@@ -68,7 +69,10 @@ pub(super) fn open_gate(
     let policy =
         lockgate::Policy::builder().sources(&sources).without_findings().load().map_err(not_in_force)?;
     settings.check(&policy.compiled(), &sources)?;
-    let mut builder = settings.registry.lend(Gate::builder(policy)).mode(settings.mode).backend(backend);
+    let answer_trust = human_key::answer_trust(settings.approvals, environment, &backend)
+        .map_err(|error| format!("the human's key cannot be looked up: {error}"))?;
+    let builder = settings.registry.lend(Gate::builder(policy)).mode(settings.mode);
+    let mut builder = builder.backend(backend).answer_trust(answer_trust);
     if settings.exec {
         // A program that takes longer than this process may is ended, and the condition does not hold.
         let left = deadline.saturating_duration_since(Instant::now()).saturating_sub(LAST_WORD);

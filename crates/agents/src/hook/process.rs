@@ -11,7 +11,11 @@ use std::{
     time::Instant,
 };
 
-use lockgate::engine::{Policy, call::agent_tools};
+use lockgate::engine::{
+    Policy,
+    call::agent_tools,
+    gate::{AnswerTrust, HUMAN_APPROVAL},
+};
 
 use super::{
     decision::Decider,
@@ -22,7 +26,7 @@ use super::{
 use crate::{
     agents::Agent,
     environment::{Environment, now},
-    event::{Answer, Event, HookReply, Message, Phase},
+    event::{Answer, Ask, Event, HookReply, Message, Phase},
     processes,
     settings::{waiting_line, waiting_line_of_files},
     text::{LINE_BYTES_MAX, read_object},
@@ -84,13 +88,22 @@ fn answer(responder: &Responder, environment: &Environment, started: Instant) ->
     let backend = Arc::new(open_shelf(&settings, deadline)?);
     let gate = open_gate(&settings, &home, environment, Arc::clone(&backend), deadline)?;
     remember(environment, &session, &settings, Some(&gate.policy().hash().to_string()))?;
-    let asking = agent.asking(settings.ask, message);
+    let (asking, unanswerable) = match (agent.asking(settings.ask, message), &gate.rulebook().answer_trust) {
+        // No answer that comes by `lockgate approve` would count, so waiting for one is in vain.
+        (Ask::Wait | Ask::Defer, AnswerTrust::Nobody(why)) => (Ask::Block, Some(why)),
+        (asking, _) => (asking, None),
+    };
     let deadline = deadline.checked_sub(LAST_WORD).unwrap_or(started);
     // Agents start their hooks where they stand themselves.
     let folder = std::env::current_dir().ok().and_then(|folder| folder.to_str().map(ToOwned::to_owned));
     let decider =
         Decider { gate: &gate, backend: &*backend, host: sender, asking, folder, deadline, clock: &now };
     let mut answer = decider.answer(event).map_err(|error| format!("Lockgate could not decide: {error}"))?;
+    if let (Answer::Block { reason }, Some(why)) = (&mut answer, unanswerable)
+        && reason.contains(HUMAN_APPROVAL)
+    {
+        *reason = format!("{reason} (For the human: {why}.)");
+    }
     if let (Answer::Block { reason } | Answer::Ask { reason }, Some(waiting)) =
         (&mut answer, waiting_line(&settings, gate.policy()))
     {

@@ -26,6 +26,7 @@ const MARKS: &[&[&str]] = &[
     &["*.rules"],
     &["lockgate.db"],
     &["lockgate.key"],
+    &["human.key"],
     &["mcp-pins"],
     &["lockgate/trusted"],
     &["lockgate/sessions"],
@@ -54,7 +55,7 @@ const HARMLESS: &[&str] = &[
 ];
 
 /// What only a human may have Lockgate do: the commands that ask a human at a terminal.
-const FOR_HUMANS: &[&str] = &["approve", "refuse", "resume", "uninstall", "trust", "accept"];
+const FOR_HUMANS: &[&str] = &["approve", "refuse", "resume", "uninstall", "trust", "accept", "passphrase"];
 
 /// Up to which size an index of git is searched; in a larger one the policy is taken to be.
 const INDEX_BYTES_MAX: u64 = 16 * 1024 * 1024;

@@ -12,7 +12,7 @@ use lockgate::engine::{Mode, call::plain_mistake};
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::error::SettingsError;
+use super::{error::SettingsError, values::Approvals};
 use crate::{event::Ask, text::duration};
 
 /// The largest file of settings that is read, in bytes.
@@ -35,6 +35,7 @@ pub(super) struct Written {
     pub(super) anchor: Option<Spanned<String>>,
     pub(super) protect: Option<bool>,
     pub(super) exec: Option<bool>,
+    pub(super) approvals: Option<Approvals>,
     pub(super) hook: WrittenHook,
     pub(super) sessions: WrittenSessions,
     pub(super) registry: Option<WrittenRegistry>,

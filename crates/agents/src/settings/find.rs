@@ -206,6 +206,7 @@ impl Found {
             deadline,
             forget_after,
             exec: file.written.exec,
+            approvals: file.written.approvals,
             registry: file.written.registry.as_ref().map(|it| Registry {
                 names: it.names.clone().into_iter().collect(),
                 active: it.active.clone(),

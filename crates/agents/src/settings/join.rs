@@ -10,7 +10,7 @@ use lockgate::engine::Mode;
 
 use super::{
     error::SettingsError,
-    values::{Origin, ProjectPolicy, Registry, Settings, UserPolicy},
+    values::{Approvals, Origin, ProjectPolicy, Registry, Settings, UserPolicy},
 };
 use crate::{event::Ask, trust::Trust};
 
@@ -44,6 +44,7 @@ pub(super) struct Values {
     /// None inside: never.
     pub(super) forget_after: Option<Option<Duration>>,
     pub(super) exec: Option<bool>,
+    pub(super) approvals: Option<Approvals>,
     pub(super) registry: Option<Registry>,
 }
 
@@ -85,6 +86,13 @@ pub(super) fn join(
     let mode = table.join("mode", (own.mode, Mode::Enforce), its.mode, word_of_mode, |a, b| a >= b);
     let protect = table.join("protect", (own.protect, true), its.protect, shown, |a, b| a >= b);
     let exec = table.join("exec", (own.exec, false), its.exec, shown, |a, b| a <= b);
+    let approvals = table.join(
+        "approvals",
+        (own.approvals, Approvals::Protected),
+        its.approvals,
+        |it| format!("\"{}\"", it.word()),
+        |a, b| a >= b,
+    );
     let ask = table.join("hook.ask", (own.ask, Ask::Host), its.ask, word_of_ask, |a, b| a >= b);
     // A call that waits longer is nearer to the moment at which its host runs it all the same.
     let deadline =
@@ -138,6 +146,7 @@ pub(super) fn join(
         deadline,
         forget_after,
         exec,
+        approvals,
         registry,
         waiting: table.waiting,
         overruled: table.overruled,

@@ -9,6 +9,7 @@ use std::{
 use lockgate::engine::{
     GateBuilder, Mode, Policy, PolicyError, Source, policy::Layer, read_sources, store::Options,
 };
+use serde::Deserialize;
 
 use super::starter::starter_policy;
 use crate::{agents::Agent, event::Ask, trust::Trust};
@@ -38,12 +39,35 @@ pub struct Settings {
     pub forget_after: Option<Duration>,
     /// Whether programs of conditions are run.
     pub exec: bool,
+    /// Whether answers and other openings need a human's proof.
+    pub approvals: Approvals,
     /// What can be switched on and off under which name, and what is on when a session begins.
     pub registry: Registry,
     /// The project's settings that do not count, as written: they would widen, and no human has trusted them.
     pub waiting: Vec<String>,
     /// The project's settings that do not count although it is trusted: the user's own say something stricter.
     pub overruled: Vec<String>,
+}
+
+/// Whether answers and other openings need a human's proof, the strictest last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Approvals {
+    /// None: every program of the user can approve.
+    Unprotected,
+    /// The passphrase that `lockgate passphrase set` has set.
+    #[default]
+    Protected,
+}
+
+impl Approvals {
+    /// As it is written in a file of settings.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Unprotected => "unprotected",
+            Self::Protected => "protected",
+        }
+    }
 }
 
 /// The user's policy.

@@ -19,6 +19,7 @@ use lockgate::engine::{
 use lockgate_agents::{
     Agent, Environment, HookReply, Message, Reaction,
     hook::in_short,
+    human_key::{self, HumanSetup},
     install::{self, GuardedServer, InstalledCommand, Job, Scope, Server, installed_agents},
     one_line,
     settings::{self, Settings},
@@ -192,8 +193,23 @@ impl Patient {
                 .push(Check::wrong("protect", "it is `false`: an agent may change its own policy and hooks"));
         }
         checks.extend(state(&settings));
+        checks.push(self.human(&settings));
         checks.extend(self.servers());
         (Some(settings), checks)
+    }
+
+    /// Whether a human can answer questions, and nobody else.
+    fn human(&self, settings: &Settings) -> Check {
+        let recorded = match crate::human::recorded_key(&settings.state) {
+            Ok(recorded) => recorded,
+            Err(error) => return Check::unknown("answers", error.to_string()),
+        };
+        let setup = human_key::look(settings.approvals, &self.environment, recorded);
+        match setup {
+            HumanSetup::Known(_) | HumanSetup::New(_) => Check::ok("answers", setup.to_string()),
+            HumanSetup::Missing => Check::note("answers", setup.to_string()),
+            _ => Check::wrong("answers", setup.to_string()),
+        }
     }
 
     /// Whether what clients run before and behind the proxy is there. No server is started.

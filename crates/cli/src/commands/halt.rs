@@ -29,7 +29,7 @@ Examples:
   lockgate resume
   lockgate resume --session claude-code/3f2a…
 
-You confirm at the terminal by typing a word that it shows.";
+You prove who you are by your passphrase, typed at the terminal.";
 
 #[derive(Debug, Args)]
 pub(crate) struct HaltArguments {

@@ -14,15 +14,20 @@ use clap::Args;
 use lockgate::engine::call::visible;
 use lockgate_agents::{
     Agent, Environment,
+    human_key::{self, HumanSetup},
     install::{
         Change, Job, Plan, Repository, Scope, excluded, is_installed, plan, plan_servers, running_program,
     },
-    settings::{FOLDER, find, starter_place, starter_policy},
+    settings::{Approvals, FOLDER, find, starter_place, starter_policy},
 };
 
-use super::changes::{ChangeArguments, Wanted, refused, scope, settle};
+use super::{
+    changes::{ChangeArguments, Wanted, refused, scope, settle},
+    passphrase,
+};
 use crate::{
     console::{CommandError, Console, Ending, bold},
+    human,
     known_tools::{doubts, lines, tools_of},
 };
 
@@ -72,7 +77,18 @@ pub(crate) fn run(
 ) -> Result<Ending, CommandError> {
     let (project, environment) = (env::current_dir()?, Environment::of_process());
     let wanted = wanted(arguments, &project, &environment, json, console)?;
-    settle(&wanted, &arguments.change, json, console)
+    let ending = settle(&wanted, &arguments.change, json, console)?;
+    if let (Ending::Yes, true, Ok(settings)) =
+        (ending, is_interactive(&arguments.change, json), find(&project, &environment))
+    {
+        passphrase::offer(&settings.state, &environment, console)?;
+    }
+    Ok(ending)
+}
+
+/// Whether a human can be asked something by the way.
+fn is_interactive(change: &ChangeArguments, json: bool) -> bool {
+    !json && !change.yes && !change.dry_run && io::stdin().is_terminal()
 }
 
 fn wanted(
@@ -116,9 +132,23 @@ fn wanted(
     if scope == Scope::Project {
         put_exclusions(&mut plan, &mut notes, arguments, (project, json), console)?;
     }
+    if !arguments.policy_only && !is_interactive(&arguments.change, json) {
+        notes.extend(no_human(project, environment));
+    }
     let next = |agent: &Agent| agent.next_steps(scope).iter().map(|text| (*agent, *text)).collect::<Vec<_>>();
     let next = agents.iter().flat_map(next).collect();
     Ok(Wanted { agents, plan, folders: Vec::new(), notes, next, for_humans: None })
+}
+
+/// What is said where no human is set up to answer.
+fn no_human(project: &Path, environment: &Environment) -> Option<String> {
+    let settings = find(project, environment).ok();
+    let approvals = settings.as_ref().map_or(Approvals::Protected, |settings| settings.approvals);
+    let recorded = settings.and_then(|settings| human::recorded_key(&settings.state).ok()).flatten();
+    match human_key::look(approvals, environment, recorded) {
+        HumanSetup::Known(_) | HumanSetup::New(_) => None,
+        setup => Some(setup.to_string()),
+    }
 }
 
 const AFTER_WRAPPING: &str = "files of MCP servers name a path of this machine then, so keep the change out of the \
@@ -152,7 +182,7 @@ fn put_exclusions(
     }
     let names: Vec<&str> = patterns.iter().map(|pattern| pattern.trim_start_matches('/')).collect();
     let names = names.join(", ");
-    let can_ask = !json && !arguments.change.yes && !arguments.change.dry_run && io::stdin().is_terminal();
+    let can_ask = is_interactive(&arguments.change, json);
     let is_wanted = match (arguments.exclude, can_ask) {
         (true, _) => true,
         (false, true) => {

@@ -5,14 +5,14 @@
 //! the hook that waits for it collects it and judges the call again. The first answer stands. A question that is not
 //! open takes no answer: an answer that came before its question would be a key under the mat.
 
-use std::io;
+use std::{io, sync::Arc};
 
 use clap::Args;
 use lockgate::engine::{
     ApprovalId, Policy, Time,
     call::visible,
     gate::{
-        Asked, Backend, StoredAnswer,
+        Asked, Backend, BackendAnswers, StoredAnswer,
         audit_log::{LogEntry, LogEvent},
     },
 };
@@ -23,7 +23,7 @@ use serde_json::{Map, Value};
 use crate::{
     arguments::StateArguments,
     console::{CommandError, Console, Ending, WIDTH, bold, cut, dim, lasting, wrong},
-    human::{self, Opening},
+    human::{self, Opening, Proof},
     protocol::encode,
     report::note,
     session_index::{FolderGate, SessionIndex},
@@ -35,8 +35,8 @@ Examples:
   lockgate approve a1@codex/3f2a…     by its whole name
   lockgate approve --all              all open questions
 
-You confirm at the terminal by typing a word that it shows; an agent cannot.
-The first answer stands. Exit 0: stored, 1: someone answered before, or you
+You prove who you are by the passphrase of `lockgate passphrase set`, typed at
+the terminal; an agent cannot. The first answer stands. Exit 0: stored, 1: someone answered before, or you
 said no, 2: the question is not open.";
 
 pub(crate) const REFUSE_EXAMPLES: &str = "\
@@ -45,9 +45,8 @@ Examples:
   lockgate refuse a1@codex/3f2a…      by its whole name
   lockgate refuse --all               all open questions
 
-You confirm at the terminal by typing a word that it shows; an agent cannot.
-The first answer stands. Exit 0: stored, 1: someone answered before, or you
-said no, 2: the question is not open.";
+A no needs no passphrase. The first answer stands. Exit 0: stored, 1: someone
+answered before, 2: the question is not open.";
 
 #[derive(Debug, Args)]
 pub(crate) struct AnswerArguments {
@@ -57,7 +56,7 @@ pub(crate) struct AnswerArguments {
     /// All open questions that have no answer yet
     #[arg(long, conflicts_with = "questions")]
     pub(crate) all: bool,
-    /// Without effect; a human confirms every answer at a terminal
+    /// With `approvals = "unprotected"` in the settings: do not ask at the terminal
     #[arg(long, requires = "all")]
     pub(crate) yes: bool,
     /// Who answers, for the audit log [default: the user who runs this]
@@ -108,7 +107,7 @@ pub(super) struct AnswerText {
 }
 
 impl From<StoredAnswer> for AnswerText {
-    fn from(StoredAnswer { granted, by, at }: StoredAnswer) -> Self {
+    fn from(StoredAnswer { granted, by, at, .. }: StoredAnswer) -> Self {
         Self { granted, by, at: at.0 }
     }
 }
@@ -167,6 +166,9 @@ impl Question {
         asked: &Asked,
     ) -> Result<Self, CommandError> {
         let answer = index.backend().answer(&name.session, name.number).map_err(CommandError::said)?;
+        // One that does not count is not an answer, and the hook will reject it.
+        let trust = &folder_gate.gate.rulebook().answer_trust;
+        let answer = answer.filter(|answer| trust.check(&name, asked, answer, now()).is_ok());
         let asked_by = asked_by(folder_gate, &name.session);
         Ok(Self {
             short_id: None,
@@ -311,13 +313,18 @@ pub(crate) fn answer(
         .iter()
         .filter(|it| it.answer.is_none() && names.iter().any(|named| named.name == it.name))
         .collect();
-    if !asked.is_empty() && !agrees(&asked, granted, &index)? {
+    // A no only narrows: it needs no proof.
+    let proof = match granted && !asked.is_empty() {
+        true => agreed(&asked, &index, arguments.yes)?,
+        false => Some(Proof::Unprotected),
+    };
+    let Some(proof) = proof else {
         writeln!(console.err, "nothing was answered")?;
         return Ok(Ending::No);
-    }
+    };
     let mut taken = Vec::new();
     for name in &names {
-        taken.push(keep(&index, name, &StoredAnswer { granted, by: by.clone(), at: now() })?);
+        taken.push(keep(&index, name, StoredAnswer::unsigned(granted, by.clone(), now()), &proof)?);
     }
     if json {
         writeln!(console.out, "{}", encode(&serde_json::json!({ "answers": taken })))?;
@@ -378,45 +385,69 @@ fn not_a_name(text: &str) -> CommandError {
     ))
 }
 
-/// Shows the questions at the terminal and has the human there confirm; see [`human::confirm`].
-fn agrees(asked: &[&Question], granted: bool, index: &SessionIndex) -> Result<bool, CommandError> {
+/// Shows the questions at the terminal and has the human there prove who they are; see [`human::prove`].
+fn agreed(asked: &[&Question], index: &SessionIndex, yes: bool) -> Result<Option<Proof>, CommandError> {
     let mut shown = Vec::new();
     let mut unheard = io::sink();
     let mut page = Console { out: &mut shown, err: &mut unheard };
     asked.iter().try_for_each(|question| write_question(&mut page, question))?;
     let shown = anstream::adapter::strip_bytes(&shown).into_vec();
-    let word = if granted { "approve" } else { "refuse" };
     let deed = match asked.len() {
-        1 => format!("{word} it"),
-        count => format!("{word} all {count}"),
+        1 => "approve it".to_owned(),
+        count => format!("approve all {count}"),
     };
     let opening = Opening {
-        command: word,
+        command: "approve",
         deed: &deed,
         shown: &String::from_utf8_lossy(&shown),
         state: index.backend().path(),
     };
-    human::confirm(&opening, &Environment::of_process())
+    human::prove(&opening, &Environment::of_process(), yes)
 }
 
-fn keep(index: &SessionIndex, named: &Named, answer: &StoredAnswer) -> Result<Taken, CommandError> {
+fn keep(
+    index: &SessionIndex,
+    named: &Named,
+    mut answer: StoredAnswer,
+    proof: &Proof,
+) -> Result<Taken, CommandError> {
     let Named { name, short_id } = named;
     let (approval, short_id) = (name.to_string(), *short_id);
-    let first = || index.backend().answer(&name.session, name.number).map_err(CommandError::said);
-    if let Some(first) = first()? {
+    let backend = index.backend();
+    let first = || backend.answer(&name.session, name.number).map_err(CommandError::said);
+    let (session, folder_gate) = match (index.session(&name.session), first()?) {
+        (Ok(read), _) => read,
+        (Err(_), Some(first)) => {
+            return Ok(Taken { short_id, approval, result: "late", answer: Some(first.into()) });
+        }
+        (Err(error), None) => return Err(error),
+    };
+    let asked = session.asked().get(&name.number).filter(|asked| asked.deadline > answer.at);
+    let counted = match asked {
+        // An answer that does not count is taken away here, so that it is not the first one.
+        Some(_) => folder_gate
+            .gate
+            .counted_answer(&BackendAnswers(backend), name, answer.at)
+            .map_err(CommandError::said)?,
+        None => first()?,
+    };
+    if let Some(first) = counted {
         return Ok(Taken { short_id, approval, result: "late", answer: Some(first.into()) });
     }
-    let is_open = |asked: &Asked| asked.deadline > answer.at;
-    let (session, _) = index.session(&name.session)?;
-    if !session.asked().get(&name.number).is_some_and(is_open) {
+    let Some(asked) = asked else {
         return Ok(Taken { short_id, approval, result: "not-open", answer: None });
+    };
+    if let Proof::Key(key) = proof {
+        let database = backend.database_id().map_err(CommandError::said)?;
+        let claim = asked.claim(&database, name, answer.granted, &answer.by, answer.at);
+        answer.proof = Some(Arc::new(claim.sign(key)));
     }
-    let StoredAnswer { granted, by, at } = answer.clone();
-    let what = LogEvent::Answer { approval: approval.clone(), granted, by };
+    let StoredAnswer { granted, by, at, proof } = answer.clone();
+    let what = LogEvent::Answer { approval: approval.clone(), granted, by, proof };
     let entry = LogEntry { at: at.0, session: Some(name.session.clone()), policy: None, what };
-    let kept = index.backend().keep_answer(&name.session, name.number, answer, &entry.to_json());
+    let kept = backend.keep_answer(&name.session, name.number, &answer, &entry.to_json());
     Ok(match kept.map_err(CommandError::said)? {
-        true => Taken { short_id, approval, result: "taken", answer: Some(answer.clone().into()) },
+        true => Taken { short_id, approval, result: "taken", answer: Some(answer.into()) },
         false => Taken { short_id, approval, result: "late", answer: first()?.map(AnswerText::from) },
     })
 }

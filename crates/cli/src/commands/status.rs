@@ -16,8 +16,10 @@ use lockgate::engine::{
     gate::{Backend, Openness, Words, WorkflowStatus},
 };
 use lockgate_agents::{
-    Environment, now, one_line,
-    settings::{self, Origin, Settings},
+    Environment,
+    human_key::{self, HumanSetup},
+    now, one_line,
+    settings::{self, Approvals, Origin, Settings, SettingsError},
 };
 use serde::Serialize;
 use serde_json::json;
@@ -122,7 +124,10 @@ fn of_all(state: Option<&Path>, json: bool, console: &mut Console<'_>) -> Result
             Ok(settings) => (Some(SettingsAnswer::new(settings, policy_of(settings).as_deref())), None),
             Err(error) => (None, Some(error.to_string())),
         };
-        let answer = json!({ "settings": found, "fault": fault, "halted": halted, "sessions": sessions });
+        let answer = json!({
+            "settings": found, "fault": fault, "halted": halted, "sessions": sessions,
+            "approvals": human_setup(&counts, index.as_ref())?.to_string(),
+        });
         writeln!(console.out, "{}", encode(&answer))?;
     } else {
         match &counts {
@@ -132,12 +137,28 @@ fn of_all(state: Option<&Path>, json: bool, console: &mut Console<'_>) -> Result
                 writeln!(console.out, "{}: {text}; every call of a hook is blocked here", wrong("error"))?;
             }
         }
+        match human_setup(&counts, index.as_ref())? {
+            setup @ (HumanSetup::New(_) | HumanSetup::Known(_)) => {
+                note(console.out, "answers", &setup.to_string())?;
+            }
+            setup => painted_note(console.out, &wrong("answers"), "answers", &visible(&setup.to_string()))?,
+        }
         if let Some(reason) = &halted {
             note(console.out, "halted", &format!("every call is blocked: {reason}"))?;
         }
         write_sessions(console, &sessions)?;
     }
     Ok(if counts.is_ok() { Ending::Yes } else { Ending::CouldNotTell })
+}
+
+/// Whether a human is set up to answer.
+fn human_setup(
+    counts: &Result<Settings, SettingsError>,
+    index: Option<&SessionIndex>,
+) -> Result<HumanSetup, CommandError> {
+    let approvals = counts.as_ref().map_or(Approvals::Protected, |settings| settings.approvals);
+    let recorded = index.map(|index| index.backend().human_key()).transpose().map_err(CommandError::said)?;
+    Ok(human_key::look(approvals, &Environment::of_process(), recorded.flatten()))
 }
 
 /// What is told of each session.

@@ -20,6 +20,15 @@ pub(crate) fn forget_typed(_: &File) -> io::Result<()> {
     Ok(())
 }
 
+/// Not known how: then no passphrase is typed.
+pub(crate) struct HiddenTyping;
+
+impl HiddenTyping {
+    pub(crate) fn begin(_: &File) -> io::Result<Self> {
+        Err(io::Error::other("typing cannot be hidden on this system"))
+    }
+}
+
 pub(crate) fn terminal_columns() -> Option<usize> {
     io::stdout().is_terminal().then_some(80)
 }

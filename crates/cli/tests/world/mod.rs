@@ -29,7 +29,17 @@ impl World {
         for folder in ["project", "home"] {
             fs::create_dir_all(top.join(folder)).unwrap();
         }
-        Self(fs::canonicalize(top).unwrap())
+        let world = Self(fs::canonicalize(top).unwrap());
+        human::set_up(&world.path("home"));
+        world
+    }
+
+    /// The same without a human who could answer.
+    #[track_caller]
+    pub(crate) fn without_human(name: &str) -> Self {
+        let world = Self::new(name);
+        fs::remove_file(world.path("home/.local/share/lockgate/human.key")).unwrap();
+        world
     }
 
     /// The same with a policy and settings, which a human has trusted.
@@ -106,7 +116,7 @@ impl World {
         Said(self.spawn(words, "").wait_with_output().unwrap())
     }
 
-    /// A human runs it at a terminal of their own and types the word that is shown.
+    /// A human runs it at a terminal of their own and types their passphrase.
     pub(crate) fn human(&self, words: &[&str]) -> Said {
         Said(self.human_typing(words, Typed::Word).output)
     }

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::Gate;
 use crate::{
+    answer_trust::AnswerTrust,
     names::{Names, UnknownName},
     protection::Protection,
     rulebook::{Attempt, Hooks, Success},
@@ -99,6 +100,13 @@ impl GateBuilder {
     #[must_use]
     pub fn store(mut self, store: impl Store + 'static) -> Self {
         self.gate.store = Box::new(store);
+        self
+    }
+
+    /// Which answers from the store count: all of them otherwise.
+    #[must_use]
+    pub fn answer_trust(mut self, trust: AnswerTrust) -> Self {
+        self.gate.rulebook.answer_trust = trust;
         self
     }
 

@@ -79,6 +79,7 @@ impl Gate {
             around: self.rulebook.around.clone(),
             protection: self.rulebook.protection.clone(),
             names: self.rulebook.names.clone(),
+            answer_trust: self.rulebook.answer_trust.clone(),
         };
         let mut verdicts = Vec::with_capacity(history.len());
         for (number, past) in history.iter().enumerate() {

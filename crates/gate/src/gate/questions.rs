@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::panic::AssertUnwindSafe;
 use std::panic::catch_unwind;
+use std::sync::Arc;
 
 use lockgate_call::{Call, SeenCall, Time};
 use lockgate_policy::Decision;
@@ -10,12 +11,14 @@ use lockgate_policy::Decision;
 use super::failure::{failed, panicked};
 use super::{Commit, Gate};
 use crate::{
+    answer_trust::UnprovedAnswer,
     approver::{Approver, Question},
     audit_log::{self, LogEvent},
     duplicate::question_about,
     human::Answer,
-    judge::judge_answer,
+    judge::judge_proved_answer,
     record::Judgement,
+    signed_answer::SignedAnswer,
     state::{ApprovalId, Asked, Stand},
     store::StoreError,
     verdict::Verdict,
@@ -31,6 +34,9 @@ pub enum AnswerError {
     /// The store failed; the question may still be open.
     #[error("the answer could not be looked up or stored: {0}")]
     NotStored(#[from] StoreError),
+    /// The stored answer is not one that counts; the question is still open.
+    #[error("the stored answer to `{0}` does not count: {1}")]
+    NotProved(String, UnprovedAnswer),
 }
 
 impl Gate {
@@ -72,19 +78,20 @@ impl Gate {
         by: Option<&str>,
         at: Time,
     ) -> Result<Verdict, AnswerError> {
-        self.close(approval, Answer::from(granted), by, at)
+        self.close(approval, (Answer::from(granted), None), by, at)
     }
 
     pub(super) fn close(
         &self,
         approval: &ApprovalId,
-        answer: Answer,
+        (answer, proof): (Answer, Option<Arc<SignedAnswer>>),
         by: Option<&str>,
         at: Time,
     ) -> Result<Verdict, AnswerError> {
         let not_open = || AnswerError::NotOpen(approval.to_string());
-        let judge =
-            |stand: Stand<'_>, answer| judge_answer(&self.rulebook, stand, approval.number, answer, at);
+        let judge = |stand: Stand<'_>, answer| {
+            judge_proved_answer(&self.rulebook, stand, approval.number, (answer, proof.as_ref()), at)
+        };
         let judged = self.commit_running(&approval.session, |stand| {
             // A refusal asks nobody's code, so it can be told after a panic as well.
             let judgement = catch_unwind(AssertUnwindSafe(|| judge(stand, answer))).unwrap_or_else(|_| {

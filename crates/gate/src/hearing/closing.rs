@@ -13,6 +13,7 @@ use crate::{
     record::Record,
     rulebook::Rulebook,
     scratch::Scratch,
+    signed_answer::marks,
     stages,
     state::{ApprovalId, Asked, Boundary, Event, Flight, Passage, Remembered, Session},
     verdict::{Verdict, running_sentence},
@@ -129,7 +130,12 @@ fn ask(
         deadline: at.after_ms(wait_ms.unwrap_or(rulebook.terms.approval_ms)),
         allows_late: !timeouts.is_empty()
             && timeouts.iter().all(|timeout| timeout.is_some_and(|it| it.allows)),
+        policy: rulebook.policy.hash().to_string().into(),
+        marks: Vec::new(),
     };
+    let asking = asked.rules.iter().copied().chain(asked.boundaries.iter().map(|boundary| boundary.rule));
+    let marks = marks(&rulebook.policy, asking);
+    let asked = Asked { marks, ..asked };
     let (moves, _) = scratch.into_changes();
     Event::Asked { at, number, asked: Box::new(asked), moves, remembered }
 }

@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use lockgate_call::{SeenCall, Time};
+use lockgate_call::{SeenCall, Time, canonical_json};
 use lockgate_petri::TransitionId;
 use lockgate_policy::{
     Decision, RuleId,
@@ -14,7 +14,13 @@ use lockgate_policy::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
 use smallvec::SmallVec;
+
+use crate::{
+    hex::hex,
+    signed_answer::{AnswerClaim, RuleMark, SignedAnswer},
+};
 
 pub(crate) type Table<K, V> = hashbrown::HashMap<K, V, foldhash::fast::RandomState>;
 
@@ -112,6 +118,37 @@ pub struct Asked {
     pub deadline: Time,
     /// Whether every rule that wants the human takes nobody's answer for a yes by then.
     pub allows_late: bool,
+    /// The hash of the policy under which it is asked.
+    pub policy: Arc<str>,
+    /// What the rules that want the human say.
+    pub marks: Vec<RuleMark>,
+}
+
+impl Asked {
+    /// What a human signs to answer it; the answer expires when the question lapses.
+    pub fn claim(
+        &self,
+        database: &[u8; 16],
+        approval: &ApprovalId,
+        granted: bool,
+        by: &str,
+        at: Time,
+    ) -> AnswerClaim {
+        AnswerClaim {
+            database: hex(database),
+            session: approval.session.clone(),
+            number: approval.number,
+            call: self.call.id.clone(),
+            tool: self.call.tool.clone(),
+            input: hex(&Sha256::digest(canonical_json(&self.call.input))),
+            policy: self.policy.to_string(),
+            rules: self.marks.clone(),
+            granted,
+            by: by.to_owned(),
+            at: at.0,
+            expires: self.deadline.0,
+        }
+    }
 }
 
 /// The name of a question put to a human, unique over all sessions: `a3@session`.
@@ -141,6 +178,12 @@ pub struct Answered {
     pub granted: bool,
     /// Until when.
     pub until: Time,
+    /// The rule whose question was answered. When it says something else, the answer is gone.
+    pub given_for: RuleId,
+    /// Whether it stands in every session.
+    pub is_shared: bool,
+    /// The signed answer it comes from; none if the answer was given in the process that asked.
+    pub proof: Option<Arc<SignedAnswer>>,
 }
 
 /// What a standing answer is about.

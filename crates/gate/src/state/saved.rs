@@ -29,6 +29,7 @@ use super::{
     },
     session::Session,
 };
+use crate::signed_answer::{RuleMark, SignedAnswer, mark};
 
 /// The version of the saved form.
 const VERSION: u32 = 1;
@@ -94,6 +95,13 @@ struct SavedAnswer {
     tool: Option<String>,
     granted: bool,
     until_ms: u64,
+    /// The rule whose question was answered, and what it said then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    given_for: Option<RuleMark>,
+    #[serde(default, skip_serializing_if = "is_false")]
+    is_shared: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    proof: Option<Arc<SignedAnswer>>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -160,6 +168,11 @@ struct SavedAsked {
     deadline_ms: u64,
     #[serde(default, skip_serializing_if = "is_false")]
     allows_late: bool,
+    /// The hash of the policy under which it is asked; empty where an older Lockgate asked.
+    #[serde(default, skip_serializing_if = "str::is_empty")]
+    policy: Arc<str>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    marks: Vec<RuleMark>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -245,6 +258,8 @@ impl Session {
                 taken: asked.taken.iter().copied().filter_map(names).collect(),
                 deadline_ms: asked.deadline.0,
                 allows_late: asked.allows_late,
+                policy: asked.policy.clone(),
+                marks: asked.marks.clone(),
             };
             (*number, saved)
         });
@@ -366,6 +381,8 @@ impl Session {
                 taken,
                 deadline: Time(asked.deadline_ms),
                 allows_late: asked.allows_late,
+                policy: asked.policy,
+                marks: asked.marks,
             };
             session.asked.insert(number, asked);
         }
@@ -464,16 +481,36 @@ impl SavedAnswer {
             Subject::Rule(rule) => (policy.rule(*rule).map(|rule| rule.key.clone()), None),
             Subject::Tool(tool) => (None, Some(tool.to_string())),
         };
-        Self { rule, tool, granted: answer.granted, until_ms: answer.until.0 }
+        Self {
+            rule,
+            tool,
+            granted: answer.granted,
+            until_ms: answer.until.0,
+            given_for: policy.rule(answer.given_for).map(|rule| mark(policy, rule)),
+            is_shared: answer.is_shared,
+            proof: answer.proof.clone(),
+        }
     }
 
-    /// The answer to a rule that is gone stands for nothing.
+    /// The answer to a rule that is gone, or that says something else by now, stands for nothing: the rule asks again.
     fn restored(self, policy: &Policy) -> Option<Answered> {
+        let given_for = self.given_for?;
+        let giver = policy.rule_kept_under(&given_for.rule)?;
+        if mark(policy, giver) != given_for {
+            return None;
+        }
         let about = match (self.rule, self.tool) {
             (Some(key), _) => Subject::Rule(policy.rule_kept_under(&key)?.id),
             (None, tool) => Subject::Tool(Arc::from(tool?)),
         };
-        Some(Answered { about, granted: self.granted, until: Time(self.until_ms) })
+        Some(Answered {
+            about,
+            granted: self.granted,
+            until: Time(self.until_ms),
+            given_for: giver.id,
+            is_shared: self.is_shared,
+            proof: self.proof,
+        })
     }
 }
 

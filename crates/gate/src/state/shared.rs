@@ -98,14 +98,20 @@ impl<'a> From<&'a Session> for Stand<'a> {
 
 impl Stand<'_> {
     /// What a human has said about this before, as far as it still stands.
-    pub(crate) fn answer(&self, standing: Standing, rule: RuleId, tool: &str, now: Time) -> Option<bool> {
+    pub(crate) fn answer(
+        &self,
+        standing: Standing,
+        rule: RuleId,
+        tool: &str,
+        now: Time,
+    ) -> Option<&Answered> {
         let (answers, subject) = match standing {
             Standing::Once => return None,
             Standing::PerSession => (&self.session.answers, Subject::Rule(rule)),
             Standing::PerRule => (&self.shared_state.answers, Subject::Rule(rule)),
             Standing::PerTool => (&self.session.answers, Subject::Tool(Arc::from(tool))),
         };
-        answers.iter().find(|answer| answer.about == subject && answer.until > now).map(|it| it.granted)
+        answers.iter().find(|answer| answer.about == subject && answer.until > now)
     }
 }
 

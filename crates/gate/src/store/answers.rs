@@ -35,11 +35,17 @@ pub trait AnswerStore: Send + Sync {
     /// When the store fails.
     fn find(&self, id: &ApprovalId) -> Result<Option<StoredAnswer>, StoreError>;
 
+    /// Takes an answer away that does not count, if it is still there, with this entry of the audit log.
+    ///
+    /// # Errors
+    /// When the store fails: then the answer is still there.
+    fn reject(&self, id: &ApprovalId, answer: &StoredAnswer, entry: &str) -> Result<(), StoreError>;
+
     /// Drops the answer to a question that is closed.
     fn forget(&self, id: &ApprovalId);
 
-    /// Whether answers are entries of the audit log from the moment they are stored.
-    fn are_logged(&self) -> bool;
+    /// Whether other processes store answers here too. Each of them is in the audit log from then on, and needs a proof.
+    fn are_shared(&self) -> bool;
 }
 
 /// Answers in the memory of this process.
@@ -62,11 +68,16 @@ impl AnswerStore for MemoryAnswers {
         Ok(self.0.lock().unwrap_or_else(PoisonError::into_inner).get(id).cloned())
     }
 
+    fn reject(&self, id: &ApprovalId, _: &StoredAnswer, _: &str) -> Result<(), StoreError> {
+        self.forget(id);
+        Ok(())
+    }
+
     fn forget(&self, id: &ApprovalId) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
     }
 
-    fn are_logged(&self) -> bool {
+    fn are_shared(&self) -> bool {
         false
     }
 }
@@ -84,8 +95,8 @@ where
         if !is_open()? {
             return Ok(false);
         }
-        let StoredAnswer { granted, by, at } = answer.clone();
-        let what = LogEvent::Answer { approval: id.to_string(), granted, by };
+        let StoredAnswer { granted, by, at, proof } = answer.clone();
+        let what = LogEvent::Answer { approval: id.to_string(), granted, by, proof };
         let entry = LogEntry { at: at.0, session: Some(id.session.clone()), policy: None, what };
         self.0.keep_answer(&id.session, id.number, &answer, &entry.to_json())
     }
@@ -94,10 +105,14 @@ where
         self.0.answer(&id.session, id.number)
     }
 
+    fn reject(&self, id: &ApprovalId, answer: &StoredAnswer, entry: &str) -> Result<(), StoreError> {
+        self.0.reject_answer(&id.session, id.number, answer, entry).map(|_| ())
+    }
+
     /// The backend keeps its answers, as the audit log does.
     fn forget(&self, _: &ApprovalId) {}
 
-    fn are_logged(&self) -> bool {
+    fn are_shared(&self) -> bool {
         true
     }
 }
@@ -111,7 +126,7 @@ mod tests {
     #[test]
     fn an_answer_that_comes_after_the_first_was_forgotten_is_not_the_first() {
         let (answers, id) = (MemoryAnswers::default(), ApprovalId { session: "s1".to_owned(), number: 1 });
-        let answer = |granted| StoredAnswer { granted, by: "ada".to_owned(), at: Time(0) };
+        let answer = |granted| StoredAnswer::unsigned(granted, "ada", Time(0));
         assert!(answers.keep(&id, answer(false), &|| Ok(true)).unwrap());
         assert!(!answers.keep(&id, answer(true), &|| Ok(true)).unwrap(), "the first one stands");
         // The call goes on: its question is closed, and then the answer is forgotten.

@@ -13,6 +13,7 @@ use lockgate_policy::Policy;
 use super::session_store::{Changes, OpenedSession, Reach, Store, StoreError};
 use crate::{
     audit_log::LogEntry,
+    signed_answer::SignedAnswer,
     state::{SavedError, Session, SharedState},
 };
 
@@ -42,6 +43,19 @@ pub trait Backend: Send + Sync {
     /// # Errors
     /// When the backend cannot be reached.
     fn answer(&self, session: &str, number: u64) -> Result<Option<StoredAnswer>, StoreError>;
+
+    /// Takes an answer away that does not count, if it is still there and still the same, with an entry of the audit log.
+    /// Returns whether it did.
+    ///
+    /// # Errors
+    /// When the backend cannot be reached: then the answer is still there.
+    fn reject_answer(
+        &self,
+        session: &str,
+        number: u64,
+        answer: &StoredAnswer,
+        entry: &str,
+    ) -> Result<bool, StoreError>;
 
     /// All sessions, those used last first.
     ///
@@ -107,6 +121,15 @@ pub struct StoredAnswer {
     pub by: String,
     /// When.
     pub at: Time,
+    /// The human's signature, where there is one.
+    pub proof: Option<Arc<SignedAnswer>>,
+}
+
+impl StoredAnswer {
+    /// An answer without a signature.
+    pub fn unsigned(granted: bool, by: impl Into<String>, at: Time) -> Self {
+        Self { granted, by: by.into(), at, proof: None }
+    }
 }
 
 impl<S: Backend + ?Sized> Backend for Arc<S> {
@@ -126,6 +149,16 @@ impl<S: Backend + ?Sized> Backend for Arc<S> {
 
     fn answer(&self, session: &str, number: u64) -> Result<Option<StoredAnswer>, StoreError> {
         (**self).answer(session, number)
+    }
+
+    fn reject_answer(
+        &self,
+        session: &str,
+        number: u64,
+        answer: &StoredAnswer,
+        entry: &str,
+    ) -> Result<bool, StoreError> {
+        (**self).reject_answer(session, number, answer, entry)
     }
 
     fn sessions(&self) -> Result<Vec<SessionListing>, StoreError> {

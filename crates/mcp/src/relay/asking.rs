@@ -112,7 +112,7 @@ impl Relay {
         let by = self.human();
         match backend {
             Some(backend) => {
-                let answer = StoredAnswer { granted, by, at };
+                let answer = StoredAnswer::unsigned(granted, by, at);
                 gate.answer_unless_answered(&BackendAnswers(&**backend), approval, answer)
             }
             None => gate.answer_by(approval, granted, Some(&by), at),

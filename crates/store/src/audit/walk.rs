@@ -87,6 +87,8 @@ pub enum ProblemKind {
     DamagedRoster,
     /// A line of an export cannot be read.
     Unreadable,
+    /// An answer that the human's key did not sign.
+    ForgedAnswer,
 }
 
 /// How far a check has come.

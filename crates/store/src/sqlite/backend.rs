@@ -18,6 +18,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, config::DbConfig};
 
 use super::{
     anchor::AnchorFile,
+    columns::question,
     files, log,
     prepare::prepare,
     rows::{Change, Moment, StoredRows},
@@ -309,6 +310,23 @@ impl Backend for Sqlite {
 
     fn answer(&self, session: &str, number: u64) -> Result<Option<StoredAnswer>, StoreError> {
         self.read_state(|moment| moment.answer(session, number))
+    }
+
+    fn reject_answer(
+        &self,
+        session: &str,
+        number: u64,
+        answer: &StoredAnswer,
+        entry: &str,
+    ) -> Result<bool, StoreError> {
+        self.change(|change| {
+            if change.moment().answer(session, number)?.as_ref() != Some(answer) {
+                return Ok((false, false));
+            }
+            change.remove_answer(session, question(number)?)?;
+            change.append([entry])?;
+            Ok((true, true))
+        })
     }
 
     fn sessions(&self) -> Result<Vec<SessionListing>, StoreError> {

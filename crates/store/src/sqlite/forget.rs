@@ -77,7 +77,7 @@ impl Sqlite {
                 let mut is_orphaned = change.connection.prepare_cached(&sql)?;
                 for (session, number) in orphans {
                     if is_orphaned.query_row(params![whole(before), session, number], |row| row.get(0))? {
-                        forget_answer(change, session, *number)?;
+                        change.remove_answer(session, *number)?;
                     }
                 }
                 Ok(((), true))
@@ -148,7 +148,7 @@ fn forget_some(change: &mut Change<'_>, names: &[String], before: Time) -> Resul
         change.remove(&Place { table: Table::Session, key: &[Column::Text(name)] })?;
         let numbers: Vec<i64> = answers.query_map([name], |row| row.get(0))?.collect::<Result<_, _>>()?;
         for number in numbers {
-            forget_answer(change, name, number)?;
+            change.remove_answer(name, number)?;
         }
         // A session of the same name would number its questions from the start; none may inherit a short id.
         let ids: Vec<i64> = short_ids.query_map([name], |row| row.get(0))?.collect::<Result<_, _>>()?;
@@ -159,13 +159,6 @@ fn forget_some(change: &mut Change<'_>, names: &[String], before: Time) -> Resul
         gone.push(name.clone());
     }
     Ok(gone)
-}
-
-fn forget_answer(change: &mut Change<'_>, session: &str, number: i64) -> Result<(), Fault> {
-    let sql = "DELETE FROM answer WHERE session = ?1 AND number = ?2";
-    change.connection.prepare_cached(sql)?.execute(params![session, number])?;
-    let key = [Column::Text(session), Column::Number(number)];
-    change.remove(&Place { table: Table::Answer, key: &key })
 }
 
 /// The last record of those that are old and stand at the beginning, if they are as they were written.

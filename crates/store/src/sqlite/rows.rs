@@ -3,7 +3,9 @@
 //! A row that is read is compared before anybody sees it. What is sealed of a table is in here once: a new column is added
 //! where its row is sealed, and a migration seals the rows that are there (`sealing.rs`).
 
-use lockgate_gate::{SessionRow, StoredAnswer, Time};
+use std::sync::Arc;
+
+use lockgate_gate::{SessionRow, SignedAnswer, StoredAnswer, Time};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{
@@ -31,8 +33,8 @@ pub(crate) fn session_columns(clock: i64, questions: i64, bytes: &[u8]) -> [Colu
     [Column::Number(clock), Column::Number(questions), Column::Bytes(bytes)]
 }
 
-pub(crate) fn answer_columns(granted: i64, by: &str, at: i64) -> [Column<'_>; 3] {
-    [Column::Number(granted), Column::Text(by), Column::Number(at)]
+pub(crate) fn answer_columns<'a>(granted: i64, by: &'a str, at: i64, proof: &'a str) -> [Column<'a>; 4] {
+    [Column::Number(granted), Column::Text(by), Column::Number(at), Column::Text(proof)]
 }
 
 pub(crate) fn short_id_columns(session: &str, number: i64) -> [Column<'_>; 2] {
@@ -41,6 +43,15 @@ pub(crate) fn short_id_columns(session: &str, number: i64) -> [Column<'_>; 2] {
 
 /// The place of the shared state.
 pub(crate) const SHARED_STATE: Place<'_> = Place { table: Table::SharedState, key: &[Column::Number(1)] };
+
+/// The place of the human's public key.
+pub(crate) const HUMAN: Place<'_> = Place { table: Table::Human, key: &[Column::Number(1)] };
+
+/// An answer by its columns. A proof that cannot be read is none, and whatever is not plainly a yes is a no.
+pub(crate) fn stored_answer(granted: i64, by: String, at: i64, proof: &str) -> StoredAnswer {
+    let proof = serde_json::from_str::<SignedAnswer>(proof).ok().map(Arc::new);
+    StoredAnswer { granted: granted == 1, by, at: Time(at.max(0).cast_unsigned()), proof }
+}
 
 /// A transaction, its state, and who seals it.
 #[derive(Clone, Copy)]
@@ -95,27 +106,45 @@ impl Moment<'_> {
     /// The answer to a question, if it is as it must be.
     pub(crate) fn answer(&self, session: &str, number: u64) -> Result<Option<StoredAnswer>, Fault> {
         let number = question(number)?;
-        let mut statement = self
-            .connection
-            .prepare_cached("SELECT granted, by, at, seal FROM answer WHERE session = ?1 AND number = ?2")?;
-        let found: Option<(i64, String, i64, Vec<u8>)> = statement
+        let mut statement = self.connection.prepare_cached(
+            "SELECT granted, by, at, proof, seal FROM answer WHERE session = ?1 AND number = ?2",
+        )?;
+        let found: Option<(i64, String, i64, String, Vec<u8>)> = statement
             .query_row(params![session, number], |row| {
-                Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+                Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?))
             })
             .optional()?;
         let key = [Column::Text(session), Column::Number(number)];
         let place = Place { table: Table::Answer, key: &key };
-        let Some((granted, by, at, seal)) = found else {
+        let Some((granted, by, at, proof, seal)) = found else {
             self.check(&place, None)?;
             return Ok(None);
         };
-        let columns = answer_columns(granted, &by, at);
+        let columns = answer_columns(granted, &by, at, &proof);
         self.check(
             &place,
             Some(Stored { version: FIRST_VERSION.cast_unsigned(), columns: &columns, seal: &seal }),
         )?;
-        // Whatever is not plainly a yes is a no.
-        Ok(Some(StoredAnswer { granted: granted == 1, by, at: Time(at.max(0).cast_unsigned()) }))
+        Ok(Some(stored_answer(granted, by, at, &proof)))
+    }
+
+    /// The human's public key with the version of its row, if it is as it must be.
+    pub(crate) fn human_key(&self) -> Result<Option<(i64, Vec<u8>)>, Fault> {
+        let mut statement =
+            self.connection.prepare_cached("SELECT version, key, at, seal FROM human WHERE one = 1")?;
+        let found: Option<(i64, Vec<u8>, i64, Vec<u8>)> = statement
+            .query_row([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
+            .optional()?;
+        let Some((version, key, at, seal)) = found else {
+            self.check(&HUMAN, None)?;
+            return Ok(None);
+        };
+        let columns = [Column::Bytes(&key), Column::Number(at)];
+        self.check(
+            &HUMAN,
+            Some(Stored { version: version.cast_unsigned(), columns: &columns, seal: &seal }),
+        )?;
+        Ok(Some((version, key)))
     }
 
     /// The question that a short id names, if the row is as it must be.
@@ -212,16 +241,48 @@ impl Change<'_> {
         number: u64,
         answer: &StoredAnswer,
     ) -> Result<(), Fault> {
-        let StoredAnswer { granted, by, at } = answer;
+        let StoredAnswer { granted, by, at, proof } = answer;
         let (number, granted, at) = (question(number)?, i64::from(*granted), whole(*at));
+        let proof = match proof {
+            None => String::new(),
+            Some(proof) => serde_json::to_string(&**proof)
+                .map_err(|error| Fault::told(&format!("cannot store a signature: {error}")))?,
+        };
         let key = [Column::Text(session), Column::Number(number)];
         let place = Place { table: Table::Answer, key: &key };
-        let seal = self.seal(&place, FIRST_VERSION, &answer_columns(granted, by, at))?;
+        let seal = self.seal(&place, FIRST_VERSION, &answer_columns(granted, by, at, &proof))?;
         self.connection
             .prepare_cached(
-                "INSERT INTO answer(session, number, granted, by, at, seal) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                "INSERT INTO answer(session, number, granted, by, at, proof, seal) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
             )?
-            .execute(params![session, number, granted, by, at, seal])?;
+            .execute(params![session, number, granted, by, at, proof, seal])?;
+        Ok(())
+    }
+
+    /// Removes the answer to a question.
+    pub(crate) fn remove_answer(&mut self, session: &str, number: i64) -> Result<(), Fault> {
+        self.connection
+            .prepare_cached("DELETE FROM answer WHERE session = ?1 AND number = ?2")?
+            .execute(params![session, number])?;
+        let key = [Column::Text(session), Column::Number(number)];
+        self.remove(&Place { table: Table::Answer, key: &key })
+    }
+
+    /// Records the human's public key over the version that was read.
+    pub(crate) fn write_human_key(
+        &mut self,
+        before: Option<i64>,
+        key: &[u8; 32],
+        at: Time,
+    ) -> Result<(), Fault> {
+        let (version, at) = (before.map_or(FIRST_VERSION, |version| version.wrapping_add(1)), whole(at));
+        let seal = self.seal(&HUMAN, version, &[Column::Bytes(key), Column::Number(at)])?;
+        self.connection
+            .prepare_cached(
+                "INSERT OR REPLACE INTO human(one, version, key, at, seal) VALUES (1, ?1, ?2, ?3, ?4)",
+            )?
+            .execute(params![version, key, at, seal])?;
         Ok(())
     }
 

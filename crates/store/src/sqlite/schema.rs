@@ -58,6 +58,7 @@ const STEPS: [&str; 3] = [
         UNIQUE (session, number)
     ) STRICT;
 ",
+    // Seals, what a human signed, and the public key of the human who answers.
     "
     ALTER TABLE session ADD COLUMN seal BLOB NOT NULL DEFAULT x'';
     ALTER TABLE commons ADD COLUMN version INTEGER NOT NULL DEFAULT 1;
@@ -70,6 +71,11 @@ const STEPS: [&str; 3] = [
     ALTER TABLE head ADD COLUMN roster BLOB NOT NULL DEFAULT x'';
     ALTER TABLE head ADD COLUMN seal BLOB NOT NULL DEFAULT x'';
     CREATE TABLE roster(path BLOB PRIMARY KEY, bytes BLOB NOT NULL) STRICT, WITHOUT ROWID;
+    ALTER TABLE answer ADD COLUMN proof TEXT NOT NULL DEFAULT '';
+    CREATE TABLE human(
+        one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER NOT NULL, key BLOB NOT NULL, at INTEGER NOT NULL,
+        seal BLOB NOT NULL
+    ) STRICT;
 ",
 ];
 

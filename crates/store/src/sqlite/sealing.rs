@@ -53,8 +53,13 @@ pub(crate) fn seal_all(connection: &Connection, key: &SigningKey) -> Result<(), 
         let (session, number, by): (String, i64, String) = (row.get(0)?, row.get(1)?, row.get(3)?);
         let key = [Column::Text(&session), Column::Number(number)];
         let place = Place { table: Table::Answer, key: &key };
-        let seal =
-            state.put(connection, &signer, &place, first, &answer_columns(row.get(2)?, &by, row.get(4)?))?;
+        let seal = state.put(
+            connection,
+            &signer,
+            &place,
+            first,
+            &answer_columns(row.get(2)?, &by, row.get(4)?, ""),
+        )?;
         connection
             .prepare_cached("UPDATE answer SET seal = ?3 WHERE session = ?1 AND number = ?2")?
             .execute(params![session, number, seal])?;

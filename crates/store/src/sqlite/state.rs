@@ -268,6 +268,7 @@ pub(crate) fn name_of(place: &Place<'_>) -> String {
             format!("the answer to question {number} of session `{}`", session.escape_debug())
         }
         (Table::ShortId, [Column::Number(id)]) => format!("the short id {id}"),
+        (Table::Human, _) => "the public key of the human".to_owned(),
         _ => "a row".to_owned(),
     }
 }

@@ -6,19 +6,21 @@
 //! only with an [`Anchor`] that was noted elsewhere. It never mends anything.
 
 use lockgate_gate::StoreError;
-use rusqlite::Connection;
+use rusqlite::{Connection, OptionalExtension};
 
 use super::{
     backend::Sqlite,
     columns::{bytes, fixed, number},
-    log, schema,
+    log,
+    rows::stored_answer,
+    schema,
     state::Signer,
     verify_state::verify_state,
 };
 use crate::{
     audit::{
-        Anchor, CHECKPOINT_EVERY, Checkpoint, Hash, Head, PROBLEMS_MAX, ProblemKind, Progress, Verified,
-        Walk, entry_key,
+        Anchor, AnswerWalk, CHECKPOINT_EVERY, Checkpoint, Hash, Head, PROBLEMS_MAX, ProblemKind, Progress,
+        Verified, Walk, entry_key, to_hex,
     },
     error::Fault,
 };
@@ -88,6 +90,7 @@ fn verify(
     let mut statement =
         connection.prepare("SELECT n, prev, hash, entry, at, session FROM trail ORDER BY n")?;
     let mut rows = statement.query([])?;
+    let mut answers = AnswerWalk::default();
     while let Some(row) = rows.next()? {
         let n: i64 = row.get(0)?;
         let Ok(n) = u64::try_from(n) else {
@@ -99,6 +102,7 @@ fn verify(
             continue;
         };
         walk.step(n, bytes(row, 1), bytes(row, 2), bytes(row, 3));
+        answers.step(n, bytes(row, 3), &mut walk.verified);
         check_label(
             n,
             bytes(row, 3),
@@ -116,7 +120,30 @@ fn verify(
             progress(Progress { done: walk.verified.records, of: head.n - head.pruned });
         }
     }
+    if head.pruned == 0 {
+        check_answers(connection, &answers, &mut walk.verified)?;
+    }
     Ok(walk.end(Some(head)))
+}
+
+/// Whether every stored yes is one that the human signed, where one is set up. Of a pruned log it cannot be told.
+fn check_answers(
+    connection: &Connection,
+    answers: &AnswerWalk,
+    verified: &mut Verified,
+) -> Result<(), Fault> {
+    let key = connection.query_row("SELECT key FROM human WHERE one = 1", [], |row| Ok(fixed::<32>(row, 0)));
+    let Some(key) = key.optional()?.flatten() else { return Ok(()) };
+    let mut statement = connection
+        .prepare("SELECT granted, by, at, proof, session, number FROM answer ORDER BY session, number")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let approval = format!("a{}@{}", number(row, 5)?, row.get::<_, String>(4)?);
+        let proof: String = row.get(3)?;
+        let answer = stored_answer(row.get(0)?, row.get(1)?, row.get(2)?, &proof);
+        answers.compare(&approval, &answer, &to_hex(&key), verified);
+    }
+    Ok(())
 }
 
 /// What records are found by must be what their entries say, or a listing would leave some out.

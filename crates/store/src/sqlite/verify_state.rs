@@ -9,7 +9,7 @@ use rusqlite::{Connection, Row, types::ValueRef};
 
 use super::{
     roster::{Entry, Nodes},
-    rows::SHARED_STATE,
+    rows::{HUMAN, SHARED_STATE},
     state::{RowProblem, Signer, State, name_of},
 };
 use crate::{
@@ -19,15 +19,16 @@ use crate::{
 };
 
 /// The tables with sealed rows: the columns of the primary key, the version, the other columns, the seal.
-const TABLES: [(Table, &str, usize); 4] = [
+const TABLES: [(Table, &str, usize); 5] = [
     (Table::Session, "SELECT name, version, clock, questions, bytes, seal FROM session ORDER BY name", 1),
     (Table::SharedState, "SELECT one, version, bytes, seal FROM commons", 1),
     (
         Table::Answer,
-        "SELECT session, number, 1, granted, by, at, seal FROM answer ORDER BY session, number",
+        "SELECT session, number, 1, granted, by, at, proof, seal FROM answer ORDER BY session, number",
         2,
     ),
     (Table::ShortId, "SELECT id, 1, session, number, seal FROM short ORDER BY id", 1),
+    (Table::Human, "SELECT one, version, key, at, seal FROM human", 1),
 ];
 
 /// So many numbers of questions are tried to name an answer that is not there.
@@ -147,6 +148,7 @@ fn tell_missing(
         }
     };
     name(&SHARED_STATE);
+    name(&HUMAN);
     let has = |table: Table| listed.values().any(|entry| entry.table == table as u8);
     for session in session_names(connection)? {
         name(&Place { table: Table::Session, key: &[Column::Text(&session)] });

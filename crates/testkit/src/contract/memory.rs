@@ -97,6 +97,24 @@ impl Backend for MemoryRest {
         Ok(self.kept().answers.get(&(session.to_owned(), number)).cloned())
     }
 
+    fn reject_answer(
+        &self,
+        session: &str,
+        number: u64,
+        answer: &StoredAnswer,
+        entry: &str,
+    ) -> Result<bool, StoreError> {
+        check(entry)?;
+        let mut kept = self.kept();
+        let name = (session.to_owned(), number);
+        let is_there = kept.answers.get(&name) == Some(answer);
+        if is_there {
+            kept.answers.remove(&name);
+            kept.audit_log.push(entry.to_owned());
+        }
+        Ok(is_there)
+    }
+
     fn sessions(&self) -> Result<Vec<SessionListing>, StoreError> {
         let kept = self.kept();
         let mut labels: Vec<_> = kept

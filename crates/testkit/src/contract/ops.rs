@@ -105,7 +105,7 @@ fn act(rest: &dyn Rest, backend: &dyn Backend, op: &Op) -> String {
         }
         Op::LetGo { session } => backend.lock(&session.to_string(), Reach::SharedState).is_ok().to_string(),
         Op::Answer { session, number, granted, at } => {
-            let answer = StoredAnswer { granted: *granted, by: at.to_string(), at: Time(*at) };
+            let answer = StoredAnswer::unsigned(*granted, at.to_string(), Time(*at));
             format!("{:?}", backend.keep_answer(&session.to_string(), *number, &answer, &entry(at)).ok())
         }
         Op::Forget { before } => rest.forget(Time(*before), &entry("forget")).to_string(),

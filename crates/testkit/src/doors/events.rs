@@ -184,7 +184,7 @@ impl Open {
         let (question, call) = self.told.question(body).ok_or("nobody asked that")?;
         let (approval, _) =
             self.told.operator.questions.get(&question).cloned().ok_or("nobody asked that")?;
-        let kept = StoredAnswer { granted: Body(body).says_yes("granted"), by: "the page".to_owned(), at };
+        let kept = StoredAnswer::unsigned(Body(body).says_yes("granted"), "the page".to_owned(), at);
         let entry = json!({ "at": at.0, "what": "answer", "by": kept.by }).to_string();
         let is_first = self.told.rest.keep_answer(&approval.session, approval.number, &kept, &entry);
         if !is_first.map_err(|error| error.to_string())? {

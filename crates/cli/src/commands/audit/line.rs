@@ -49,7 +49,7 @@ impl Shown {
                 rule: rule_text(decided),
                 reason: decided.reason.clone(),
             },
-            LogEvent::Answer { approval, granted, by } => Self {
+            LogEvent::Answer { approval, granted, by, .. } => Self {
                 what: "answer",
                 call: approval.clone(),
                 verdict: match granted {

@@ -29,8 +29,8 @@ Examples:
   lockgate mcp accept --json          only show the changes
 
 Lockgate pins each tool definition when it first sees it. A tool that changed
-since, or that is new, stays blocked until you accept the change. You confirm
-at the terminal by typing a word that it shows.
+since, or that is new, stays blocked until you accept the change. You prove
+who you are by your passphrase, typed at the terminal.
 Exit 0: done or nothing to accept, 1: you said no, 2: could not.";
 
 #[derive(Debug, Args)]

@@ -10,11 +10,16 @@ use std::{
     time::Duration,
 };
 
-use lockgate::engine::{Gate, LocalRunner, Source, gate::Backend, read_sources, store::Sqlite};
+use lockgate::engine::{
+    Gate, LocalRunner, Source,
+    gate::{AnswerTrust, Backend},
+    read_sources,
+    store::Sqlite,
+};
 use lockgate_agents::{
     Agent, Environment,
     hook::{pins_folder, protection_of, remember, under},
-    processes,
+    human_key, processes,
     settings::{self, Settings},
 };
 use lockgate_mcp::{
@@ -215,8 +220,18 @@ fn context(
     } else {
         let backend =
             Arc::new(Sqlite::open(&state, settings.store_options(&state)).map_err(CommandError::said)?);
-        builder = builder.backend(Arc::clone(&backend));
-        Some(backend)
+        let trust = human_key::answer_trust(settings.approvals, environment, &backend);
+        let trust = trust.map_err(CommandError::said)?;
+        // No answer that comes by `lockgate approve` would count, so no call waits for one.
+        let is_answerable = match &trust {
+            AnswerTrust::Nobody(why) => {
+                say(&format!("warning: {why}"));
+                false
+            }
+            AnswerTrust::Store | AnswerTrust::Signed(_) => true,
+        };
+        builder = builder.backend(Arc::clone(&backend)).answer_trust(trust);
+        is_answerable.then_some(backend as Arc<dyn Backend>)
     };
     if settings.protect {
         builder = builder.protect(protection_of(&settings, &folder, environment));

@@ -91,6 +91,7 @@ impl World {
             around: plain.around.clone(),
             protection: None,
             names: plain.names.clone(),
+            answer_trust: plain.answer_trust.clone(),
         };
         Self {
             enforcing: under(mode),
