@@ -11,7 +11,7 @@ use std::{
 
 use lockgate::engine::{
     Gate, SeenCall, Time, Verdict,
-    gate::{ApprovalId, Human},
+    gate::{ApprovalId, Human, JudgedCall, SettledCall},
     policy::workflow::OperatorMove,
 };
 use lockgate_agents::now;
@@ -19,8 +19,8 @@ use lockgate_agents::now;
 use crate::protocol::{
     AnswerMessage, CallMessage, Counters, ErrorAnswer, HaltAnswer, HaltMessage, LINE_BYTES_MAX, Message,
     NetMessage, PromptAnswer, PromptMessage, ProtocolError, Request, ResultMessage, SessionAnswer,
-    SessionMessage, SessionOnly, SettledAnswer, StageAnswer, StageMessage, StatusAnswer, SwitchAnswer,
-    UntaintAnswer, VerdictAnswer, call_here, decode, encode,
+    SessionMessage, SessionOnly, StageAnswer, StageMessage, SwitchAnswer, UntaintAnswer, call_here, decode,
+    encode,
 };
 
 /// How a [`Server`] reads its lines.
@@ -159,7 +159,7 @@ impl<'a> Server<'a> {
                 let ask = message.ask;
                 let call = self.call_of(*message, at);
                 let verdict = self.decide(&call, ask);
-                Ok(encode(&VerdictAnswer::new(&call.id, &call.session, &verdict)))
+                Ok(encode(&JudgedCall::new(&call, &verdict)))
             }
             Message::Result(result) => self.result(result, at),
             Message::Answer(answer) => self.human(&answer, at),
@@ -201,7 +201,7 @@ impl<'a> Server<'a> {
     fn result(&self, message: ResultMessage, at: Time) -> Result<String, String> {
         let outcome = message.into_outcome(&self.options.session, at);
         let settlement = self.gate.result(&outcome).map_err(|error| error.to_string())?;
-        Ok(encode(&SettledAnswer::new(&outcome, &settlement)))
+        Ok(encode(&SettledCall::new(&outcome, &settlement)))
     }
 
     fn human(&self, message: &AnswerMessage, at: Time) -> Result<String, String> {
@@ -217,7 +217,8 @@ impl<'a> Server<'a> {
             None => self.gate.time_out(&approval, at),
         };
         let verdict = answered.map_err(|error| error.to_string())?;
-        Ok(encode(&VerdictAnswer::new(&id.unwrap_or_default(), &approval.session, &verdict)))
+        let (id, session) = (id.unwrap_or_default(), &approval.session);
+        Ok(encode(&JudgedCall { id: &id, session, verdict: &verdict }))
     }
 
     fn know(&self, message: SessionMessage) -> Result<String, String> {
@@ -264,7 +265,7 @@ impl<'a> Server<'a> {
         let status = self.gate.status(session, at).map_err(|error| error.to_string())?;
         let moved = status.workflows.iter().find(|workflow| workflow.name == message.workflow);
         let moved = moved.ok_or_else(|| format!("no workflow is called `{}`", message.workflow))?;
-        Ok(encode(&StageAnswer::new(session, moved)))
+        Ok(encode(&StageAnswer { session, workflow: moved }))
     }
 
     fn halt(&self, message: &HaltMessage, at: Time) -> Result<String, String> {
@@ -288,7 +289,7 @@ impl<'a> Server<'a> {
     fn status(&self, message: &SessionOnly, at: Time) -> Result<String, String> {
         let session = self.session(message.session.as_ref());
         let status = self.gate.status(session, at).map_err(|error| error.to_string())?;
-        Ok(encode(&StatusAnswer::new(&status)))
+        Ok(encode(&status))
     }
 
     fn prompt(&self, message: &PromptMessage, at: Time) -> Result<String, String> {
