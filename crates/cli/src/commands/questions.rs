@@ -13,7 +13,7 @@ use lockgate::engine::{
     call::visible,
     gate::{
         Asked, Backend, StoredAnswer,
-        audit_log::{LogEntry, LogEvent},
+        audit_log::{LogEntry, LogEvent, TIMEOUT},
     },
 };
 use lockgate_agents::{Agent, Ask, Environment, Message, now};
@@ -402,7 +402,11 @@ fn agrees(asked: &[&Question], granted: bool, index: &SessionIndex) -> Result<bo
 fn keep(index: &SessionIndex, named: &Named, answer: &StoredAnswer) -> Result<Taken, CommandError> {
     let Named { name, short_id } = named;
     let (approval, short_id) = (name.to_string(), *short_id);
-    let first = || index.backend().answer(&name.session, name.number).map_err(CommandError::said);
+    // A question that ran out of time was answered by no one: it is not open.
+    let first = || {
+        let stored = index.backend().answer(&name.session, name.number).map_err(CommandError::said)?;
+        Ok::<_, CommandError>(stored.filter(|answer| answer.by != TIMEOUT))
+    };
     if let Some(first) = first()? {
         return Ok(Taken { short_id, approval, result: "late", answer: Some(first.into()) });
     }
