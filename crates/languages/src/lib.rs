@@ -11,6 +11,7 @@ mod includes;
 mod lint;
 mod listed;
 mod load;
+mod lost_words;
 mod migrate;
 pub mod nets;
 pub mod one_line;
