@@ -9,6 +9,7 @@ mod detect;
 pub mod draft;
 mod includes;
 mod lint;
+mod linter;
 mod listed;
 mod load;
 mod lost_words;

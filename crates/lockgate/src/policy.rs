@@ -83,12 +83,12 @@ impl Policy {
 
     /// The nets of the rules that remember, in file order.
     pub fn nets(&self) -> impl Iterator<Item = Net<'_>> {
-        self.compiled.nets().iter().map(Net::new)
+        self.compiled.nets().iter().map(Net::of)
     }
 
     /// The net of this name.
     pub fn net(&self, name: &str) -> Option<Net<'_>> {
-        self.compiled.net_named(name).map(Net::new)
+        self.compiled.net_named(name).map(Net::of)
     }
 
     /// The hash of the policy: it is the same if and only if the same files are read in the same order.
