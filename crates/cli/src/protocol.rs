@@ -8,8 +8,8 @@ mod requests;
 pub(crate) use self::requests::{call_here, read_object};
 pub use self::{
     answers::{
-        ErrorAnswer, HaltAnswer, PromptAnswer, SessionAnswer, SettledAnswer, StageAnswer, StatusAnswer,
-        SwitchAnswer, UntaintAnswer, VerdictAnswer, WorkflowAnswer, encode,
+        ErrorAnswer, HaltAnswer, PromptAnswer, SessionAnswer, StageAnswer, SwitchAnswer, UntaintAnswer,
+        encode,
     },
     requests::{
         AnswerMessage, BareCall, CallMessage, Counters, DEPTH_MAX, HaltMessage, LINE_BYTES_MAX, Message,

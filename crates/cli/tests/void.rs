@@ -211,3 +211,33 @@ fn a_policy_that_matches_nothing_is_told_at_every_door() {
     assert_eq!((said.code(), said.err().as_str()), (Some(0), ""), "{}", said.out());
     assert_eq!(world.lockgate(&["verify", ".lockgate"]).code(), Some(0));
 }
+
+#[test]
+fn a_hook_tells_a_name_that_the_agent_has_not_beside_rules_that_match() {
+    for (number, (text, told)) in [
+        ("block bash\nblock Write\n", "`bash` in"),
+        ("map bash running rm as delete\nblock delete\nblock Write\n", "its name is `Bash`"),
+        ("block rm\nblock Write\n", "write `map any shell running rm as rm`"),
+        // A file for several agents names the tools of each.
+        ("block bash\nblock Bash.x\nblock Bash\n", ""),
+        ("map any shell running rm as delete\nblock delete\n", ""),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let world = World::with(&format!("void-misnamed-{number}"), text, "");
+        let hook = world.hook("claude-code", &event(&world));
+        if told.is_empty() {
+            assert!(!hook.err().contains("is not a tool"), "{text}: {}", hook.err());
+        } else {
+            assert_eq!(hook.code(), Some(0), "{text}: {}", hook.err());
+            assert!(hook.err().contains("is not a tool of claude-code"), "{text}: {}", hook.err());
+            assert!(hook.err().contains(told), "{text}: {}", hook.err());
+        }
+    } // A project that is not trusted is joined with the rules that are built in, and these match.
+    let world = World::new("void-misnamed-untrusted");
+    world.write("project/.lockgate/policy.rules", "block bash\n");
+    let hook = world.hook("claude-code", &event(&world));
+    assert_eq!(hook.code(), Some(0), "{}", hook.err());
+    assert!(hook.err().contains("`bash` in") && hook.err().contains("its name is `Bash`"), "{}", hook.err());
+}

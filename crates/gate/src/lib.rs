@@ -48,17 +48,17 @@ pub use record::{Events, Judgement};
 pub use registry::{Registry, RegistryError};
 pub use rulebook::{Attempt, Hooks, OnResult, PendingCall, Rulebook, Success, Validate};
 pub use runner::Runner;
-pub use settle::{Outcome, Settlement, settle};
+pub use settle::{Outcome, SettledCall, Settlement, settle};
 pub use signed_answer::{AnswerClaim, HumanKey, RuleMark, SignedAnswer};
 pub use stages::Wanted;
 pub use state::{
     Answered, ApprovalId, Asked, Boundary, Counts, Event, Flight, Move, Moves, Notes, Passage, Remembered,
     SavedError, Session, SharedEvent, SharedState, Shows, Stand, Steps, Subject, Waiting,
 };
-pub use status::{ApprovalStatus, NetStatus, Openness, Status, Words, WorkflowStatus};
+pub use status::{ApprovalStatus, NetStatus, Openness, SessionCounters, Status, Words, WorkflowStatus};
 pub use store::{
     AnswerStore, Backend, BackendAnswers, BackendStore, Changes, IsOpen, LockedRow, MemoryAnswers,
     MemoryStore, OpenedSession, Reach, RowWrite, SessionListing, SessionRow, Store, StoreError, StoredAnswer,
 };
 pub use terms::Terms;
-pub use verdict::{HUMAN_APPROVAL, Obstacle, Verdict};
+pub use verdict::{HUMAN_APPROVAL, JudgedCall, Obstacle, Verdict};

@@ -7,12 +7,14 @@ use std::{borrow::Cow, cmp::Reverse, sync::Arc};
 
 use lockgate_call::{SeenCall, sensitive::Mask};
 use lockgate_policy::{HitAction, Match, Mode, OutputRule, OutputSearch, Truth, View, clause::Gravity};
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::rulebook::Rulebook;
 
 /// What is decided about an output; the later one is the stricter.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum OutputDecision {
     /// It may be passed on.
     #[default]
@@ -49,23 +51,28 @@ pub(crate) struct Checked {
 }
 
 /// A rule on results that had something to say.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct OutputHit {
     /// The rule's name.
+    #[serde(rename = "rule")]
     pub name: String,
     /// The file it stands in.
     pub file: Arc<str>,
     /// The line it stands in.
     pub line: usize,
     /// What it did.
+    #[serde(rename = "verdict")]
     pub decision: OutputDecision,
     /// Its sentence.
     pub reason: String,
     /// Whether it acts or only observes.
     pub mode: Mode,
     /// Words that travel with it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
     /// How grave its author says it is, where that is said.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub severity: Option<Gravity>,
 }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use lockgate_call::{Call, SeenCall, Time, says_failure};
 use lockgate_policy::{DecidedCall, Decision, WindowMarks, window::Marks};
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
@@ -53,27 +54,56 @@ impl Outcome {
     }
 }
 
-/// What became of a result.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// What became of a result. It serialises to the documented JSON of an answer, except the ids of the call and its
+/// session: see [`SettledCall`].
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Settlement {
     /// Whether a call waited for it.
     pub settled: bool,
     /// What is decided about the output.
+    #[serde(rename = "verdict")]
     pub decision: OutputDecision,
     /// Why it changed nothing, or why the output is not passed on as it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The output to pass on instead, where it is another.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<Value>,
     /// What rules on results would have done, had they acted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
     /// The kinds of sensitive data found in the output, as far as some rule wants to know.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub found: Vec<Arc<str>>,
     /// The rules on results that had something to say, the leading one first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<OutputHit>,
     /// What the session has to take in; a gate has done so already and leaves this empty.
+    #[serde(skip)]
     pub events: Events,
     /// What all sessions have to take in with it.
+    #[serde(skip)]
     pub shared: Vec<SharedEvent>,
+}
+
+/// A settlement with the call that it is about, as the line protocol writes it.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct SettledCall<'a> {
+    /// The id of the call.
+    pub id: &'a str,
+    /// Its session.
+    pub session: &'a str,
+    /// What became of the result.
+    #[serde(flatten)]
+    pub settlement: &'a Settlement,
+}
+
+impl<'a> SettledCall<'a> {
+    /// An outcome with its settlement.
+    pub fn new(outcome: &'a Outcome, settlement: &'a Settlement) -> Self {
+        Self { id: &outcome.id, session: &outcome.session, settlement }
+    }
 }
 
 impl Settlement {

@@ -6,6 +6,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    ops::Not,
     sync::Arc,
 };
 
@@ -14,6 +15,8 @@ use lockgate_policy::{
     clause::Standing,
     workflow::{Line, Progress},
 };
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value};
 
 use crate::{
     rulebook::Rulebook,
@@ -21,74 +24,109 @@ use crate::{
     state::{ApprovalId, Counts, Session, Stand},
 };
 
-/// Where a session stands.
-#[derive(Clone, Debug, PartialEq)]
+/// Where a session stands. It serialises to the documented JSON of a status.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Status {
     /// The session.
     pub session: String,
     /// Every net, in file order.
     pub nets: Vec<NetStatus>,
+    text: String,
+    /// How often the session called.
+    pub counters: SessionCounters,
     /// Every workflow, in file order.
     pub workflows: Vec<WorkflowStatus>,
     /// Ids of calls in flight, sorted.
     pub pending: Vec<String>,
     /// Questions that wait for a human.
     pub approvals: Vec<ApprovalStatus>,
-    /// How often the session called.
-    pub counts: Counts,
-    /// How often it called tools whose calls some rule counts, by name.
-    pub per_tool: Vec<(String, u64)>,
     /// What the trusted caller said about it.
-    pub attributes: serde_json::Map<String, serde_json::Value>,
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub attributes: Map<String, Value>,
     /// The kinds of sensitive data it has seen.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub taints: Vec<Arc<str>>,
     /// Whether that has closed tools.
+    #[serde(rename = "tainted", skip_serializing_if = "Not::not")]
     pub is_tainted: bool,
     /// Why it is halted, if it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub halted: Option<String>,
     /// What rules that look at calls say about tools whatever the call.
+    #[serde(skip)]
     pub standing_words: Vec<Words>,
     /// The tools that a human is asked about each time, by name.
+    #[serde(skip)]
     pub asking: Vec<Arc<str>>,
     /// What is decided where no rule has a say; none where no rule looks at calls.
+    #[serde(skip)]
     pub otherwise: Option<Decision>,
 }
 
+/// How often a session called.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct SessionCounters {
+    /// All calls.
+    #[serde(flatten)]
+    pub counts: Counts,
+    /// Calls of tools whose calls some rule counts, by name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub per_tool: BTreeMap<String, u64>,
+}
+
 /// Where one net stands.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct NetStatus {
     /// Its name.
     pub name: String,
     /// What the operator calls it, where they named it.
+    #[serde(rename = "as", skip_serializing_if = "Option::is_none")]
     pub own_name: Option<String>,
     /// Whether it takes part.
     pub active: bool,
     /// Tokens by place, empty places left out, in the order of declaration.
+    #[serde(serialize_with = "write_marking")]
     pub marking: Vec<(String, u64)>,
     /// The marking as documented: `ready:1, budget:2`.
+    #[serde(skip)]
     pub text: String,
     /// Tools of transitions that are enabled now, in order.
+    #[serde(skip)]
     pub open_tools: Vec<Arc<str>>,
     /// Tools it always lets pass.
+    #[serde(skip)]
     pub free_tools: Vec<Arc<str>>,
     /// Tokens by place, empty places too, in the order of declaration.
+    #[serde(skip)]
     pub places: Vec<(String, u64)>,
     /// Where it stands, in words.
+    #[serde(skip)]
     pub words: Vec<Words>,
 }
 
+fn write_marking<S: Serializer>(marking: &[(String, u64)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(marking.iter().map(|(place, tokens)| (place, tokens)))
+}
+
 /// Where a session stands in one workflow.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct WorkflowStatus {
     /// Its name.
     pub name: String,
     /// Its edition, in its author's words.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// Whether it takes part.
     pub active: bool,
     /// What the session remembers.
+    #[serde(flatten)]
     pub progress: Progress,
     /// The same for people.
+    #[serde(flatten)]
     pub line: Line,
 }
 
@@ -184,8 +222,22 @@ impl Restraints {
     }
 }
 
+fn text_of(nets: &[NetStatus]) -> String {
+    let is_plain = nets.iter().all(|net| net.active && net.own_name.is_none());
+    let line = |net: &NetStatus| {
+        let name = net.own_name.as_ref().unwrap_or(&net.name);
+        match (is_plain, net.active) {
+            (true, _) => format!("{name}: {}", net.text),
+            (false, true) => format!("{name} (active): {}", net.text),
+            (false, false) => format!("{name} (inactive): {}", net.text),
+        }
+    };
+    nets.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
 /// A question that waits for a human.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct ApprovalStatus {
     /// Its name.
     pub approval: ApprovalId,
@@ -194,7 +246,7 @@ pub struct ApprovalStatus {
     /// The tool.
     pub tool: String,
     /// The input the human is asked about.
-    pub input: serde_json::Map<String, serde_json::Value>,
+    pub input: Map<String, Value>,
     /// The rules that want the human.
     pub rules: Vec<String>,
 }
@@ -205,9 +257,7 @@ impl Status {
         let policy = &rulebook.policy;
         let mut pending: Vec<String> = session.flights().map(|(id, _)| id.to_string()).collect();
         pending.sort();
-        let mut per_tool: Vec<_> =
-            session.per_tool().map(|(tool, calls)| (tool.to_string(), calls)).collect();
-        per_tool.sort();
+        let per_tool = session.per_tool().map(|(tool, calls)| (tool.to_string(), calls)).collect();
         let name_of = |rule: &lockgate_policy::RuleId| policy.rule(*rule).map(|rule| rule.name.clone());
         let approvals = session.asked().iter().map(|(number, asked)| ApprovalStatus {
             approval: ApprovalId { session: id.to_owned(), number: *number },
@@ -226,12 +276,12 @@ impl Status {
         }
         Self {
             session: id.to_owned(),
+            text: text_of(&nets),
             nets,
             workflows: policy.workflows().iter().map(|it| WorkflowStatus::of(it, session)).collect(),
             pending,
             approvals: approvals.collect(),
-            counts: session.counts(),
-            per_tool,
+            counters: SessionCounters { counts: session.counts(), per_tool },
             attributes: session.attributes.clone(),
             taints: session.taints.clone(),
             is_tainted: session.is_tainted,
@@ -246,16 +296,7 @@ impl Status {
     /// The documented status text: `name: marking`, one line a net. Where nets were named, or one was deactivated, each
     /// line says whether it is active.
     pub fn text(&self) -> String {
-        let is_plain = self.nets.iter().all(|net| net.active && net.own_name.is_none());
-        let line = |net: &NetStatus| {
-            let name = net.own_name.as_ref().unwrap_or(&net.name);
-            match (is_plain, net.active) {
-                (true, _) => format!("{name}: {}", net.text),
-                (false, true) => format!("{name} (active): {}", net.text),
-                (false, false) => format!("{name} (inactive): {}", net.text),
-            }
-        };
-        self.nets.iter().map(line).collect::<Vec<_>>().join("\n")
+        self.text.clone()
     }
 
     /// What the model should know, in Markdown: what is open, what is closed and what would open it. What needs a

@@ -3,71 +3,129 @@
 //! [`Verdict`] is what every door tells. The sentences are made here and nowhere else, so that all doors
 //! say the same words.
 
-use std::sync::Arc;
+use std::{ops::Not, sync::Arc};
 
+use lockgate_call::Call;
 use lockgate_policy::{
     Audience, Decision, Deeds, Mode, NetRule, Rule, RuleId, Scope, Statement, Workflow,
     clause::{Gravity, Rank},
 };
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::state::ApprovalId;
 
-/// The answer to a call.
-#[derive(Clone, Debug, PartialEq)]
+/// The answer to a call. It serialises to the documented JSON of an answer, except the ids of the call and its session:
+/// see [`JudgedCall`].
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Verdict {
     /// What is decided.
+    #[serde(rename = "verdict")]
     pub decision: Decision,
     /// The leading obstacle's sentence; empty when the call is allowed.
     pub reason: String,
     /// Everything in the way, the leading obstacle first.
     pub obstacles: Vec<Obstacle>,
-    /// What rules that only observe would have put in the way.
-    pub observed: Vec<Obstacle>,
     /// The rules that say yes: those that allow the call, and those whose human has agreed before.
+    #[serde(serialize_with = "write_enforcing", skip_serializing_if = "has_none_enforcing")]
     pub allowed_by: Vec<Obstacle>,
     /// What the agent could call now to get closer; empty when nothing would help.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub next: Vec<Arc<str>>,
-    /// The request a human can answer, when the decision is to ask.
-    pub approval: Option<ApprovalId>,
     /// The input with sensitive data masked: to run the tool with when the decision is to redact, and to show to
     /// a human when it is to ask.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub input: Option<Box<Map<String, Value>>>,
-    /// What the call amounts to.
-    pub deeds: Deeds,
+    /// The request a human can answer, when the decision is to ask.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approval: Option<ApprovalId>,
     /// Whether it is refused because no human answered in time. Nobody has rejected it.
+    #[serde(rename = "timeout", skip_serializing_if = "Not::not")]
     pub timed_out: bool,
+    /// What the call amounts to.
+    #[serde(serialize_with = "write_deeds")]
+    pub deeds: Deeds,
+    /// What rules that only observe would have put in the way.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub observed: Vec<Obstacle>,
 }
 
 /// One thing in the way of a call.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Obstacle {
     /// The rule that objects; none where the gate itself does.
+    #[serde(skip)]
     pub rule: Option<RuleId>,
     /// The rule's name, or the gate's name for its own objection.
+    #[serde(rename = "rule")]
     pub name: String,
     /// The file it stands in; empty for the gate's own.
     pub file: Arc<str>,
     /// The line it stands in; 0 for the gate's own.
     pub line: usize,
     /// What it wants.
+    #[serde(rename = "verdict")]
     pub decision: Decision,
     /// Its sentence.
     pub reason: String,
     /// Whether it acts or only observes.
     pub mode: Mode,
     /// The deed it objects to.
+    #[serde(skip)]
     pub deed: Arc<str>,
     /// Words that travel with it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
     /// How grave the rule's author says it is, where that is said.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub severity: Option<Gravity>,
     /// Whether a human could have lifted it. What nobody can lift leads.
+    #[serde(skip)]
     pub(crate) is_human: bool,
     /// What it has to do with a script that cannot be read.
+    #[serde(skip)]
     pub(crate) about: About,
     /// Which of several that want the same leads.
+    #[serde(skip)]
     pub(crate) rank: Rank,
+}
+
+/// A verdict with the call that it is about, as the line protocol writes it.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct JudgedCall<'a> {
+    /// The id of the call.
+    pub id: &'a str,
+    /// Its session.
+    pub session: &'a str,
+    /// What was decided.
+    #[serde(flatten)]
+    pub verdict: &'a Verdict,
+}
+
+impl<'a> JudgedCall<'a> {
+    /// A call with its verdict.
+    pub fn new(call: &'a Call, verdict: &'a Verdict) -> Self {
+        Self { id: &call.id, session: &call.session, verdict }
+    }
+}
+
+/// The rules that open the call; one that only observes opens nothing.
+fn enforcing(rules: &[Obstacle]) -> impl Iterator<Item = &str> {
+    rules.iter().filter(|rule| rule.mode == Mode::Enforce).map(|rule| rule.name.as_str())
+}
+
+fn has_none_enforcing(rules: &[Obstacle]) -> bool {
+    enforcing(rules).next().is_none()
+}
+
+fn write_enforcing<S: Serializer>(rules: &[Obstacle], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(enforcing(rules))
+}
+
+fn write_deeds<S: Serializer>(deeds: &Deeds, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(deeds)
 }
 
 /// How many obstacles besides the leading one are told to an agent, and how much of each.

@@ -10,6 +10,7 @@ use crate::{
     draft::Draft,
     includes::unread_includes,
     lint::lint,
+    lost_words::LostWords,
     parse::parse,
     ruleset::{self, CustomNames},
     untrusted,
@@ -47,7 +48,9 @@ pub fn load(sources: &[Source], options: Options<'_>) -> (Option<Policy>, Vec<Di
             mistakes.extend(void_file(&draft));
         }
         if !options.is_unlinted {
-            diagnostics.extend(lint(&draft).into_iter().filter(|it| is_whole || it.is_local()));
+            let lost = if is_whole { LostWords::default() } else { LostWords::of(source, &mistakes) };
+            let is_certain = |it: &Diagnostic| is_whole || it.is_local() || lost.leave(it);
+            diagnostics.extend(lint(&draft).into_iter().filter(is_certain));
         }
         drafts.push(draft);
         diagnostics.extend(mistakes);
@@ -56,9 +59,13 @@ pub fn load(sources: &[Source], options: Options<'_>) -> (Option<Policy>, Vec<Di
     diagnostics.extend(unread_includes(&drafts));
     let waiting = compose(&mut drafts, &mut diagnostics);
     if !options.is_unlinted {
-        let is_whole = is_sound(&diagnostics);
         let written = drafts.iter().filter(|draft| draft.when_then.is_written);
-        diagnostics.extend(written.flat_map(when_then::lint).filter(|it| is_whole || it.is_local()));
+        // These files are composed with each other, and with no other ones.
+        let is_theirs = |it: &Diagnostic| written.clone().any(|draft| draft.source == it.source);
+        let is_whole = diagnostics.iter().all(|it| it.severity < Severity::Error || !is_theirs(it));
+        let findings: Vec<Diagnostic> =
+            written.clone().flat_map(when_then::lint).filter(|it| is_whole || it.is_local()).collect();
+        diagnostics.extend(findings);
     }
     let policy = lower(drafts, waiting, &mut diagnostics);
     if is_sound(&diagnostics) {

@@ -39,23 +39,24 @@ impl Core {
 
     /// What is answered to a call that comes again while a human is asked about it: the same question.
     pub(crate) fn asked_before(&self, id: &ApprovalId, call: Call) -> (Call, Verdict) {
-        let asking = || Verdict::still_asking(id.clone());
-        let blocked =
-            |reason: String| Verdict { decision: Decision::Block, reason, approval: None, ..asking() };
+        let mut verdict = Verdict::still_asking(id.clone());
         match self.engine.question(id) {
             Ok(Some(asked)) => {
                 let name = |rule: &RuleId| self.engine.policy().rule(*rule).map(|rule| rule.name.as_str());
                 let rules: Vec<&str> = asked.rules.iter().filter_map(name).collect();
-                let reason = format!("{} waits for a human's answer ({}).", call.tool, rules.join(", "));
-                (asked.call.into_call(), Verdict { reason, input: asked.shown, ..asking() })
+                verdict.reason = format!("{} waits for a human's answer ({}).", call.tool, rules.join(", "));
+                verdict.input = asked.shown;
+                return (asked.call.into_call(), verdict);
             }
             Ok(None) => {
-                (call, blocked(format!("question {id} was answered a moment ago, and its call goes on")))
+                verdict.reason = format!("question {id} was answered a moment ago, and its call goes on");
             }
             Err(error) => {
-                (call, blocked(format!("Lockgate could not decide ({error}), so the call is blocked.")))
+                verdict.reason = format!("Lockgate could not decide ({error}), so the call is blocked.");
             }
         }
+        (verdict.decision, verdict.approval) = (Decision::Block, None);
+        (call, verdict)
     }
 
     /// Stores a human's answer, if the question is open and this is the first answer.

@@ -28,8 +28,10 @@ pub use lockgate_policy::{
 pub use lockgate_prover::verify;
 
 pub use crate::{
+    audit::{AuditFilter, NamePattern},
     files::{LocalEyes, LocalFiles},
     policy_error::PolicyError,
     runner::LocalRunner,
     sources::{policy_files, read_sources},
+    store_url::open_store,
 };

@@ -12,12 +12,15 @@ use lockgate_store::{Options, Sqlite};
 use serde_json::Value;
 
 use crate::{
+    audit::{AuditError, AuditQuery, AuditRecord},
     clock::{Clock, SystemClock, milliseconds},
     core::Core,
     files::LocalEyes,
     policy::Policy,
     policy_error::PolicyError,
+    ruling::{Confirmation, Question},
     session::Session,
+    store_url::{StoreUrlError, open_store},
     tool_call::{CallError, ToolCall},
 };
 
@@ -35,6 +38,8 @@ use crate::{
 #[derive(Clone)]
 pub struct Gate {
     core: Arc<Core>,
+    confirm: Option<Arc<Confirmation>>,
+    log: Option<Arc<Sqlite>>,
 }
 
 impl Gate {
@@ -64,7 +69,8 @@ impl Gate {
             policy,
             terms: Terms::default(),
             restored: Vec::new(),
-            is_stored: false,
+            log: None,
+            confirm: None,
             clock: Box::new(SystemClock),
             eyes: Some(Box::new(LocalEyes)),
             answers: Box::new(MemoryAnswers::default()),
@@ -78,12 +84,12 @@ impl Gate {
         answers: Box<dyn AnswerStore>,
     ) -> Self {
         let id_prefix = format!("call-{}-{}", process::id(), SystemClock.now().0);
-        Self { core: Arc::new(Core { engine, clock, eyes, answers, id_prefix }) }
+        Self { core: Arc::new(Core { engine, clock, eyes, answers, id_prefix }), confirm: None, log: None }
     }
 
     /// A session of this name: one agent's conversation.
     pub fn session(&self, name: impl AsRef<str>) -> Session {
-        Session::new(self.core.clone(), name.as_ref().into())
+        Session::new(self.core.clone(), name.as_ref().into(), self.confirm.clone())
     }
 
     /// Stores a human's answer to a question. The call goes on where it is waited for.
@@ -106,6 +112,14 @@ impl Gate {
     ) -> Result<(Verdict, Settlement), CallError> {
         let call = self.core.look("evaluation", call)?;
         Ok(self.core.engine.evaluate(&call, output))
+    }
+
+    /// Records of the audit log, the newest last.
+    ///
+    /// # Errors
+    /// When the sessions of this gate are in memory, or the log cannot be read.
+    pub fn audit(&self, query: &AuditQuery) -> Result<Vec<AuditRecord>, AuditError> {
+        query.read(self.log.as_ref().ok_or(AuditError::NoLog)?)
     }
 
     /// Blocks every call of every session from now on.
@@ -138,7 +152,8 @@ pub struct GateBuilder {
     policy: Policy,
     terms: Terms,
     restored: Vec<(String, lockgate_gate::Session)>,
-    is_stored: bool,
+    log: Option<Arc<Sqlite>>,
+    confirm: Option<Arc<Confirmation>>,
     clock: Box<dyn Clock>,
     eyes: Option<Box<dyn Files + Send + Sync>>,
     answers: Box<dyn AnswerStore>,
@@ -149,12 +164,27 @@ impl GateBuilder {
     ///
     /// # Errors
     /// When the file cannot be used: it is damaged, belongs to another program, or others can access it.
-    pub fn sqlite(mut self, file: impl AsRef<Path>) -> Result<Self, lockgate_store::OpenError> {
-        let backend = Arc::new(Sqlite::open(file.as_ref(), Options::default())?);
-        self.engine = self.engine.backend(backend.clone());
-        self.answers = Box::new(BackendAnswers(backend));
-        self.is_stored = true;
-        Ok(self)
+    pub fn sqlite(self, file: impl AsRef<Path>) -> Result<Self, lockgate_store::OpenError> {
+        Ok(self.stored_in(Sqlite::open(file.as_ref(), Options::default())?))
+    }
+
+    /// The same by a URL: `memory:`, or `sqlite:FILE`.
+    ///
+    /// # Errors
+    /// When no kind of store has such a URL, or the file cannot be used.
+    pub fn store(self, url: &str) -> Result<Self, StoreUrlError> {
+        Ok(match open_store(url)? {
+            Some(file) => self.stored_in(file),
+            None => self,
+        })
+    }
+
+    fn stored_in(mut self, file: Sqlite) -> Self {
+        let file = Arc::new(file);
+        self.engine = self.engine.backend(file.clone());
+        self.answers = Box::new(BackendAnswers(file.clone()));
+        self.log = Some(file);
+        self
     }
 
     /// Begins with a session that [`Session::to_json`] wrote, in memory. What it has spent stays spent, also under an edited
@@ -262,6 +292,13 @@ impl GateBuilder {
         self
     }
 
+    /// Asks a closure where a human must answer, before [`Session::request`] returns; `None` leaves the question open. If the
+    /// closure panics, that is no answer.
+    pub fn confirm(mut self, confirm: impl Fn(&Question) -> Option<bool> + Send + Sync + 'static) -> Self {
+        self.confirm = Some(Arc::new(confirm));
+        self
+    }
+
     /// Lets conditions of workflows run their programs. Without this such a condition never holds.
     pub fn run_programs(mut self) -> Self {
         self.engine = self.engine.runner(crate::runner::LocalRunner::new());
@@ -306,15 +343,16 @@ impl GateBuilder {
     /// When a validator, a name or what is active names a net that the policy does not have, or when a session is restored
     /// beside a file that stores sessions.
     pub fn build(self) -> Result<Gate, BuildError> {
-        let Self { mut engine, terms, restored, is_stored, clock, eyes, answers, .. } = self;
+        let Self { mut engine, terms, restored, log, confirm, clock, eyes, answers, .. } = self;
         if let Some((name, _)) = restored.first() {
-            if is_stored {
+            if log.is_some() {
                 return Err(BuildError::StoredElsewhere(name.clone()));
             }
             let with = |store: MemoryStore, (name, saved): (String, _)| store.and_session(&name, saved);
             engine = engine.store(restored.into_iter().fold(MemoryStore::new(), with));
         }
-        Ok(Gate::with(engine.terms(terms).build()?, clock, eyes, answers))
+        let gate = Gate::with(engine.terms(terms).build()?, clock, eyes, answers);
+        Ok(Gate { confirm, log, ..gate })
     }
 }
 

@@ -296,8 +296,8 @@
 //!      limit send to 3 per session
 //!      claim never deploy before test",
 //! )?;
-//! let claims = policy.verify().proof.claims;
-//! assert_eq!(claims.iter().map(|claim| claim.report.holds).collect::<Vec<_>>(), [Some(true)]);
+//! let verified = policy.verify();
+//! assert_eq!(verified.claims().iter().map(|claim| claim.report.holds).collect::<Vec<_>>(), [Some(true)]);
 //!
 //! let prompt = Gate::new(policy).session("s1").prompt()?;
 //! assert!(prompt.contains("- `send` 3 times more this session"));
@@ -309,8 +309,10 @@
 //! `docs/when-then.md` that of when/then rules, `docs/nets.md` that of nets in files, and `examples/` beside this crate has
 //! three nets from code.
 
+mod audit;
 mod clock;
 mod core;
+mod diff;
 #[doc(hidden)]
 pub mod engine;
 mod files;
@@ -323,13 +325,19 @@ mod policy;
 mod policy_error;
 mod program;
 mod refusal;
+mod rule_view;
 mod ruling;
 mod runner;
 mod session;
+pub mod sight;
 mod sources;
+mod store_url;
 mod tool_call;
+mod verification;
 
+pub use audit::{AuditError, AuditQuery, AuditRecord};
 pub use clock::{Clock, ManualClock, SystemClock};
+pub use diff::PolicyDiff;
 pub use files::{LocalEyes, LocalFiles};
 pub use gate::{BuildError, Gate, GateBuilder};
 pub use lockgate_call::{Call, Files, Time, path::is_under};
@@ -343,16 +351,20 @@ pub use lockgate_policy::{
     Decision, Diagnostic, DraftNet, DraftTransition, Mode, Module, Pattern, Severity, Source,
     workflow::{OperatorMove as StageMove, Progress as StageProgress},
 };
-pub use lockgate_prover::{Differences, Finding, NetReport, Proved, ProvedClaim, TooManyRules};
+pub use lockgate_prover::{Differences, NetReport, ProvedClaim, TooManyRules};
 pub use lockgate_store::OpenError;
 pub use net::{Net, NetStates, Transition};
 pub use permit::{Output, Permit, SettleError};
-pub use policy::{Policy, PolicyBuilder, Verification};
+pub use policy::{Policy, PolicyBuilder};
 pub use policy_error::PolicyError;
 pub use refusal::Refusal;
+pub use rule_view::RuleView;
 pub use ruling::{Question, Ruling};
-pub use session::{ExplainError, RuleView, Session};
+pub use session::{ExplainError, Session};
+pub use sight::Sight;
+pub use store_url::StoreUrlError;
 pub use tool_call::{CallError, ToolCall, ToolResult};
+pub use verification::{LeftOutRule, Verification};
 
 /// The snippets of the pages in `docs/`, run as tests.
 #[cfg(doctest)]

@@ -46,7 +46,9 @@ pub struct Transition<'p> {
 }
 
 impl<'p> Net<'p> {
-    pub(crate) fn new(rule: &'p NetRule) -> Self {
+    /// The net of a compiled rule, for the doors of this repository.
+    #[doc(hidden)]
+    pub fn of(rule: &'p NetRule) -> Self {
         Self { rule }
     }
 

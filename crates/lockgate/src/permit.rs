@@ -7,8 +7,9 @@
 use std::{fmt, mem, sync::Arc};
 
 use lockgate_call::Call;
-use lockgate_gate::{Outcome, OutputDecision, Settlement, StoreError, Verdict};
+use lockgate_gate::{JudgedCall, Outcome, OutputDecision, SettledCall, Settlement, StoreError, Verdict};
 use lockgate_policy::Decision;
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::{core::Core, tool_call::ToolResult};
@@ -23,10 +24,10 @@ pub struct Permit {
 }
 
 impl Permit {
-    pub(crate) fn new(core: Arc<Core>, mut call: Call, mut verdict: Verdict) -> Self {
+    pub(crate) fn new(core: Arc<Core>, mut call: Call, verdict: Verdict) -> Self {
         // The input the agent sent is gone from here on: only the one the rules agree to can be run.
-        if let (Decision::Redact, Some(masked)) = (verdict.decision, verdict.input.take()) {
-            call.input = *masked;
+        if let (Decision::Redact, Some(masked)) = (verdict.decision, &verdict.input) {
+            call.input.clone_from(masked);
         }
         Self { core, call, verdict, is_settled: false }
     }
@@ -84,6 +85,13 @@ impl Permit {
     }
 }
 
+/// The documented JSON of an answer.
+impl Serialize for Permit {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        JudgedCall::new(&self.call, &self.verdict).serialize(serializer)
+    }
+}
+
 impl Drop for Permit {
     fn drop(&mut self) {
         if !self.is_settled {
@@ -115,21 +123,24 @@ impl SettleError {
     }
 }
 
-/// What may be passed on of a tool's output.
+/// What may be passed on of a tool's output. It serialises to the documented JSON of an answer to a result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Output {
+    id: String,
+    session: String,
     value: Option<Value>,
     settlement: Settlement,
 }
 
 impl Output {
-    pub(crate) fn new(original: Option<Value>, mut settlement: Settlement) -> Self {
-        let value = match (settlement.output.take(), settlement.decision) {
-            (Some(replaced), _) => Some(replaced),
+    pub(crate) fn new(outcome: Outcome, settlement: Settlement) -> Self {
+        let Outcome { id, session, output, .. } = outcome;
+        let value = match (&settlement.output, settlement.decision) {
+            (Some(replaced), _) => Some(replaced.clone()),
             (None, OutputDecision::Block) => None,
-            (None, _) => original,
+            (None, _) => output,
         };
-        Self { value, settlement }
+        Self { id, session, value, settlement }
     }
 
     /// The value to hand to the agent: the tool's own, masked, or a sentence in its place.
@@ -163,6 +174,13 @@ impl Output {
     }
 }
 
+impl Serialize for Output {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { id, session, settlement, .. } = self;
+        SettledCall { id, session, settlement }.serialize(serializer)
+    }
+}
+
 impl Core {
     /// Stores the result of a call.
     pub(crate) fn settle(
@@ -183,6 +201,6 @@ impl Core {
             at: self.clock.now(),
         };
         let settlement = self.engine.result(&outcome)?;
-        Ok(Output::new(outcome.output, settlement))
+        Ok(Output::new(outcome, settlement))
     }
 }

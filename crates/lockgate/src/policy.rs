@@ -7,19 +7,30 @@ use std::{
     sync::Arc,
 };
 
+use lockgate_call::Time;
 use lockgate_gate::Rulebook;
-use lockgate_languages::{Options, ruleset::CustomNames};
+use lockgate_languages::{KnownTools, Options, check_names, ruleset::CustomNames};
 use lockgate_policy::{Diagnostic, Module, Severity, Source};
-use lockgate_prover::{Differences, NetReport, Proved, TooManyRules};
+use lockgate_prover::TooManyRules;
 use serde_json::{Map, Value};
 
-use crate::{files::LocalFiles, net::Net, policy_error::PolicyError, sources::read_sources};
+use crate::{
+    diff::PolicyDiff,
+    files::LocalFiles,
+    net::Net,
+    policy_error::PolicyError,
+    sight::Sight,
+    sources::read_sources,
+    tool_call::{CallError, ToolCall},
+    verification::Verification,
+};
 
 /// Rules that were read and compiled, and what their author should know about them.
 #[derive(Clone, Debug)]
 pub struct Policy {
     compiled: Arc<lockgate_policy::Policy>,
     findings: Arc<[Diagnostic]>,
+    sources: Arc<[Source]>,
 }
 
 impl Policy {
@@ -72,12 +83,12 @@ impl Policy {
 
     /// The nets of the rules that remember, in file order.
     pub fn nets(&self) -> impl Iterator<Item = Net<'_>> {
-        self.compiled.nets().iter().map(Net::new)
+        self.compiled.nets().iter().map(Net::of)
     }
 
     /// The net of this name.
     pub fn net(&self, name: &str) -> Option<Net<'_>> {
-        self.compiled.net_named(name).map(Net::new)
+        self.compiled.net_named(name).map(Net::of)
     }
 
     /// The hash of the policy: it is the same if and only if the same files are read in the same order.
@@ -87,17 +98,34 @@ impl Policy {
 
     /// Explores every net by itself, and proves the claims and findings about all rules together.
     pub fn verify(&self) -> Verification {
-        let (nets, findings) = lockgate_prover::verify(&self.compiled);
-        Verification { nets, findings, proof: lockgate_prover::prove(&Rulebook::new(self.compiled.clone())) }
+        Verification::of(Some(&Rulebook::new(self.compiled.clone())), self.findings.to_vec(), &self.sources)
+    }
+
+    /// The same where all tools are known: a name in the policy that is not one of them is a finding.
+    pub fn verify_for<T: Into<String>>(&self, tools: impl IntoIterator<Item = T>) -> Verification {
+        let listed = Some(tools.into_iter().map(Into::into).collect());
+        let known = KnownTools { listed, agents: Vec::new() };
+        let mut findings = self.findings.to_vec();
+        check_names(&mut findings, &self.sources, &known, Some(&self.compiled));
+        Verification::of(Some(&Rulebook::new(self.compiled.clone())), findings, &self.sources)
+    }
+
+    /// What the gate sees in a call: commands, paths, hosts, sensitive data, what it amounts to, and every doubt. Nothing is
+    /// judged.
+    ///
+    /// # Errors
+    /// When there is nothing to look at: the tool has no name, or the input is not an object.
+    pub fn see(&self, call: ToolCall) -> Result<Sight, CallError> {
+        let call = call.into_call("see", Time(0), || "see".to_owned())?;
+        Ok(Sight::of(&call.into(), Some(&self.compiled)))
     }
 
     /// The shortest sessions that tell this policy from a newer one.
     ///
     /// # Errors
     /// When there are more rules than the prover takes.
-    pub fn diff(&self, newer: &Self) -> Result<Differences, TooManyRules> {
-        let rulebook = |policy: &Self| Rulebook::new(policy.compiled.clone());
-        lockgate_prover::diff(&rulebook(self), &rulebook(newer))
+    pub fn diff(&self, newer: &Self) -> Result<PolicyDiff, TooManyRules> {
+        PolicyDiff::between(self.compiled(), newer.compiled())
     }
 
     /// The compiled form, which gate and prover read; for the doors of this repository.
@@ -113,18 +141,6 @@ impl From<Policy> for Arc<lockgate_policy::Policy> {
     fn from(policy: Policy) -> Self {
         policy.compiled
     }
-}
-
-/// What is known about a policy before an agent starts.
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct Verification {
-    /// Each net by itself.
-    pub nets: Vec<NetReport>,
-    /// Findings about single rules.
-    pub findings: Vec<Diagnostic>,
-    /// Claims and findings about all rules together.
-    pub proof: Proved,
 }
 
 /// Collects the parts of a [`Policy`].
@@ -203,6 +219,31 @@ impl PolicyBuilder {
     /// When a file cannot be read, a folder has none, there is no part at all, or the policy has mistakes: all of them are
     /// in the error.
     pub fn load(self) -> Result<Policy, PolicyError> {
+        let (sources, (compiled, diagnostics)) = self.read()?;
+        match compiled {
+            Some(mut compiled) => {
+                // Sandboxes are drawn around where their folders really are.
+                compiled.resolve_folders(&LocalFiles);
+                let (compiled, findings) = (Arc::new(compiled), diagnostics.into());
+                Ok(Policy { compiled, findings, sources: sources.into() })
+            }
+            None => {
+                let mistakes = diagnostics.into_iter().filter(|it| it.severity == Severity::Error);
+                Err(PolicyError::Mistaken(mistakes.collect()))
+            }
+        }
+    }
+
+    /// Reads and verifies all parts. A policy with mistakes has them as findings.
+    ///
+    /// # Errors
+    /// When a file cannot be read, a folder has none, or there is no part at all.
+    pub fn verify(self) -> Result<Verification, PolicyError> {
+        let (sources, (compiled, diagnostics)) = self.read()?;
+        Ok(Verification::of(compiled.map(Rulebook::new).as_ref(), diagnostics, &sources))
+    }
+
+    fn read(self) -> Result<(Vec<Source>, (Option<lockgate_policy::Policy>, Vec<Diagnostic>)), PolicyError> {
         let Self { parts, modules, custom, is_unlinted } = self;
         if parts.is_empty() && modules.is_empty() {
             return Err(PolicyError::NoFiles);
@@ -221,16 +262,7 @@ impl PolicyBuilder {
         }
         sources.extend(read_sources(&paths)?);
         let options = Options { custom: Some(&custom), modules, is_unlinted };
-        match lockgate_languages::load(&sources, options) {
-            (Some(mut compiled), findings) => {
-                // Sandboxes are drawn around where their folders really are.
-                compiled.resolve_folders(&LocalFiles);
-                Ok(Policy { compiled: Arc::new(compiled), findings: findings.into() })
-            }
-            (None, diagnostics) => {
-                let mistakes = diagnostics.into_iter().filter(|it| it.severity == Severity::Error);
-                Err(PolicyError::Mistaken(mistakes.collect()))
-            }
-        }
+        let loaded = lockgate_languages::load(&sources, options);
+        Ok((sources, loaded))
     }
 }

@@ -3,9 +3,10 @@
 use std::fmt;
 
 use lockgate_call::Call;
-use lockgate_gate::{Obstacle, Verdict};
+use lockgate_gate::{JudgedCall, Obstacle, Verdict};
+use serde::{Serialize, Serializer};
 
-/// A call that must not run, and why.
+/// A call that must not run, and why. It serialises to the documented JSON of an answer.
 #[derive(Clone)]
 pub struct Refusal {
     call: Call,
@@ -55,6 +56,12 @@ impl Refusal {
     /// The verdict.
     pub fn verdict(&self) -> &Verdict {
         &self.verdict
+    }
+}
+
+impl Serialize for Refusal {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        JudgedCall::new(&self.call, &self.verdict).serialize(serializer)
     }
 }
 

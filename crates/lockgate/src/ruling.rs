@@ -6,14 +6,16 @@
 
 use std::{
     fmt,
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
     thread,
     time::{Duration, Instant},
 };
 
 use lockgate_call::Call;
-use lockgate_gate::{AnswerError, ApprovalId, Verdict, question_text};
+use lockgate_gate::{AnswerError, ApprovalId, JudgedCall, Verdict, question_text};
 use lockgate_policy::Decision;
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::{core::Core, permit::Permit, refusal::Refusal};
@@ -22,8 +24,10 @@ use crate::{core::Core, permit::Permit, refusal::Refusal};
 const PAUSE_MIN: Duration = Duration::from_millis(5);
 const PAUSE_MAX: Duration = Duration::from_millis(200);
 
-/// The answer to a call. Only [`Ruling::Run`] holds the input to run the tool with.
-#[derive(Debug)]
+/// The answer to a call. Only [`Ruling::Run`] holds the input to run the tool with. It serialises to the documented JSON
+/// of an answer.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
 pub enum Ruling {
     /// The tool may run now. Run it with the permit's input, and settle the permit with the result.
     Run(Permit),
@@ -33,7 +37,25 @@ pub enum Ruling {
     Block(Refusal),
 }
 
+/// A human's answer on the spot; none leaves the question open.
+pub(crate) type Confirmation = dyn Fn(&Question) -> Option<bool> + Send + Sync;
+
+/// Who is named as the one who answered a confirmation.
+const CONFIRMED_BY: &str = "the confirmation of the program";
+
 impl Ruling {
+    /// Asks a human on the spot, as often as an answer brings up another question.
+    pub(crate) fn confirmed(self, confirm: &Confirmation) -> Self {
+        let Self::Ask(question) = self else { return self };
+        let Ok(Some(granted)) = catch_unwind(AssertUnwindSafe(|| confirm(&question))) else {
+            return Self::Ask(question);
+        };
+        match question.answer(granted, CONFIRMED_BY) {
+            Ok(ruling) => ruling.confirmed(confirm),
+            Err(error) => Self::Block(question.failed(&error)),
+        }
+    }
+
     pub(crate) fn of(core: &Arc<Core>, call: Call, verdict: Verdict) -> Self {
         match (verdict.decision, verdict.approval.clone()) {
             // A masked input that is missing must not be replaced by the one that the agent sent.
@@ -80,6 +102,14 @@ pub struct Question {
 impl Question {
     pub(crate) fn new(core: Arc<Core>, id: ApprovalId, call: Call, verdict: Verdict) -> Self {
         Self { core, id, call, verdict }
+    }
+
+    /// The refusal where the answer could not be stored.
+    fn failed(self, error: &AnswerError) -> Refusal {
+        let Self { call, mut verdict, .. } = self;
+        (verdict.decision, verdict.approval) = (Decision::Block, None);
+        verdict.reason = format!("Lockgate could not decide ({error}), so the call is blocked.");
+        Refusal::new(call, verdict)
     }
 
     /// The name of the question, to hand on and to answer.
@@ -163,6 +193,13 @@ impl Question {
             thread::sleep(pause.min(left));
             pause = (pause * 2).min(PAUSE_MAX);
         }
+    }
+}
+
+/// The documented JSON of an answer.
+impl Serialize for Question {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        JudgedCall::new(&self.call, &self.verdict).serialize(serializer)
     }
 }
 

@@ -4,8 +4,7 @@ use std::{fmt, sync::Arc};
 
 use lockgate_call::SeenCall;
 use lockgate_gate::{
-    ApprovalId, Counts, Human, NetVerdict, NetView, Notes, Past, Registry, StageError, Status, StoreError,
-    Verdict,
+    AnswerError, ApprovalId, Counts, Human, Notes, Past, Registry, StageError, Status, StoreError, Verdict,
 };
 use lockgate_policy::{
     Decision,
@@ -16,7 +15,8 @@ use serde_json::{Map, Value};
 use crate::{
     core::Core,
     permit::Output,
-    ruling::Ruling,
+    rule_view::RuleView,
+    ruling::{Confirmation, Question, Ruling},
     tool_call::{CallError, ToolCall, ToolResult},
 };
 
@@ -27,11 +27,12 @@ pub struct Session {
     core: Arc<Core>,
     name: Arc<str>,
     human: Human,
+    confirm: Option<Arc<Confirmation>>,
 }
 
 impl Session {
-    pub(crate) fn new(core: Arc<Core>, name: Arc<str>) -> Self {
-        Self { core, name, human: Human::Reachable }
+    pub(crate) fn new(core: Arc<Core>, name: Arc<str>, confirm: Option<Arc<Confirmation>>) -> Self {
+        Self { core, name, human: Human::Reachable, confirm }
     }
 
     /// The name of the session.
@@ -61,7 +62,7 @@ impl Session {
     /// As [`Session::call`].
     pub fn request(&self, call: ToolCall) -> Result<Ruling, CallError> {
         let call = self.look(call)?;
-        Ok(match self.core.engine.call_unless_asked(&call, self.human) {
+        let ruling = match self.core.engine.call_unless_asked(&call, self.human) {
             Ok(verdict) => Ruling::of(&self.core, call.into_call(), verdict),
             Err(open) => {
                 let (call, mut verdict) = self.core.asked_before(&open, call.into_call());
@@ -71,6 +72,10 @@ impl Session {
                 }
                 Ruling::of(&self.core, call, verdict)
             }
+        };
+        Ok(match &self.confirm {
+            Some(confirm) => ruling.confirmed(&**confirm),
+            None => ruling,
         })
     }
 
@@ -82,10 +87,7 @@ impl Session {
     pub fn explain(&self, call: ToolCall) -> Result<Vec<RuleView>, ExplainError> {
         let views = self.core.engine.explain(&self.look(call)?)?;
         let policy = self.core.engine.policy();
-        let name = |view: &NetView| policy.rule(view.rule).map(|rule| rule.name.clone()).unwrap_or_default();
-        let named =
-            |view: NetView| RuleView { rule: name(&view), deed: view.deed.to_string(), says: view.says };
-        Ok(views.into_iter().map(named).collect())
+        Ok(views.iter().map(|view| RuleView::of(view, policy)).collect())
     }
 
     /// Stores the result of a call whose permit was [detached](crate::Permit::detach).
@@ -120,6 +122,23 @@ impl Session {
     /// When the store fails.
     pub fn prompt(&self) -> Result<String, StoreError> {
         self.status().map(|status| status.prompt())
+    }
+
+    /// Goes on with a question by its name: where another part of the program or another process asked it.
+    ///
+    /// # Errors
+    /// When the question is not open, or the store fails.
+    pub fn question(&self, id: &ApprovalId) -> Result<Question, AnswerError> {
+        let not_open = || AnswerError::NotOpen(id.to_string());
+        if *id.session != *self.name {
+            return Err(not_open());
+        }
+        let asked = self.core.engine.question(id)?.ok_or_else(not_open)?;
+        let (call, verdict) = self.core.asked_before(id, asked.call.into_call());
+        match verdict.approval {
+            Some(_) => Ok(Question::new(self.core.clone(), id.clone(), call, verdict)),
+            None => Err(not_open()),
+        }
     }
 
     /// The open questions of the session.
@@ -213,18 +232,6 @@ impl Session {
     fn look(&self, call: ToolCall) -> Result<SeenCall, CallError> {
         self.core.look(&self.name, call)
     }
-}
-
-/// What one rule says to a call.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct RuleView {
-    /// The name of the rule.
-    pub rule: String,
-    /// The deed it looked at; the tool itself if it knows none.
-    pub deed: String,
-    /// What it says.
-    pub says: NetVerdict,
 }
 
 /// Why a call cannot be explained.

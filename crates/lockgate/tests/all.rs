@@ -5,4 +5,5 @@
 mod api;
 mod docs;
 mod examples;
+mod json;
 mod untrusted;

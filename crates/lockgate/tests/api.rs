@@ -362,3 +362,30 @@ fn a_session_is_restored_in_memory_only() {
         assert!(matches!(builder.build(), Err(BuildError::StoredElsewhere(_))));
     }
 }
+
+#[test]
+fn a_confirmation_answers_on_the_spot_and_a_panic_in_it_is_not_an_answer() {
+    let policy = || Policy::rules("require human-approval before deploy").unwrap();
+    let ruling = |confirm: fn(&Question) -> Option<bool>| {
+        let gate = Gate::builder(policy()).confirm(confirm).build().unwrap();
+        gate.session("s1").request(deploy()).unwrap()
+    };
+    assert!(matches!(ruling(|question| Some(question.text().contains("production"))), Ruling::Run(_)));
+    assert!(matches!(ruling(|_| Some(false)), Ruling::Block(_)));
+    assert!(matches!(ruling(|_| None), Ruling::Ask(_)));
+    assert!(matches!(ruling(|_| panic!("the dialogue is broken")), Ruling::Ask(_)));
+    let gate = Gate::builder(policy()).confirm(|_| Some(true)).build().unwrap();
+    assert!(matches!(gate.session("s1").unattended().request(deploy()).unwrap(), Ruling::Block(_)));
+}
+
+#[test]
+fn a_question_is_taken_up_by_its_name() {
+    let gate = Gate::new(Policy::rules("require human-approval before deploy").unwrap());
+    let session = gate.session("s1");
+    let id = question(&session, deploy()).id().clone();
+    let again = session.question(&id).unwrap();
+    assert!(again.text().contains("production"));
+    assert!(matches!(gate.session("s2").question(&id), Err(AnswerError::NotOpen(_))));
+    assert!(matches!(again.answer(true, "ada").unwrap(), Ruling::Run(_)));
+    assert!(matches!(session.question(&id), Err(AnswerError::NotOpen(_))));
+}

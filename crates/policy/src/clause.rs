@@ -6,6 +6,7 @@
 
 use std::ops::Deref;
 
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::{
@@ -131,7 +132,8 @@ impl Gravity {
 }
 
 /// How grave a rule's author takes it, the gravest first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Gravity {
     /// `critical`
     Critical,

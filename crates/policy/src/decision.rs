@@ -1,7 +1,10 @@
 //! What can be decided about a call.
 
+use serde::Serialize;
+
 /// What is decided about a call; the later one is the stricter.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Decision {
     /// The tool may run.
     #[default]

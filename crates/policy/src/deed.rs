@@ -7,25 +7,30 @@
 use std::sync::Arc;
 
 use lockgate_call::Call;
+use serde::Serialize;
 use serde_json::Value;
 use smallvec::SmallVec;
 
 use crate::names::{NameId, Names};
 
 /// What a call amounts to: a name, and whether that is certain.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Deed {
     /// The name rules know it by.
     pub name: Arc<str>,
     /// Whether the call really is this, or only may be.
     pub certain: bool,
     /// Whether a success of the call proves a success of this deed: nothing is earned by `cp a b || true`.
+    #[serde(skip)]
     pub is_confirmed: bool,
     /// Whether it was seen in the call, or only follows from a script that cannot be read.
+    #[serde(skip)]
     pub basis: Basis,
     /// The number of the name, where the policy knows it.
+    #[serde(skip)]
     pub id: Option<NameId>,
     /// The tool, where `name` is the dotted `tool.action`: rules without a dot see this one.
+    #[serde(skip)]
     pub tool: Option<NameId>,
 }
 

@@ -41,7 +41,7 @@ pub use hash::{HashMap, HashSet};
 pub use lockgate_pattern::{Match, PYTHON_CHARS_MAX, Pattern, PatternError, python_length, python_text};
 pub use names::{FileId, Known, NameId, Watch};
 pub use net::{Guard, GuardNet};
-pub use policy::{Audience, Builder, FoundBy, Groups, NetRule, Policy, PolicyHash};
+pub use policy::{Audience, Builder, FoundBy, Groups, MisnamedTool, NetRule, Policy, PolicyHash};
 pub use rule::{Head, Mode, Rule, RuleId};
 pub use sandbox::{Boundaries, Reached, Sandbox, SandboxError};
 pub use scripts::unreadable_scripts;

@@ -8,6 +8,7 @@ mod analysis;
 mod audience;
 mod builder;
 mod keys;
+mod misnamed;
 
 use std::{fmt, ops::Deref, sync::Arc};
 
@@ -36,6 +37,7 @@ use crate::{
 
 pub use audience::{Audience, Groups};
 pub use builder::{Builder, FoundBy};
+pub use misnamed::MisnamedTool;
 
 /// All rules of all files together.
 #[derive(Debug)]

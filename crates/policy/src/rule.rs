@@ -1,11 +1,11 @@
 //! What every rule has, whichever form it takes.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::source::{Place, Source, Span};
 
 /// Whether a rule acts or only records what it would have done.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
     /// The rule only records what it would have done.

@@ -10,6 +10,7 @@ mod report;
 mod sampled;
 mod shadowed;
 mod shown;
+mod trace;
 mod verify;
 mod workflow;
 
@@ -18,5 +19,6 @@ pub use play::{CallEnd, PLAYED_FROM, PLAYED_MAX, Part, PlayedSession, Step};
 pub use played::{Differences, Finding, Proved, ProvedClaim, Undecided, diff, prove};
 pub use report::NetReport;
 pub use shown::{DifferenceKind, ShownDifference};
+pub use trace::{CallIds, Piece, TraceStep, about_fields, pieces, protocol_lines, trace};
 pub use verify::verify;
 pub use workflow::{Move, WorkflowNet, workflow_net};

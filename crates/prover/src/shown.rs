@@ -43,6 +43,18 @@ pub enum DifferenceKind {
 }
 
 impl DifferenceKind {
+    /// The heading of such differences.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::NewlyAllowed => "newly allowed",
+            Self::NoLongerAsked => "no longer asked about",
+            Self::NewlyAsked => "newly asked about",
+            Self::NewlyBlocked => "newly blocked",
+        }
+    }
+}
+
+impl DifferenceKind {
     /// What it is that one decision became another; none where a human and the tool would not notice.
     pub(crate) fn of(was: Decision, is: Decision) -> Option<Self> {
         Some(match (was, is) {

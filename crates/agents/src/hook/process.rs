@@ -13,8 +13,9 @@ use std::{
 
 use lockgate::engine::{
     Policy,
-    call::agent_tools,
+    call::{agent_tools, visible},
     gate::{AnswerTrust, HUMAN_APPROVAL},
+    policy::MisnamedTool,
 };
 
 use super::{
@@ -112,17 +113,37 @@ fn answer(responder: &Responder, environment: &Environment, started: Instant) ->
     Ok(loudly(agent.encode(message, &answer), sender, gate.policy()))
 }
 
-/// Adds to an answer that lets pass that the policy can match nothing this agent has. It is said on stderr: no agent
-/// takes that for part of an answer that succeeds.
+/// Adds to an answer that lets pass what keeps rules of the policy from seeing a call of this agent. It is said on stderr:
+/// no agent takes that for part of an answer that succeeds.
 fn loudly(reply: HookReply, agent: &str, policy: &Policy) -> HookReply {
-    let is_void = || agent_tools(agent).is_some_and(|tools| !policy.may_match(tools));
-    if reply.code != 0 || !reply.stderr.is_empty() || !is_void() {
+    let Some(tools) = agent_tools(agent).filter(|_| reply.code == 0 && reply.stderr.is_empty()) else {
         return reply;
-    }
-    let stderr = format!(
-        "lockgate: no rule of this policy can match a tool of {agent}, so every call passes; run `lockgate doctor {agent}`"
-    );
-    HookReply { stderr, ..reply }
+    };
+    let told = if policy.may_match(tools) {
+        match misnamed_line(&policy.misnamed(tools), agent) {
+            Some(line) => line,
+            None => return reply,
+        }
+    } else {
+        format!("no rule of this policy can match a tool of {agent}, so every call passes")
+    };
+    HookReply { stderr: format!("lockgate: {told}; run `lockgate doctor {agent}`"), ..reply }
+}
+
+/// Why rules see no call of this agent: they name what is not a tool of it.
+fn misnamed_line(misnamed: &[MisnamedTool], agent: &str) -> Option<String> {
+    let (MisnamedTool { name, file, meant }, others) = misnamed.split_first()?;
+    let right = match meant {
+        Some(meant) => format!("its name is `{meant}`"),
+        None => format!("write `map any shell running {name} as {name}`"),
+    };
+    let more = match others.len() {
+        0 => String::new(),
+        more => format!("; {more} more names are wrong"),
+    };
+    let told =
+        format!("`{name}` in `{file}` is not a tool of {agent}, so its rules see no call: {right}{more}");
+    Some(visible(&told))
 }
 
 fn read_event() -> Result<Message, String> {

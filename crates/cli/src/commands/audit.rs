@@ -16,7 +16,6 @@ use clap::{Args, Subcommand};
 pub(super) use self::{
     line::{call_text, rule_text},
     records::{entry_of, links},
-    select::Name,
 };
 use self::{
     prune::{AUDIT_PRUNE_EXAMPLES, AuditPruneArguments},

@@ -7,8 +7,10 @@ use std::{
 
 use clap::Args;
 use lockgate::engine::{
-    Decision, Gate, MemoryStore, Outcome, OutputDecision, Policy, SeenCall, Session, call::visible,
-    gate::Human, policy::closest,
+    Decision, Gate, MemoryStore, Outcome, OutputDecision, Policy, SeenCall, Session,
+    call::visible,
+    gate::{Human, JudgedCall, SettledCall},
+    policy::closest,
 };
 use lockgate_agents::now;
 use serde::Serialize;
@@ -17,7 +19,7 @@ use serde_json::Value;
 use crate::{
     arguments::{ExecArguments, KnownToolsArguments, PolicyArguments},
     console::{CommandError, Console, Ending},
-    protocol::{BareCall, SettledAnswer, VerdictAnswer, call_here, decode_call, encode},
+    protocol::{BareCall, call_here, decode_call, encode},
     report,
 };
 
@@ -98,7 +100,7 @@ pub(crate) fn run(
     }
 
     if json {
-        writeln!(console.out, "{}", encode(&VerdictAnswer::new(&call.id, &call.session, &verdict)))?;
+        writeln!(console.out, "{}", encode(&JudgedCall::new(&call, &verdict)))?;
     } else {
         report::verdict(console.out, &call, &verdict)?;
     }
@@ -133,9 +135,9 @@ fn dry_run(
     let output = arguments.output.as_ref().map(text);
     let (verdict, looked) = gate.evaluate(call, output.as_ref());
     let outcome = Outcome::success(call);
-    let result = output.is_some().then(|| SettledAnswer::new(&outcome, &looked));
+    let result = output.is_some().then(|| SettledCall::new(&outcome, &looked));
     if json {
-        let verdict = VerdictAnswer::new(&call.id, &call.session, &verdict);
+        let verdict = JudgedCall::new(&call, &verdict);
         writeln!(console.out, "{}", encode(&DryRun { verdict, result }))?;
     } else {
         report::verdict(console.out, call, &verdict)?;
@@ -154,9 +156,9 @@ fn dry_run(
 #[derive(Debug, Serialize)]
 struct DryRun<'a> {
     #[serde(flatten)]
-    verdict: VerdictAnswer<'a>,
+    verdict: JudgedCall<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    result: Option<SettledAnswer<'a>>,
+    result: Option<SettledCall<'a>>,
 }
 
 fn canonical(value: &Value) -> String {

@@ -8,16 +8,20 @@ use std::{
     time::{Duration, Instant},
 };
 
-use lockgate::engine::{
-    Answer, Call, Decision, Gate, Outcome, SeenCall, Source, Verdict, call::visible, prover::ProvedClaim,
+use lockgate::{
+    Verification,
+    engine::{
+        Answer, Call, Decision, Gate, Outcome, SeenCall, Source, Verdict, call::visible, gate::JudgedCall,
+        prover::ProvedClaim,
+    },
 };
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::verify::Verified;
+use super::verify::Report;
 use crate::{
     console::{CommandError, Console, Ending, bold, decided, dim},
-    protocol::{VerdictAnswer, encode},
+    protocol::encode,
     report,
     session_text::write_session,
 };
@@ -113,14 +117,14 @@ fn prove(json: bool, console: &mut Console<'_>) -> Result<Gate, CommandError> {
     let source = Source::new("demo.rules", POLICY);
     let (policy, findings) = lockgate::engine::languages::read(std::slice::from_ref(&source));
     let gate = policy.map(Gate::new);
-    let verified = Verified::new(gate.as_ref().map(Gate::rulebook), findings, &[source]);
+    let verified = Verification::of(gate.as_ref().map(Gate::rulebook), findings, &[source]);
     if json {
-        writeln!(console.out, "{}", encode(&json!({ "verify": verified.findings_answer() })))?;
+        writeln!(console.out, "{}", encode(&json!({ "verify": verified })))?;
     } else {
         writeln!(console.out, "{}\n", bold("1. A policy, proved before any agent runs"))?;
         write_policy(console.out)?;
         write_claims(console.out, verified.claims())?;
-        writeln!(console.out, "\n{}\n", verified.summary())?;
+        writeln!(console.out, "\n{}\n", Report(&verified).summary())?;
     }
     let holds =
         !verified.has_errors() && verified.claims().iter().all(|claim| claim.report.holds == Some(true));
@@ -133,14 +137,14 @@ fn break_a_claim(json: bool, console: &mut Console<'_>) -> Result<(), CommandErr
     let source = Source::new("demo.rules", POLICY.replace(line, edited));
     let (policy, findings) = lockgate::engine::languages::read(std::slice::from_ref(&source));
     let gate = policy.map(Gate::new);
-    let verified = Verified::new(gate.as_ref().map(Gate::rulebook), findings, &[source]);
+    let verified = Verification::of(gate.as_ref().map(Gate::rulebook), findings, &[source]);
     let broken: Vec<&ProvedClaim> =
         verified.claims().iter().filter(|claim| claim.report.holds == Some(false)).collect();
     if broken.is_empty() {
         return Err(CommandError::said("the careless edit breaks no claim of the example policy"));
     }
     if json {
-        let answer = json!({ "edited": { "was": line, "is": edited, "verify": verified.findings_answer() } });
+        let answer = json!({ "edited": { "was": line, "is": edited, "verify": verified } });
         writeln!(console.out, "{}", encode(&answer))?;
         return Ok(());
     }
@@ -292,11 +296,11 @@ fn write_summary(out: &mut dyn io::Write, summary: &Summary) -> io::Result<()> {
 struct PlayedAnswer<'a> {
     tool: &'a str,
     input: &'a Map<String, Value>,
-    answer: VerdictAnswer<'a>,
+    answer: JudgedCall<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     human: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    answer_after_human: Option<VerdictAnswer<'a>>,
+    answer_after_human: Option<JudgedCall<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ok: Option<bool>,
 }
@@ -308,9 +312,9 @@ impl<'a> PlayedAnswer<'a> {
         Self {
             tool,
             input,
-            answer: VerdictAnswer::new(id, session, &played.verdict),
+            answer: JudgedCall { id, session, verdict: &played.verdict },
             human: answered.map(|(answer, _)| human_word(*answer)),
-            answer_after_human: answered.map(|(_, later)| VerdictAnswer::new(id, session, later)),
+            answer_after_human: answered.map(|(_, later)| JudgedCall { id, session, verdict: later }),
             ok: played.ok,
         }
     }

@@ -3,21 +3,21 @@
 use std::{path::PathBuf, slice};
 
 use clap::Args;
-use lockgate::engine::{
-    call::visible,
-    gate::Rulebook,
-    policy::{Rule, RuleId},
-    prover::{DifferenceKind, Differences, ShownDifference, Undecided, diff, proof::Side},
+use lockgate::{
+    PolicyDiff,
+    engine::{
+        call::visible,
+        policy::RuleId,
+        prover::{ShownDifference, Undecided, proof::Side},
+    },
 };
-use serde::Serialize;
-use serde_json::Value;
 
 use super::in_force;
 use crate::{
     console::{CommandError, Console, Ending, bold, dim},
     progress::Progress,
     protocol::encode,
-    session_text::{StepAnswer, lines, steps, write_session},
+    session_text::write_session,
 };
 
 pub(crate) const DIFF_USAGE: &str = "lockgate diff [OPTIONS] [OLD] <NEW>";
@@ -46,167 +46,62 @@ pub(crate) fn run(
         [old, new] => (slice::from_ref(old), slice::from_ref(new)),
         new => ([].as_slice(), new),
     };
-    let mut open = |files: &[PathBuf]| in_force::open(files, console).map(Rulebook::new);
+    let mut open = |files: &[PathBuf]| in_force::open(files, console);
     let (old, new) = (open(old)?, open(new)?);
     let progress = Progress::start("comparing", json);
-    let differences = diff(&old, &new).map_err(CommandError::said)?;
+    let compared = old.diff(&new).map_err(CommandError::said)?;
     drop(progress);
-    let compared = Compared { old: &old, new: &new, differences: &differences };
     if json {
-        writeln!(console.out, "{}", encode(&compared.answer()))?;
+        writeln!(console.out, "{}", encode(&compared))?;
     } else {
-        compared.write(console)?;
+        write(&compared, console)?;
     }
-    Ok(match (differences.shown.is_empty(), differences.undecided.is_empty()) {
-        (true, true) => Ending::Yes,
-        (false, _) => Ending::No,
-        (true, false) => Ending::CouldNotTell,
+    Ok(match compared.is_same() {
+        Some(true) => Ending::Yes,
+        Some(false) => Ending::No,
+        None => Ending::CouldNotTell,
     })
 }
 
-struct Compared<'a> {
-    old: &'a Rulebook,
-    new: &'a Rulebook,
-    differences: &'a Differences,
+fn rule_text(compared: &PolicyDiff, of: Side, rule: RuleId) -> String {
+    compared.rule(of, rule).map_or_else(String::new, |rule| {
+        let text = format!("{} ({} {}:{})", rule.name, of.word(), rule.place.file, rule.place.line);
+        visible(&text)
+    })
 }
 
-fn title(kind: DifferenceKind) -> &'static str {
-    match kind {
-        DifferenceKind::NewlyAllowed => "newly allowed",
-        DifferenceKind::NoLongerAsked => "no longer asked about",
-        DifferenceKind::NewlyAsked => "newly asked about",
-        DifferenceKind::NewlyBlocked => "newly blocked",
+fn write(compared: &PolicyDiff, console: &mut Console<'_>) -> Result<(), CommandError> {
+    if compared.differences().is_none() {
+        writeln!(console.out, "no session tells them apart")?;
+        return Ok(());
     }
-}
-
-fn side(side: Side) -> &'static str {
-    match side {
-        Side::Old => "old",
-        Side::New => "new",
+    for ShownDifference { kind, tool, stricter, rule, session, old, new, reason, .. } in
+        &compared.differences().shown
+    {
+        let rule = rule_text(compared, *stricter, *rule);
+        writeln!(console.out, "{} {}  {}", bold(kind.words()), visible(tool), dim(rule))?;
+        writeln!(
+            console.out,
+            "{}",
+            dim(format!("was {}, is {}: {}", old.word(), new.word(), visible(reason)))
+        )?;
+        writeln!(console.out)?;
+        write_session(console.out, session)?;
     }
-}
-
-impl Compared<'_> {
-    fn rule(&self, of: Side, rule: RuleId) -> Option<&Rule> {
-        match of {
-            Side::Old => self.old.policy.rule(rule),
-            Side::New => self.new.policy.rule(rule),
-        }
+    if compared.differences().shown.is_empty() {
+        writeln!(console.out, "no session was found that tells them apart, and not everything was decided")?;
     }
-
-    fn rule_text(&self, of: Side, rule: RuleId) -> String {
-        self.rule(of, rule).map_or_else(String::new, |rule| {
-            let text = format!("{} ({} {}:{})", rule.name, side(of), rule.place.file, rule.place.line);
-            visible(&text)
-        })
+    let (shown, open): (Vec<_>, Vec<_>) = compared.differences().undecided.iter().partition(|it| it.is_shown);
+    if !shown.is_empty() {
+        let rules: Vec<String> = shown.iter().map(|it| rule_text(compared, it.side, it.rule)).collect();
+        let text = format!("may make other differences as well: {}", rules.join(", "));
+        writeln!(console.out, "{}", dim(text))?;
     }
-
-    fn write(&self, console: &mut Console<'_>) -> Result<(), CommandError> {
-        if self.differences.is_none() {
-            writeln!(console.out, "no session tells them apart")?;
-            return Ok(());
-        }
-        for ShownDifference { kind, tool, stricter, rule, session, old, new, reason, .. } in
-            &self.differences.shown
-        {
-            let rule = self.rule_text(*stricter, *rule);
-            writeln!(console.out, "{} {}  {}", bold(title(*kind)), visible(tool), dim(rule))?;
-            writeln!(
-                console.out,
-                "{}",
-                dim(format!("was {}, is {}: {}", old.word(), new.word(), visible(reason)))
-            )?;
-            writeln!(console.out)?;
-            write_session(console.out, session)?;
-        }
-        if self.differences.shown.is_empty() {
-            writeln!(
-                console.out,
-                "no session was found that tells them apart, and not everything was decided"
-            )?;
-        }
-        let (shown, open): (Vec<_>, Vec<_>) = self.differences.undecided.iter().partition(|it| it.is_shown);
-        if !shown.is_empty() {
-            let rules: Vec<String> = shown.iter().map(|it| self.rule_text(it.side, it.rule)).collect();
-            let text = format!("may make other differences as well: {}", rules.join(", "));
-            writeln!(console.out, "{}", dim(text))?;
-        }
-        for Undecided { side, rule, tools, why, .. } in open {
-            let tools: Vec<&str> = tools.iter().map(|tool| &**tool).collect();
-            let about = if tools.is_empty() { String::new() } else { format!(" about {}", tools.join(", ")) };
-            let text = format!("not decided: {}{about}: {why}", self.rule_text(*side, *rule));
-            writeln!(console.out, "{}", dim(visible(&text)))?;
-        }
-        Ok(())
+    for Undecided { side, rule, tools, why, .. } in open {
+        let tools: Vec<&str> = tools.iter().map(|tool| &**tool).collect();
+        let about = if tools.is_empty() { String::new() } else { format!(" about {}", tools.join(", ")) };
+        let text = format!("not decided: {}{about}: {why}", rule_text(compared, *side, *rule));
+        writeln!(console.out, "{}", dim(visible(&text)))?;
     }
-
-    fn answer(&self) -> DiffAnswer<'_> {
-        DiffAnswer {
-            same: match (self.differences.shown.is_empty(), self.differences.undecided.is_empty()) {
-                (false, _) => Some(false),
-                (true, false) => None,
-                (true, true) => Some(true),
-            },
-            changes: self
-                .differences
-                .shown
-                .iter()
-                .map(|it| ChangeAnswer {
-                    kind: title(it.kind),
-                    tool: &it.tool,
-                    rule: self.rule(it.stricter, it.rule).map(|rule| rule.name.as_str()),
-                    of: side(it.stricter),
-                    old: it.old.word(),
-                    new: it.new.word(),
-                    reason: &it.reason,
-                    trace: steps(&it.session),
-                    lines: lines(&it.session),
-                })
-                .collect(),
-            undecided: self
-                .differences
-                .undecided
-                .iter()
-                .map(|it| UndecidedAnswer {
-                    rule: self.rule(it.side, it.rule).map(|rule| rule.name.as_str()),
-                    of: side(it.side),
-                    tools: it.tools.iter().map(|tool| &**tool).collect(),
-                    why: &it.why,
-                    shown: it.is_shown,
-                })
-                .collect(),
-        }
-    }
-}
-
-#[derive(Debug, Serialize)]
-struct DiffAnswer<'a> {
-    /// None if that was not decided.
-    same: Option<bool>,
-    changes: Vec<ChangeAnswer<'a>>,
-    undecided: Vec<UndecidedAnswer<'a>>,
-}
-
-#[derive(Debug, Serialize)]
-struct ChangeAnswer<'a> {
-    kind: &'static str,
-    tool: &'a str,
-    rule: Option<&'a str>,
-    of: &'static str,
-    old: &'static str,
-    new: &'static str,
-    reason: &'a str,
-    trace: Vec<StepAnswer<'a>>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    lines: Vec<Value>,
-}
-
-#[derive(Debug, Serialize)]
-struct UndecidedAnswer<'a> {
-    rule: Option<&'a str>,
-    of: &'static str,
-    tools: Vec<&'a str>,
-    why: &'a str,
-    /// Whether some difference was shown that the rule makes, and there may be others.
-    shown: bool,
+    Ok(())
 }

@@ -11,10 +11,11 @@ use std::{
 };
 
 use clap::Args;
+use lockgate::RuleView;
 use lockgate::engine::{
     Call, Gate, Mode, Outcome, Policy, Session, Verdict,
     call::visible,
-    gate::{Fires, NetVerdict, NetView},
+    gate::{Fires, JudgedCall, NetVerdict, NetView},
     policy::{FINDINGS, closest},
 };
 use serde::Serialize;
@@ -24,7 +25,7 @@ use super::in_force;
 use crate::{
     console::{CommandError, Console, Ending, wrong},
     pages::{PAGES, page_on},
-    protocol::{BareCall, CallMessage, ErrorAnswer, Message, VerdictAnswer, decode, decode_call, encode},
+    protocol::{BareCall, CallMessage, ErrorAnswer, Message, decode, decode_call, encode},
     report,
     serve::{Clock, ServeOptions, Server},
 };
@@ -274,7 +275,11 @@ fn words_of(view: &NetView, policy: &Policy, before: &Session) -> String {
         }
         NetVerdict::Wants { decision, is_doubtful, .. } => {
             let applies = if *is_doubtful { "may apply" } else { "applies" };
-            let wants = if only_observes(view, policy) { "it only observes, and would " } else { "" };
+            let wants = if RuleView::of(view, policy).mode == Mode::Observe {
+                "it only observes, and would "
+            } else {
+                ""
+            };
             format!("{applies} to `{deed}`: {wants}{}", decision.word())
         }
         NetVerdict::Unmet { fact, is_doubtful: false } => {
@@ -294,10 +299,6 @@ fn words_of(view: &NetView, policy: &Policy, before: &Session) -> String {
 
 fn is_default(view: &NetView, policy: &Policy) -> bool {
     policy.default_clause().is_some_and(|default| default.id == view.rule)
-}
-
-fn only_observes(view: &NetView, policy: &Policy) -> bool {
-    policy.clause(view.rule).is_some_and(|clause| clause.mode == Mode::Observe && !clause.acts_always)
 }
 
 /// Writes what the gate answers to anything but a call.
@@ -339,31 +340,10 @@ struct Explained<'a> {
     line: usize,
     tool: &'a str,
     input: &'a Map<String, Value>,
-    answer: VerdictAnswer<'a>,
-    nets: Vec<ViewAnswer<'a>>,
+    answer: JudgedCall<'a>,
+    nets: Vec<RuleView>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ok: Option<bool>,
-}
-
-#[derive(Debug, Serialize)]
-struct ViewAnswer<'a> {
-    rule: &'a str,
-    deed: &'a str,
-    says: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    transition: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    stage: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    fires: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    human: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    mode: Option<&'static str>,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    doubtful: bool,
 }
 
 impl<'a> Explained<'a> {
@@ -371,56 +351,17 @@ impl<'a> Explained<'a> {
         line: usize,
         call: &'a Call,
         verdict: &'a Verdict,
-        views: &[&'a NetView],
+        views: &[&NetView],
         ok: Option<bool>,
-        policy: &'a Policy,
+        policy: &Policy,
     ) -> Self {
         Self {
             line,
             tool: &call.tool,
             input: &call.input,
-            answer: VerdictAnswer::new(&call.id, &call.session, verdict),
-            nets: views.iter().map(|view| ViewAnswer::new(view, policy)).collect(),
+            answer: JudgedCall::new(call, verdict),
+            nets: views.iter().map(|view| RuleView::of(view, policy)).collect(),
             ok,
-        }
-    }
-}
-
-impl<'a> ViewAnswer<'a> {
-    fn new(view: &'a NetView, policy: &'a Policy) -> Self {
-        let says = |says| Self {
-            rule: policy.rule(view.rule).map_or("", |rule| rule.name.as_str()),
-            deed: &view.deed,
-            says,
-            transition: None,
-            stage: None,
-            fires: None,
-            human: None,
-            reason: None,
-            mode: only_observes(view, policy).then(|| Mode::Observe.word()),
-            doubtful: false,
-        };
-        match &view.says {
-            NetVerdict::Free => says("free"),
-            NetVerdict::Abstain => says("abstain"),
-            NetVerdict::Gated { transition, human, fires } => Self {
-                transition: Some(transition),
-                fires: Some(match fires {
-                    Fires::AtOnce => "at once",
-                    Fires::OnSuccess => "on success",
-                    Fires::Never => "never",
-                }),
-                human: human.as_deref(),
-                ..says("gated")
-            },
-            NetVerdict::Staged { stage } => Self { stage: Some(stage), ..says("staged") },
-            NetVerdict::Blocked { reason } => Self { reason: Some(reason), ..says("blocked") },
-            NetVerdict::Wants { decision, reason, is_doubtful } => {
-                Self { reason: Some(reason), doubtful: *is_doubtful, ..says(decision.word()) }
-            }
-            NetVerdict::Unmet { fact, is_doubtful } => {
-                Self { reason: Some(fact), doubtful: *is_doubtful, ..says("unmet") }
-            }
         }
     }
 }

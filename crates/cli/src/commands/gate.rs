@@ -3,11 +3,7 @@
 use std::{io, path::PathBuf};
 
 use clap::Args;
-use lockgate::engine::{
-    Gate, Mode,
-    call::visible,
-    store::{Options, Sqlite},
-};
+use lockgate::engine::{Gate, Mode, call::visible, open_store};
 use lockgate_agents::{hook::protection_of_files, settings};
 
 use crate::{
@@ -58,7 +54,7 @@ prompt.
 Exit 0, or 2 if a line could not be read.";
 
 pub(crate) fn run(arguments: &GateArguments, console: &mut Console<'_>) -> Result<Ending, CommandError> {
-    let backend = backend(&arguments.store)?;
+    let backend = open_store(&arguments.store).map_err(CommandError::said)?;
     let policy = super::opening::open_telling(&arguments.files, &arguments.known, console)?;
     if !arguments.exec.exec {
         let remedy = "run `lockgate gate` with `--exec`";
@@ -80,20 +76,4 @@ pub(crate) fn run(arguments: &GateArguments, console: &mut Console<'_>) -> Resul
     let options = ServeOptions { session: arguments.session.clone(), clock: arguments.clock };
     let served = serve(&gate, &options, io::stdin().lock(), &mut *console.out)?;
     Ok(if served.errors == 0 { Ending::Yes } else { Ending::CouldNotTell })
-}
-
-/// Where sessions are kept: none for memory, else a SQLite file.
-fn backend(store: &str) -> Result<Option<Sqlite>, CommandError> {
-    let path = match store.split_once(':') {
-        _ if store == "memory" => return Ok(None),
-        Some(("sqlite", path)) => path,
-        None if store.contains(['/', '.']) => store,
-        _ => {
-            let text = format!(
-                "no store answers to `{store}`; try `--store memory`, or `--store sqlite:FILE` to keep sessions in a file"
-            );
-            return Err(CommandError::Said(text));
-        }
-    };
-    Sqlite::open(path, Options::default()).map(Some).map_err(CommandError::said)
 }

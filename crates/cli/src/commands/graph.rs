@@ -9,10 +9,11 @@ use std::{
 };
 
 use clap::{Args, ValueEnum};
+use lockgate::Net;
 use lockgate::engine::{
     Policy,
     pattern::ToolGlob,
-    petri::{Need, Note, Picture, Shape, Station, Style, Track, to_pnml},
+    petri::{Need, Shape, Station, Track, to_pnml},
     policy::{
         NetRule, Rule, RuleId, Workflow,
         workflow::{Check, Condition, Requirement, Stage},
@@ -235,23 +236,12 @@ impl<'a> Drawing<'a> {
     }
 
     fn of_net(rule: &'a NetRule, format: Format) -> Result<Self, CommandError> {
-        let net = rule.net.net();
-        let notes = net.transitions().map(|transition| {
-            let guard = rule.net.guard(transition);
-            let style = match (guard.is_manual, guard.is_deferred) {
-                (true, _) => Style::Manual,
-                (false, true) => Style::Deferred,
-                (false, false) => Style::Plain,
-            };
-            (transition, Note { caption: guard.tools.join(", "), style })
-        });
-        let picture =
-            Picture { net, marking: Some(rule.net.start()), title: &rule.name, notes: notes.collect() };
+        let net = Net::of(rule);
         let picture = match format {
-            Format::Svg => picture.to_svg(),
-            Format::Dot => picture.to_dot(),
-            Format::Mermaid => picture.to_mermaid(),
-            Format::Pnml => to_pnml(net).map_err(CommandError::said)?,
+            Format::Svg => net.to_svg(),
+            Format::Dot => net.to_dot(),
+            Format::Mermaid => net.to_mermaid(),
+            Format::Pnml => to_pnml(rule.net.net()).map_err(CommandError::said)?,
         };
         Ok(Self { net: &rule.name, picture })
     }

@@ -13,7 +13,7 @@ use lockgate::engine::{
     call::visible,
     gate::{
         Asked, Backend, BackendAnswers, StoredAnswer,
-        audit_log::{LogEntry, LogEvent},
+        audit_log::{LogEntry, LogEvent, TIMEOUT},
     },
 };
 use lockgate_agents::{Agent, Ask, Environment, Message, now};
@@ -414,7 +414,9 @@ fn keep(
     let Named { name, short_id } = named;
     let (approval, short_id) = (name.to_string(), *short_id);
     let backend = index.backend();
-    let first = || backend.answer(&name.session, name.number).map_err(CommandError::said);
+    // A question that ran out of time was answered by no one: it is not open.
+    let by_human = |stored: Option<StoredAnswer>| stored.filter(|answer| answer.by != TIMEOUT);
+    let first = || backend.answer(&name.session, name.number).map(by_human).map_err(CommandError::said);
     let (session, folder_gate) = match (index.session(&name.session), first()?) {
         (Ok(read), _) => read,
         (Err(_), Some(first)) => {
@@ -428,6 +430,7 @@ fn keep(
         Some(_) => folder_gate
             .gate
             .counted_answer(&BackendAnswers(backend), name, answer.at)
+            .map(by_human)
             .map_err(CommandError::said)?,
         None => first()?,
     };

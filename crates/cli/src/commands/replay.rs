@@ -20,7 +20,7 @@ use std::{
 
 use clap::Args;
 use lockgate::engine::{
-    Mode, Policy, Time,
+    Mode, NamePattern, Policy, Time,
     call::{line_mistake, visible},
     gate::audit_log::{LogEntry, LoggedCall, LoggedDecision},
     store::{LINE_BYTES_MAX, Query, Sqlite},
@@ -29,7 +29,7 @@ use lockgate_agents::{Environment, settings};
 use serde::{Deserialize, Serialize, de::IgnoredAny};
 
 use self::world::{Counted, Flip, World};
-use super::audit::{Name, call_text, entry_of, links, rule_text};
+use super::audit::{call_text, entry_of, links, rule_text};
 use crate::{
     arguments::{FilterArguments, StateArguments, mode},
     console::{CommandError, Console, Ending, bold, dim},
@@ -172,7 +172,7 @@ fn each_line(
 /// A replay, and what it came to so far.
 struct Replay {
     world: World,
-    session: Option<Name>,
+    session: Option<NamePattern>,
     since: Option<Time>,
     until: Option<Time>,
     /// Whether sessions that were not asked about may matter to others.
@@ -191,7 +191,7 @@ impl Replay {
         Ok(Self {
             is_shared: policy.shares(),
             world: World::new(policy, mode),
-            session: session.as_deref().map(Name::parse).transpose()?,
+            session: session.as_deref().map(NamePattern::parse).transpose().map_err(CommandError::said)?,
             since: *since,
             until: *until,
             first: None,

@@ -9,14 +9,10 @@ use std::{
 };
 
 use clap::Args;
-use lockgate::engine::{
-    Call, Detectors, LocalFiles, Mask, Policy, SeenCall,
-    call::{
-        Access, Command, Known, Reach, RedirectionKind, Script, ScriptFields, Spot, TouchedHost, TouchedPath,
-        Word, visible,
-    },
+use lockgate::{
+    engine::{SeenCall, call::visible},
+    sight::{SeenCommand, SeenDeed, SeenHost, SeenPath, Sight},
 };
-use serde::Serialize;
 
 use crate::{
     console::{CommandError, Console, Ending, bold, dim, doubtful},
@@ -57,11 +53,11 @@ pub(crate) fn run(
         files => Some(super::opening::open(files)?.compiled()),
     };
     let call = call_of(arguments)?;
-    let seen = Seen::of(&call, policy.as_deref());
+    let seen = Sight::of(&call, policy.as_deref());
     if json {
         writeln!(console.out, "{}", encode(&seen))?;
     } else {
-        seen.write(console.out)?;
+        write(&seen, console.out)?;
     }
     Ok(if seen.has_doubts() { Ending::No } else { Ending::Yes })
 }
@@ -72,7 +68,7 @@ fn call_of(arguments: &SeeArguments) -> Result<SeenCall, CommandError> {
     let text = format!(r#"{{"tool": {tool}, "input": {input}}}"#);
     let wrong = |error| {
         CommandError::Said(format!(
-            "`--input` is no JSON object: {error}; try --input '{{\"command\": \"ls\"}}'"
+            "`--input` is not a JSON object: {error}; try --input '{{\"command\": \"ls\"}}'"
         ))
     };
     let bare = decode_call(&text, "see").map_err(wrong)?;
@@ -81,325 +77,83 @@ fn call_of(arguments: &SeeArguments) -> Result<SeenCall, CommandError> {
     Ok(call.into())
 }
 
-/// Everything there is to see in a call.
-#[derive(Serialize)]
-struct Seen {
-    tool: String,
-    scripts: Vec<SeenScript>,
-    paths: Vec<SeenPath>,
-    hosts: Vec<SeenHost>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    sensitive: Vec<SeenSecret>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    deeds: Option<Vec<SeenDeed>>,
-    doubts: Vec<String>,
-}
-
-#[derive(Serialize)]
-struct SeenScript {
-    field: String,
-    opaque: bool,
-    commands: Vec<SeenCommand>,
-}
-
-#[derive(Serialize)]
-struct SeenCommand {
-    program: Option<String>,
-    text: String,
-    words: Vec<SeenWord>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    redirections: Vec<SeenRedirection>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    assignments: Vec<(String, SeenWord)>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    reached_by: Vec<String>,
-    unconditional: bool,
-    confirmed: bool,
-    opaque: bool,
-}
-
-#[derive(Serialize)]
-struct SeenWord {
-    text: String,
-    known: &'static str,
-}
-
-#[derive(Serialize)]
-struct SeenRedirection {
-    does: &'static str,
-    target: SeenWord,
-}
-
-#[derive(Serialize)]
-struct SeenPath {
-    text: String,
-    access: &'static str,
-    guess: bool,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    paths: Vec<String>,
-    /// Where links on this machine lead, if elsewhere than the text says.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    behind_links: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    doubt: Option<String>,
-}
-
-#[derive(Serialize)]
-struct SeenHost {
-    text: String,
-    guess: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    host: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reach: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    doubt: Option<String>,
-}
-
-/// Sensitive data in a field of the input. What it is, not its text.
-#[derive(Serialize)]
-struct SeenSecret {
-    field: String,
-    kinds: Vec<String>,
-}
-
-#[derive(Serialize)]
-struct SeenDeed {
-    name: String,
-    certain: bool,
-    confirmed: bool,
-}
-
-impl Seen {
-    fn of(call: &SeenCall, policy: Option<&Policy>) -> Self {
-        let fields = policy.map_or(ScriptFields::Customary, |policy| policy.script_fields(&call.tool));
-        let reading = call.reading(&fields);
-        let (paths, hosts) = (reading.paths(), reading.hosts());
-        let mut doubts: Vec<String> = Vec::new();
-        let scripts = reading.scripts().map(|(field, script)| {
-            doubts.extend(script.doubts.iter().cloned());
-            SeenScript::of(field.to_string(), script)
-        });
-        let scripts = scripts.collect();
-        for unseen in paths.unseen.iter().chain(&hosts.unseen).map(ToString::to_string) {
-            if !doubts.contains(&unseen) {
-                doubts.push(unseen);
-            }
-        }
-        Self {
-            tool: call.tool.clone(),
-            scripts,
-            paths: paths.touched.iter().map(SeenPath::of).collect(),
-            hosts: hosts.touched.iter().map(SeenHost::of).collect(),
-            sensitive: secrets_in(policy, call),
-            deeds: policy.map(|policy| deeds_of(policy, call)),
-            doubts,
+fn write(seen: &Sight, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{}", bold(visible(&seen.tool)))?;
+    for script in &seen.scripts {
+        let mut word = "runs";
+        for command in &script.commands {
+            write_command(command, out, word)?;
+            word = "";
         }
     }
-
-    fn has_doubts(&self) -> bool {
-        !self.doubts.is_empty()
+    // A word that merely might be a file's name is data for rules, and noise for people.
+    let told = seen.paths.iter().filter(|path| !path.guess || path.doubt.is_some());
+    for (at, path) in told.enumerate() {
+        report::note(out, if at == 0 { "paths" } else { "" }, &path_words(path))?;
     }
-
-    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        writeln!(out, "{}", bold(visible(&self.tool)))?;
-        for script in &self.scripts {
-            let mut word = "runs";
-            for command in &script.commands {
-                command.write(out, word)?;
-                word = "";
-            }
-        }
-        // A word that merely might be a file's name is data for rules, and noise for people.
-        let told = self.paths.iter().filter(|path| !path.guess || path.doubt.is_some());
-        for (at, path) in told.enumerate() {
-            report::note(out, if at == 0 { "paths" } else { "" }, &path.words())?;
-        }
-        for (at, host) in self.hosts.iter().enumerate() {
-            report::note(out, if at == 0 { "hosts" } else { "" }, &host.words())?;
-        }
-        for (at, secret) in self.sensitive.iter().enumerate() {
-            let sentence = format!("{} in `{}`", secret.kinds.join(", "), secret.field);
-            report::note(out, if at == 0 { "holds" } else { "" }, &sentence)?;
-        }
-        if let Some(deeds) = &self.deeds {
-            let names: Vec<String> = deeds.iter().map(SeenDeed::words).collect();
-            report::note(out, "deeds", &names.join(", "))?;
-        }
-        self.doubts.iter().try_for_each(|doubt| report::painted_note(out, &doubtful("doubt"), "doubt", doubt))
+    for (at, host) in seen.hosts.iter().enumerate() {
+        report::note(out, if at == 0 { "hosts" } else { "" }, &host_words(host))?;
     }
+    for (at, secret) in seen.sensitive.iter().enumerate() {
+        let sentence = format!("{} in `{}`", secret.kinds.join(", "), secret.field);
+        report::note(out, if at == 0 { "holds" } else { "" }, &sentence)?;
+    }
+    if let Some(deeds) = &seen.deeds {
+        let names: Vec<String> = deeds.iter().map(deed_words).collect();
+        report::note(out, "deeds", &names.join(", "))?;
+    }
+    seen.doubts.iter().try_for_each(|doubt| report::painted_note(out, &doubtful("doubt"), "doubt", doubt))
 }
 
-/// What a rule that masks would find, by field.
-fn secrets_in(policy: Option<&Policy>, call: &Call) -> Vec<SeenSecret> {
-    let detectors = policy.map_or(Detectors::standard(), |policy| &policy.masking().detectors);
-    let found = call.input.iter().map(|(field, value)| {
-        // Some kinds are known by the key above them.
-        let alone = [(field.clone(), value.clone())].into_iter().collect();
-        let (_, kinds) = detectors.mask_object(&alone, Mask::Stars);
-        let kinds = kinds.distinct().iter().map(ToString::to_string).collect();
-        SeenSecret { field: field.clone(), kinds }
-    });
-    found.filter(|secret| !secret.kinds.is_empty()).collect()
+/// The command, further to the right the deeper it hides, and what is to be known about it.
+fn write_command(command: &SeenCommand, out: &mut dyn Write, word: &str) -> io::Result<()> {
+    let mut about = Vec::new();
+    if !command.reached_by.is_empty() {
+        about.push(format!("in {}", command.reached_by.join(", ")));
+    }
+    about.extend(command.redirections.iter().map(|it| format!("{} {}", it.does, it.target.text)));
+    if !command.unconditional {
+        about.push("perhaps".to_owned());
+    }
+    let indent = "  ".repeat(command.reached_by.len().min(8));
+    let text = format!("{indent}{}", visible(&command.text));
+    let about = visible(&about.join("; "));
+    report::line(out, word, &text)?;
+    if command.opaque {
+        write!(out, "  {}", doubtful("opaque"))?;
+    }
+    if !about.is_empty() {
+        write!(out, "  {}", dim(about))?;
+    }
+    writeln!(out)
 }
 
-/// What the call amounts to, each deed once, for whichever rules.
-fn deeds_of(policy: &Policy, call: &SeenCall) -> Vec<SeenDeed> {
-    let mut seen: Vec<SeenDeed> = Vec::new();
-    for deed in policy.deeds(call).iter().flat_map(|(_, deeds)| deeds) {
-        let deed =
-            SeenDeed { name: deed.name.to_string(), certain: deed.certain, confirmed: deed.is_confirmed };
-        if !seen.iter().any(|known| (&known.name, known.certain) == (&deed.name, deed.certain)) {
-            seen.push(deed);
+fn path_words(path: &SeenPath) -> String {
+    let guess = if path.guess { "perhaps " } else { "" };
+    match &path.doubt {
+        Some(doubt) => format!("{guess}{} {}: {doubt}", path.access, path.text),
+        None if path.behind_links.is_empty() => {
+            format!("{guess}{} {}", path.access, path.paths.join(" or "))
         }
-    }
-    seen
-}
-
-impl SeenScript {
-    fn of(field: String, script: &Script) -> Self {
-        let commands = script.commands.iter().map(SeenCommand::of).collect();
-        Self { field, opaque: script.opaque, commands }
-    }
-}
-
-impl SeenCommand {
-    fn of(command: &Command) -> Self {
-        let redirections = command.redirections.iter().map(|it| SeenRedirection {
-            does: match it.kind {
-                RedirectionKind::Reads => "reads",
-                RedirectionKind::Writes => "writes",
-                RedirectionKind::Appends => "appends",
-            },
-            target: SeenWord::of(&it.target),
-        });
-        Self {
-            program: command.program.clone(),
-            text: command.text.clone(),
-            words: command.words.iter().map(SeenWord::of).collect(),
-            redirections: redirections.collect(),
-            assignments: command
-                .assignments
-                .iter()
-                .map(|(name, value)| (name.clone(), SeenWord::of(value)))
-                .collect(),
-            reached_by: command.reached_by.clone(),
-            unconditional: command.is_unconditional,
-            confirmed: command.is_confirmed,
-            opaque: command.opaque,
-        }
-    }
-
-    /// The command, further to the right the deeper it hides, and what is to be known about it.
-    fn write(&self, out: &mut dyn Write, word: &str) -> io::Result<()> {
-        let mut about = Vec::new();
-        if !self.reached_by.is_empty() {
-            about.push(format!("in {}", self.reached_by.join(", ")));
-        }
-        about.extend(self.redirections.iter().map(|it| format!("{} {}", it.does, it.target.text)));
-        if !self.unconditional {
-            about.push("perhaps".to_owned());
-        }
-        let indent = "  ".repeat(self.reached_by.len().min(8));
-        let text = format!("{indent}{}", visible(&self.text));
-        let about = visible(&about.join("; "));
-        report::line(out, word, &text)?;
-        if self.opaque {
-            write!(out, "  {}", doubtful("opaque"))?;
-        }
-        if !about.is_empty() {
-            write!(out, "  {}", dim(about))?;
-        }
-        writeln!(out)
-    }
-}
-
-impl SeenWord {
-    fn of(word: &Word) -> Self {
-        let known = match word.known {
-            Known::Certain => "certain",
-            Known::Glob => "glob",
-            Known::Unknown => "unknown",
-        };
-        Self { text: word.text.clone(), known }
-    }
-}
-
-impl SeenPath {
-    fn of(path: &TouchedPath) -> Self {
-        let (spots, doubt) = match &path.spots {
-            Ok(spots) => (spots.as_slice(), None),
-            Err(doubt) => ([].as_slice(), Some(doubt.to_string())),
-        };
-        let is_behind = |spot: &Spot| spot.canonical(&LocalFiles).filter(|real| *real != spot.path);
-        let access = match path.access {
-            Access::Reads => "reads",
-            Access::Writes => "writes",
-            Access::Runs => "runs",
-            Access::Unknown => "touches",
-        };
-        Self {
-            text: path.text.clone(),
-            access,
-            guess: path.is_guess,
-            paths: spots.iter().map(|spot| spot.path.clone()).collect(),
-            behind_links: spots.iter().filter_map(is_behind).collect(),
-            doubt,
-        }
-    }
-
-    fn words(&self) -> String {
-        let guess = if self.guess { "perhaps " } else { "" };
-        match &self.doubt {
-            Some(doubt) => format!("{guess}{} {}: {doubt}", self.access, self.text),
-            None if self.behind_links.is_empty() => {
-                format!("{guess}{} {}", self.access, self.paths.join(" or "))
-            }
-            None => {
-                let (text, behind) = (self.paths.join(" or "), self.behind_links.join(" or "));
-                format!("{guess}{} {text}, behind links {behind}", self.access)
-            }
+        None => {
+            let (text, behind) = (path.paths.join(" or "), path.behind_links.join(" or "));
+            format!("{guess}{} {text}, behind links {behind}", path.access)
         }
     }
 }
 
-impl SeenHost {
-    fn of(host: &TouchedHost) -> Self {
-        let (name, reach, doubt) = match &host.host {
-            Ok(host) => (Some(host.name().to_owned()), Some(reach_word(host.reach())), None),
-            Err(doubt) => (None, None, Some(doubt.to_string())),
-        };
-        Self { text: host.text.clone(), guess: host.is_guess, host: name, reach, doubt }
-    }
-
-    fn words(&self) -> String {
-        let guess = if self.guess { "perhaps " } else { "" };
-        match (&self.host, &self.doubt) {
-            (Some(host), _) => format!("{guess}{host} ({})", self.reach.unwrap_or_default()),
-            (None, doubt) => format!("{guess}{}: {}", self.text, doubt.as_deref().unwrap_or_default()),
-        }
+fn host_words(seen: &SeenHost) -> String {
+    let guess = if seen.guess { "perhaps " } else { "" };
+    match (&seen.host, &seen.doubt) {
+        (Some(host), _) => format!("{guess}{host} ({})", seen.reach.unwrap_or_default()),
+        (None, doubt) => format!("{guess}{}: {}", seen.text, doubt.as_deref().unwrap_or_default()),
     }
 }
 
-fn reach_word(reach: Reach) -> &'static str {
-    match reach {
-        Reach::Name => "a name",
-        Reach::Public => "public",
-        Reach::Private => "a private network",
-        Reach::Loopback => "this machine",
-        Reach::LinkLocal => "the network at hand",
-        Reach::Unspecified => "no particular address",
-        Reach::Metadata => "the metadata of a cloud",
-        Reach::Reserved => "reserved",
-    }
-}
-
-impl SeenDeed {
-    fn words(&self) -> String {
-        match (self.certain, self.confirmed) {
-            (true, true) => format!("`{}`", self.name),
-            (true, false) => format!("`{}`, which no success proves", self.name),
-            (false, _) => format!("perhaps `{}`", self.name),
-        }
+fn deed_words(deed: &SeenDeed) -> String {
+    match (deed.certain, deed.confirmed) {
+        (true, true) => format!("`{}`", deed.name),
+        (true, false) => format!("`{}`, which no success proves", deed.name),
+        (false, _) => format!("perhaps `{}`", deed.name),
     }
 }

@@ -27,7 +27,7 @@ use serde_json::json;
 use super::check::read_session;
 use crate::{
     console::{CommandError, Console, Ending, bold, dim, lasting, wrong},
-    protocol::{StatusAnswer, encode},
+    protocol::encode,
     report::{note, painted_note},
     session_index::SessionIndex,
 };
@@ -78,7 +78,7 @@ fn of_session(
 ) -> Result<Ending, CommandError> {
     let status = kept(session, state, console)?;
     if json {
-        writeln!(console.out, "{}", encode(&StatusAnswer::new(&status)))?;
+        writeln!(console.out, "{}", encode(&status))?;
     } else {
         write_status(console, &status)?;
     }
@@ -190,8 +190,8 @@ fn lines(index: &SessionIndex) -> Result<Vec<SessionLine>, CommandError> {
             Ok(status) => SessionLine {
                 session,
                 last_seen,
-                judged: status.counts.attempts,
-                let_pass: status.counts.tool_calls,
+                judged: status.counters.counts.attempts,
+                let_pass: status.counters.counts.tool_calls,
                 in_flight: status.pending.len(),
                 questions: status.approvals.len(),
                 halted: status.halted,
@@ -347,7 +347,7 @@ fn of_file(
     let gate = built.map_err(CommandError::said)?;
     let status = gate.status("default", now()).map_err(CommandError::said)?;
     if json {
-        writeln!(console.out, "{}", encode(&StatusAnswer::new(&status)))?;
+        writeln!(console.out, "{}", encode(&status))?;
         return Ok(Ending::Yes);
     }
     write_status(console, &status)?;
@@ -359,8 +359,8 @@ fn write_status(console: &mut Console<'_>, status: &Status) -> Result<(), Comman
     writeln!(
         console.out,
         "{} judged, {} let pass, {} in flight",
-        calls(status.counts.attempts),
-        status.counts.tool_calls,
+        calls(status.counters.counts.attempts),
+        status.counters.counts.tool_calls,
         status.pending.len()
     )?;
     if let Some(reason) = &status.halted {

@@ -7,7 +7,9 @@
 use std::{env, path::PathBuf};
 
 use clap::Args;
-use lockgate::engine::{Call, Decision, Gate, LocalEyes, MemoryStore, Mode, SeenCall, call::visible};
+use lockgate::engine::{
+    Call, Decision, Gate, LocalEyes, MemoryStore, Mode, SeenCall, call::visible, gate::JudgedCall,
+};
 use lockgate_agents::{
     Agent, Environment,
     hook::protection_of,
@@ -20,7 +22,7 @@ use super::in_force;
 use crate::{
     arguments::agent,
     console::{CommandError, Console, Ending, dim},
-    protocol::{VerdictAnswer, encode, read_object},
+    protocol::{encode, read_object},
     report,
 };
 
@@ -101,8 +103,8 @@ pub(crate) fn run(
     let call = SeenCall::look(call, Some(&LocalEyes));
     let verdict = gate.call(&call);
     if json {
-        let mut answer = serde_json::to_value(VerdictAnswer::new(&call.id, &call.session, &verdict))
-            .map_err(CommandError::said)?;
+        let mut answer =
+            serde_json::to_value(JudgedCall::new(&call, &verdict)).map_err(CommandError::said)?;
         if let Value::Object(fields) = &mut answer {
             fields.insert("tool".to_owned(), Value::from(call.tool.as_str()));
             fields.insert("agent".to_owned(), Value::from(agent.name()));

@@ -12,7 +12,7 @@ use lockgate_policy::{
     Decision, RuleId,
     workflow::{Progress, progress::Shown},
 };
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 use smallvec::SmallVec;
@@ -39,12 +39,12 @@ impl PartialEq for Leases {
 pub type Notes = Map<String, Value>;
 
 /// How often this session called.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
-    /// Calls judged.
-    pub attempts: u64,
     /// Calls let pass.
     pub tool_calls: u64,
+    /// Calls judged.
+    pub attempts: u64,
 }
 
 /// A call that was let pass and whose result has not come.
@@ -158,6 +158,13 @@ pub struct ApprovalId {
     pub session: String,
     /// The how-manieth question of that session.
     pub number: u64,
+}
+
+/// As it is written in messages and answers.
+impl Serialize for ApprovalId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
 }
 
 /// Which doors have seen a call, and what they saw.

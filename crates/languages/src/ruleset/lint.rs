@@ -12,11 +12,12 @@ use crate::draft::Draft;
 use crate::draft::ruleset::{
     Action, Boundaries, DraftRulesetRule, Limits, Observability, RuleKind, Ruleset, TimeoutAction,
 };
+use crate::linter::Linter;
 
 /// Everything worth telling about a ruleset, in file order.
 pub(crate) fn lint(draft: &Draft) -> Vec<Diagnostic> {
     let Some(ruleset) = &draft.ruleset else { return Vec::new() };
-    let mut linter = Linter { draft, findings: Vec::new() };
+    let mut linter = Linter::new(draft);
     linter.tools(ruleset);
     linter.observability(ruleset);
     for rule in &ruleset.rules {
@@ -33,25 +34,10 @@ pub(crate) fn lint(draft: &Draft) -> Vec<Diagnostic> {
             RuleKind::Sandbox(boundaries) => linter.boundaries(rule, boundaries),
         }
     }
-    let mut findings = linter.findings;
-    findings.sort_by_key(|finding| finding.span.start);
-    findings
-}
-
-struct Linter<'d> {
-    draft: &'d Draft,
-    findings: Vec<Diagnostic>,
+    linter.finish()
 }
 
 impl Linter<'_> {
-    fn warning(&mut self, code: &'static str, span: Span, message: String, remedy: &str) {
-        self.findings.push(Diagnostic::warning(code, &self.draft.source, span, message).remedy(remedy));
-    }
-
-    fn note(&mut self, code: &'static str, span: Span, message: String, remedy: &str) {
-        self.findings.push(Diagnostic::note(code, &self.draft.source, span, message).remedy(remedy));
-    }
-
     fn tools(&mut self, ruleset: &Ruleset) {
         for tool in ruleset.tools.iter().filter(|tool| is_glob(&tool.name)) {
             let message = format!("`{}` in `tools` is an exact name, not a glob", tool.name);

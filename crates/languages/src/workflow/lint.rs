@@ -10,11 +10,12 @@ use lockgate_policy::{
 
 use crate::draft::Draft;
 use crate::draft::workflow::DraftWorkflow;
+use crate::linter::Linter;
 
 /// Everything worth telling about a workflow, in file order.
 pub(crate) fn lint(draft: &Draft) -> Vec<Diagnostic> {
     let Some(workflow) = &draft.workflow else { return Vec::new() };
-    let mut linter = Linter { draft, findings: Vec::new() };
+    let mut linter = Linter::new(draft);
     for (at, stage) in workflow.stages.iter().enumerate() {
         linter.stage(stage);
         if let Some(next) = workflow.stages.get(at + 1).filter(|_| never_ends(&workflow.stages, at)) {
@@ -41,25 +42,10 @@ pub(crate) fn lint(draft: &Draft) -> Vec<Diagnostic> {
             }
         }
     }
-    let mut findings = linter.findings;
-    findings.sort_by_key(|finding| finding.span.start);
-    findings
-}
-
-struct Linter<'d> {
-    draft: &'d Draft,
-    findings: Vec<Diagnostic>,
+    linter.finish()
 }
 
 impl Linter<'_> {
-    fn warning(&mut self, code: &'static str, span: Span, message: String, remedy: &str) {
-        self.findings.push(Diagnostic::warning(code, &self.draft.source, span, message).remedy(remedy));
-    }
-
-    fn note(&mut self, code: &'static str, span: Span, message: String, remedy: &str) {
-        self.findings.push(Diagnostic::note(code, &self.draft.source, span, message).remedy(remedy));
-    }
-
     fn stage(&mut self, stage: &Stage) {
         for glob in stage.tools.iter().flatten() {
             if glob.text().contains('{') || glob.text().trim() != glob.text() {

@@ -100,9 +100,15 @@ impl TreeBuilder<'_> {
             match step {
                 Ok(step) => self.take(step)?,
                 Err(Break { at, reason }) => {
-                    let remedy =
-                        "look for a wrong indentation, a missing quote or bracket just before this place";
-                    let message = format!("this cannot be read as YAML: {reason}");
+                    // JSON is read as YAML, but its author knows it as JSON.
+                    let (form, remedy) = match source.name().ends_with(".json") {
+                        true => ("JSON", "look for a missing quote, comma or bracket just before this place"),
+                        false => (
+                            "YAML",
+                            "look for a wrong indentation, a missing quote or bracket just before this place",
+                        ),
+                    };
+                    let message = format!("this cannot be read as {form}: {reason}");
                     self.reader.error("yaml-syntax", Span::new(at, at), message, remedy);
                     return None;
                 }

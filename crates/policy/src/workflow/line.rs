@@ -2,6 +2,8 @@
 
 use std::{fmt, sync::Arc};
 
+use serde::{Serialize, Serializer, ser::SerializeStruct};
+
 use super::{Condition, Progress, Ran, Requirement, Stage, Workflow};
 
 /// A workflow as a session sees it.
@@ -39,6 +41,16 @@ pub enum Whereabouts {
     Here,
     /// It is still to come, or was passed over.
     Next,
+}
+
+/// What is missing, and the line as a text.
+impl Serialize for Line {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut line = serializer.serialize_struct("Line", 2)?;
+        line.serialize_field("missing", &self.missing)?;
+        line.serialize_field("text", &self.to_string())?;
+        line.end()
+    }
 }
 
 impl Workflow {

@@ -50,6 +50,16 @@ pub enum Side {
     New,
 }
 
+impl Side {
+    /// The word for it in answers.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Old => "old",
+            Self::New => "new",
+        }
+    }
+}
+
 /// All ways in which two policies may differ.
 #[derive(Debug)]
 pub struct Difference {

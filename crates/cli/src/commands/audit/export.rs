@@ -13,7 +13,7 @@ use lockgate::engine::store::{Query, Sqlite};
 
 use super::{
     records::links,
-    select::{AuditListArguments, Selection},
+    select::{AuditListArguments, selection},
 };
 use crate::{
     console::{CommandError, Console, Ending},
@@ -27,7 +27,7 @@ pub(super) fn run(
     file: &Path,
     console: &mut Console<'_>,
 ) -> Result<Ending, CommandError> {
-    if arguments.limit.is_some() || !Selection::of(arguments)?.is_everything() {
+    if arguments.limit.is_some() || !selection(arguments)?.is_everything() {
         return Err(CommandError::said(
             "an export of some entries cannot be verified, because the missing ones cannot be known; leave the \
              filters out, or use --json for a listing",

@@ -6,6 +6,7 @@
 use std::{collections::VecDeque, sync::atomic::Ordering, thread, time::Duration};
 
 use lockgate::engine::{
+    AuditFilter,
     gate::audit_log::LogEntry,
     store::{Link, Sqlite},
 };
@@ -13,7 +14,7 @@ use lockgate::engine::{
 use super::{
     line,
     records::{entry_of, links},
-    select::{AuditListArguments, Selection},
+    select::{AuditListArguments, selection},
 };
 use crate::{
     commands::watch::interruption,
@@ -46,7 +47,7 @@ pub(super) fn run(
         (false, true) => Form::Csv,
         (false, false) => Form::Line,
     };
-    let selection = Selection::of(arguments)?;
+    let selection = selection(arguments)?;
     let store = open_state(arguments.state.state.as_deref())?;
     let interrupted = if arguments.follow { Some(interruption()?) } else { None };
     let limit = arguments.limit.or((form == Form::Line).then_some(SHOWN));
@@ -68,7 +69,7 @@ pub(super) fn run(
 
 struct Listing<'a> {
     store: &'a Sqlite,
-    selection: Selection,
+    selection: AuditFilter,
     form: Form,
     /// The last record that was looked at.
     seen: u64,

@@ -426,7 +426,9 @@ impl Ran {
 fn lapsed() -> Verdict {
     let approval = ApprovalId { session: String::new(), number: 0 };
     let reason = "the question to a human would have lapsed before the answer came.".to_owned();
-    Verdict { decision: Decision::Block, reason, approval: None, ..Verdict::still_asking(approval) }
+    let mut verdict = Verdict::still_asking(approval);
+    (verdict.decision, verdict.reason, verdict.approval) = (Decision::Block, reason, None);
+    verdict
 }
 
 fn masked(text: &str) -> String {
