@@ -107,13 +107,15 @@ fn check_answers(
     verified: &mut Verified,
 ) -> Result<(), Fault> {
     let key = connection.query_row("SELECT key FROM human WHERE one = 1", [], |row| Ok(fixed::<32>(row, 0)));
-    let Some(key) = key.optional()?.flatten() else { return Ok(()) };
+    let key = key.optional()?.flatten().map(|key| to_hex(&key));
+    answers.compare_key(key.as_deref(), verified);
+    let Some(key) = key else { return Ok(()) };
     let mut statement = connection
         .prepare("SELECT granted, by, at, proof, session, number FROM answer ORDER BY session, number")?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let approval = format!("a{}@{}", number(row, 5)?, row.get::<_, String>(4)?);
-        answers.compare(&approval, &stored_answer(row)?, &to_hex(&key), verified);
+        answers.compare(&approval, &stored_answer(row)?, &key, verified);
     }
     Ok(())
 }
