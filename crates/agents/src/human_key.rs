@@ -12,5 +12,5 @@ mod setup;
 pub use self::{
     attempts::{Attempts, TooManyAttempts, delay_ms},
     sealed::{Cost, HumanKeyError, PASSPHRASE_CHARACTERS_MIN, SealedKey},
-    setup::{HUMAN_KEY_ACT, HumanSetup, answer_trust, key_entry, look, record},
+    setup::{HumanSetup, answer_trust, key_entry, look, record},
 };

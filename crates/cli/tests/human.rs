@@ -409,6 +409,8 @@ fn a_key_that_was_replaced_is_noticed() {
         connection.query_row("SELECT count(*) FROM human", [], |row| row.get::<_, i64>(0)).unwrap(),
         0
     );
+    let verified = world.lockgate(&["audit", "verify"]).out();
+    assert!(verified.contains("the human's key in the database is not the one"), "{verified}");
     // With the old file everything is as before.
     fs::rename(world.path("aside"), &key).unwrap();
     assert_eq!(world.human(&["approve", "--all"]).code(), Some(0));

@@ -83,7 +83,7 @@ fn what_the_page_says_is_compared_to_the_letter() {
 /// A project of its own, with programs named as on the page: `lockgate` is the one that was built, and the stand-in for
 /// cargo installs nothing but looks whether what it is told to install is there.
 fn page_world() -> World {
-    let world = World::new("page-claude-code");
+    let world = World::without_human("page-claude-code");
     fs::create_dir_all(world.path("bin")).unwrap();
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_lockgate"), world.path("bin/lockgate")).unwrap();
     let clone = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().parent().unwrap();

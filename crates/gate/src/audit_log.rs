@@ -275,6 +275,9 @@ pub(crate) fn answered(approval: &ApprovalId, granted: bool, by: &str) -> LogEve
     LogEvent::Answer { approval: approval.to_string(), granted, by: by.to_owned(), proof: None }
 }
 
+/// What is done when a store records the key of the human who answers.
+pub const HUMAN_KEY: &str = "human-key";
+
 /// What is done where an answer in the store does not count.
 pub const REJECTED_ANSWER: &str = "rejected-answer";
 

@@ -5,4 +5,5 @@
 mod backend;
 mod gate;
 mod protection;
+mod signed_answers;
 mod workflows;

@@ -6,7 +6,7 @@ use lockgate::engine::{
     Time,
     gate::{
         AnswerTrust, HumanKey, StoreError,
-        audit_log::{LogEntry, LogEvent},
+        audit_log::{HUMAN_KEY, LogEntry, LogEvent},
     },
     store::{Query, Sqlite, to_hex},
 };
@@ -17,9 +17,6 @@ use crate::{
     environment::{Environment, now},
     settings::Approvals,
 };
-
-/// What the audit log calls it when a database records a human's key.
-pub const HUMAN_KEY_ACT: &str = "human-key";
 
 /// Whether a human is set up to answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,11 +88,11 @@ pub fn record(backend: &Sqlite, key: [u8; 32], how: &str) -> Result<HumanSetup, 
     // Once for a database: somebody may have taken the row away, to have another key recorded.
     for link in backend.audit_log(Query::default()) {
         let entry = link?.entry;
-        if !entry.contains(HUMAN_KEY_ACT) {
+        if !entry.contains(HUMAN_KEY) {
             continue;
         }
         if let Ok(LogEntry { what: LogEvent::Operator { act, about }, .. }) = serde_json::from_str(&entry)
-            && act == HUMAN_KEY_ACT
+            && act == HUMAN_KEY
             && about.get("key").and_then(Value::as_str) != Some(&to_hex(&key))
         {
             return Ok(HumanSetup::Replaced);
@@ -115,7 +112,7 @@ pub fn key_entry(key: &[u8; 32], how: &str, at: Time) -> String {
     let mut about = Map::new();
     about.insert("key".to_owned(), Value::from(to_hex(key)));
     about.insert("how".to_owned(), Value::from(how));
-    let what = LogEvent::Operator { act: HUMAN_KEY_ACT.to_owned(), about };
+    let what = LogEvent::Operator { act: HUMAN_KEY.to_owned(), about };
     LogEntry { at: at.0, session: None, policy: None, what }.to_json()
 }
 

@@ -111,9 +111,12 @@ fn ask(
         // A second deed may live on what the first one gives; that is not there to be taken yet.
         rulebook.policy.net(*id).is_some_and(|rule| scratch.take(rule, *transition))
     });
-    let asking = verdict.obstacles.iter().filter(|it| it.decision == Decision::Ask).filter_map(|it| it.rule);
-    let timeouts: Vec<Option<Timeout>> =
-        asking.map(|rule| rulebook.policy.clause(rule).and_then(|clause| clause.timeout)).collect();
+    let asking = verdict.obstacles.iter().filter(|it| it.decision == Decision::Ask);
+    let rules: Vec<RuleId> = asking.filter_map(|it| it.rule).collect();
+    let timeout = |rule: &RuleId| rulebook.policy.clause(*rule).and_then(|clause| clause.timeout);
+    let timeouts: Vec<Option<Timeout>> = rules.iter().map(timeout).collect();
+    let stages = boundaries.iter().map(|boundary| boundary.rule);
+    let marks = marks(&rulebook.policy, rules.iter().copied().chain(stages));
     // The most impatient rule decides how long is waited.
     let wait_ms = timeouts.iter().map(|it| it.map_or(rulebook.terms.approval_ms, |it| it.ms)).min();
     let asked = Asked {
@@ -121,21 +124,13 @@ fn ask(
         shown: verdict.input.clone(),
         taken: taken.collect(),
         boundaries,
-        rules: verdict
-            .obstacles
-            .iter()
-            .filter(|it| it.decision == Decision::Ask)
-            .filter_map(|it| it.rule)
-            .collect(),
+        rules,
         deadline: at.after_ms(wait_ms.unwrap_or(rulebook.terms.approval_ms)),
         allows_late: !timeouts.is_empty()
             && timeouts.iter().all(|timeout| timeout.is_some_and(|it| it.allows)),
         policy: rulebook.policy.hash().to_string().into(),
-        marks: Vec::new(),
+        marks,
     };
-    let asking = asked.rules.iter().copied().chain(asked.boundaries.iter().map(|boundary| boundary.rule));
-    let marks = marks(&rulebook.policy, asking);
-    let asked = Asked { marks, ..asked };
     let (moves, _) = scratch.into_changes();
     Event::Asked { at, number, asked: Box::new(asked), moves, remembered }
 }

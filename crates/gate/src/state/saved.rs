@@ -335,6 +335,8 @@ impl Session {
                     .rules
                     .iter()
                     .filter_map(|key| policy.rule_kept_under(key))
+                    // An answer is about what the rule said when it asked; one that says something else asks again.
+                    .filter(|rule| asked.marks.is_empty() || asked.marks.contains(&mark(policy, rule)))
                     .map(|rule| rule.id)
                     .collect(),
                 boundaries: asked

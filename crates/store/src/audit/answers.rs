@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use lockgate_gate::{
     SignedAnswer, StoredAnswer,
-    audit_log::{LogEntry, LogEvent, REJECTED_ANSWER},
+    audit_log::{HUMAN_KEY, LogEntry, LogEvent, REJECTED_ANSWER},
 };
 
 use super::walk::{ProblemKind, Verified};
@@ -15,14 +15,16 @@ pub(crate) struct AnswerWalk {
     signed: BTreeMap<String, SignedAnswer>,
     /// Timeouts, and answers that a door took from its own human: who and when.
     unsigned: BTreeMap<String, (String, u64)>,
+    /// The human's key that was recorded last, in hexadecimal digits.
+    key: Option<String>,
 }
 
 impl AnswerWalk {
     /// Looks at one entry.
     pub(crate) fn step(&mut self, n: u64, entry: &[u8], verified: &mut Verified) {
-        // Most entries are about calls; only these two kinds are read whole.
+        // Most entries are about calls; only these kinds are read whole.
         let text = std::str::from_utf8(entry).unwrap_or_default();
-        if !text.contains("\"answer\"") && !text.contains(REJECTED_ANSWER) {
+        if !["\"answer\"", REJECTED_ANSWER, HUMAN_KEY].iter().any(|word| text.contains(word)) {
             return;
         }
         let Ok(LogEntry { what, at, .. }) = serde_json::from_str::<LogEntry>(text) else { return };
@@ -50,7 +52,18 @@ impl AnswerWalk {
                 );
                 verified.add(n, ProblemKind::ForgedAnswer, sentence);
             }
+            LogEvent::Operator { act, about } if act == HUMAN_KEY => {
+                self.key = about.get("key").and_then(|it| it.as_str()).map(ToOwned::to_owned);
+            }
             _ => {}
+        }
+    }
+
+    /// Holds the human's key of the database against the log.
+    pub(crate) fn compare_key(&self, key: Option<&str>, verified: &mut Verified) {
+        if self.key.as_deref() != key {
+            let sentence = "the human's key in the database is not the one that the audit log recorded last";
+            verified.add(None, ProblemKind::ForgedAnswer, sentence);
         }
     }
 

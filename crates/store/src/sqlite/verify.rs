@@ -133,7 +133,9 @@ fn check_answers(
     verified: &mut Verified,
 ) -> Result<(), Fault> {
     let key = connection.query_row("SELECT key FROM human WHERE one = 1", [], |row| Ok(fixed::<32>(row, 0)));
-    let Some(key) = key.optional()?.flatten() else { return Ok(()) };
+    let key = key.optional()?.flatten().map(|key| to_hex(&key));
+    answers.compare_key(key.as_deref(), verified);
+    let Some(key) = key else { return Ok(()) };
     let mut statement = connection
         .prepare("SELECT granted, by, at, proof, session, number FROM answer ORDER BY session, number")?;
     let mut rows = statement.query([])?;
@@ -141,7 +143,7 @@ fn check_answers(
         let approval = format!("a{}@{}", number(row, 5)?, row.get::<_, String>(4)?);
         let proof: String = row.get(3)?;
         let answer = stored_answer(row.get(0)?, row.get(1)?, row.get(2)?, &proof);
-        answers.compare(&approval, &answer, &to_hex(&key), verified);
+        answers.compare(&approval, &answer, &key, verified);
     }
     Ok(())
 }
