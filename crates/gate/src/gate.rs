@@ -28,18 +28,19 @@ use failure::{failed, panicked, withheld};
 
 use crate::{
     audit_log::{self, LogEntry, LogEvent},
+    both::{Both, Rules},
     duplicate::question_about,
     explain::{NetView, explain},
     human::Human,
-    judge::{evaluate, judge, lapsed},
+    judge::{evaluate, lapsed},
     record::{Events, Judgement},
     rulebook::Rulebook,
     runner::Runner,
     settle::{Outcome, Settlement, look_at},
     stages::Wanted,
-    state::{ApprovalId, Asked, Event, Session, SharedEvent, Stand},
+    state::{ApprovalId, Asked, Binding, Event, Session, SharedEvent, Stand},
     status::Status,
-    store::{Changes, MemoryStore, OpenedSession, Reach, Store, StoreError},
+    store::{Changes, Held, MemoryStore, OpenedSession, Reach, Store, StoreError},
     verdict::Verdict,
 };
 
@@ -123,7 +124,7 @@ impl Gate {
     /// # Errors
     /// When the store fails.
     pub fn status(&self, session: &str, at: Time) -> Result<Status, StoreError> {
-        self.read(session, at, |stand| Status::of(&self.rulebook, session, stand))
+        self.read(session, at, |rulebook, stand| Status::of(rulebook, session, stand))
     }
 
     /// What every net says to a call, without deciding anything.
@@ -132,7 +133,13 @@ impl Gate {
     /// When the store fails.
     pub fn explain<'c>(&self, call: impl Into<Cow<'c, SeenCall>>) -> Result<Vec<NetView>, StoreError> {
         let call = &*call.into();
-        self.read(&call.session, call.at, |stand| explain(&self.rulebook, stand, call))
+        let opened = self.store.open(&call.session, Reach::Look)?;
+        let Some(held) = opened.held() else {
+            drop(opened);
+            return self.read(&call.session, call.at, |rulebook, stand| explain(rulebook, stand, call));
+        };
+        let stand = Stand { session: held.session, ..stand_of(&*opened) };
+        Ok(explain(&self.rulebook, stand, call))
     }
 
     /// A copy of a session, for keeping or looking at.
@@ -141,16 +148,51 @@ impl Gate {
     /// When the store fails.
     pub fn session(&self, session: &str) -> Result<Session, StoreError> {
         self.store.open(session, Reach::Look).map(|opened| {
-            let session = opened.session();
-            session.after(&self.begins(session)).into_owned()
+            let Some(held) = opened.held() else {
+                let session = opened.session();
+                return session.after(&self.begins(session)).into_owned();
+            };
+            // Rules are named by their numbers in the policy in force.
+            Session { bound: opened.session().bound.clone(), ..held.session.clone() }
         })
+    }
+
+    /// The policy that a session is bound to, where another one is in force and waits to be accepted.
+    ///
+    /// # Errors
+    /// When the store fails, or the policy that the session is bound to is not there any more.
+    pub fn held(&self, session: &str) -> Result<Option<(Binding, Arc<Policy>)>, StoreError> {
+        let opened = self.store.open(session, Reach::Look)?;
+        Ok(opened.held().map(|held| (held.binding.clone(), Arc::clone(&held.accepted.policy))))
+    }
+
+    /// Binds a session to the policy in force. For a human who has seen what the change opens, never for the agent.
+    ///
+    /// # Errors
+    /// When the store fails: then the session stays as it was.
+    pub fn accept_policy(&self, session: &str, by: &str, at: Time) -> Result<(), StoreError> {
+        for _ in 0..ATTEMPTS_MAX {
+            let opened = self.store.open(session, Reach::Session)?;
+            let told = self.told(|| audit_log::accepted(opened.news(), &self.rulebook.policy, by));
+            let entries = self.entries(Some((session, opened.session())), &[], told, at);
+            match opened.commit(&Changes { accepts: true, entries: &entries, ..Changes::default() }) {
+                Err(StoreError::Conflict) => {}
+                ended => return ended,
+            }
+        }
+        Err(StoreError::Conflict)
+    }
+
+    /// The rules with hooks and terms, taken out of the gate.
+    pub fn into_rulebook(self) -> Rulebook {
+        self.rulebook
     }
 
     /// What a session takes in before anything else: which rules are off at first. One that has begun otherwise
     /// keeps what it has.
     fn begins(&self, session: &Session) -> Events {
         let off = self.rulebook.names.off_at_first();
-        if off.is_empty() || session.has_begun || *session != Session::default() {
+        if off.is_empty() || session.has_begun || !session.is_untouched() {
             return Events::new();
         }
         vec![Event::Began { inactive: off.iter().copied().collect() }]
@@ -178,14 +220,15 @@ impl Gate {
         mut is_left: impl FnMut(&Session) -> Option<()>,
     ) -> Verdict {
         let mut left = false;
-        let judged = self.commit_running(&call.session, |stand| {
+        let judged = self.commit_running(&call.session, |rules, stand| {
             left = is_left(stand.session).is_some();
             if left {
                 return None;
             }
-            let Judgement { verdict, events, shared, wants } = self.judge_or_block(stand, call, human);
+            let Judgement { verdict, events, changed, shared, wants } =
+                judge_or_block(rules, stand, call, human);
             let told = self.told(|| audit_log::decided(call, &verdict, &events));
-            Some((Commit { events, shared, told, at: call.at, answer: verdict }, wants))
+            Some((Commit { events, changed, shared, told, at: call.at, answer: verdict }, wants))
         });
         let verdict = match judged {
             Ok(Some(verdict)) => verdict,
@@ -198,33 +241,28 @@ impl Gate {
         verdict
     }
 
-    /// A judgement that panics, in our code or in the author's, is a refusal.
-    fn judge_or_block(&self, stand: Stand<'_>, call: &SeenCall, human: Human) -> Judgement {
-        catch_unwind(AssertUnwindSafe(|| judge(&self.rulebook, stand, call, human))).unwrap_or_else(|_| {
-            let (id, tool) = (call.id.clone(), call.tool.clone());
-            let blocked = Event::Blocked { id, tool, at: call.at, remembered: None };
-            Judgement { verdict: panicked(), events: vec![blocked], shared: Vec::new(), wants: None }
-        })
-    }
-
     /// The same where a decision may want programs to be run first. They run while nobody waits for the session;
     /// then it is opened and judged anew, as it stands by then.
     fn commit_running<T>(
         &self,
         session: &str,
-        mut decide: impl FnMut(Stand<'_>) -> Option<(Commit<T>, Option<Wanted>)>,
+        mut decide: impl for<'a> FnMut(Rules<'a>, Stand<'a>) -> Option<(Commit<T>, Option<Wanted>)>,
     ) -> Result<Option<T>, StoreError> {
         let mut ran = Ran::default();
         loop {
-            let mut wanted = None;
+            let (mut wanted, mut runs_programs) = (None, false);
             let may_run = ran.len() < RUNS_MAX;
-            let decided = self.commit_with(session, |stand| {
-                let (commit, wants) = decide(Stand { ran: &ran, ..stand })?;
+            let decided = self.commit_with(session, |rules, stand| {
+                runs_programs = rules.runs_programs();
+                let (commit, wants) = decide(rules, Stand { ran: &ran, ..stand })?;
                 wanted = wants.filter(|_| may_run);
                 wanted.is_none().then_some(commit)
             })?;
             let Some(Wanted { exec, folder }) = wanted else { return Ok(decided) };
             let run = || match &self.runner {
+                _ if !runs_programs => {
+                    Err("its program was not run: a human has to accept the changed policy first".to_owned())
+                }
                 Some(runner) => runner.run(&exec, folder.as_deref()),
                 None => Err("this gate runs no programs".to_owned()),
             };
@@ -237,25 +275,42 @@ impl Gate {
     fn commit_with<T>(
         &self,
         session: &str,
-        mut decide: impl FnMut(Stand<'_>) -> Option<Commit<T>>,
+        mut decide: impl for<'a> FnMut(Rules<'a>, Stand<'a>) -> Option<Commit<T>>,
     ) -> Result<Option<T>, StoreError> {
         let reach = if self.rulebook.policy.shares() { Reach::SharedState } else { Reach::Session };
         for _ in 0..ATTEMPTS_MAX {
             let opened = self.store.open(session, reach)?;
-            let begins = self.begins(opened.session());
+            let begins = if opened.held().is_some() { Events::new() } else { self.begins(opened.session()) };
             let decided = {
                 let begun = opened.session().after(&begins);
-                decide(Stand { session: &begun, ..stand_of(&*opened) })
+                decide(self.rules_of(&*opened), Stand { session: &begun, ..stand_of(&*opened) })
             };
-            let Some(Commit { mut events, shared, mut told, at, answer }) = decided else {
+            let Some(Commit { mut events, changed, shared, mut told, at, answer }) = decided else {
                 return Ok(None);
             };
             if !begins.is_empty() {
                 told.splice(..0, self.operated(&begins));
                 events.splice(..0, begins);
             }
+            let changed = match (opened.held(), changed) {
+                (None, _) => Events::new(),
+                (Some(_), Some(changed)) => changed,
+                (Some(_), None) if events.iter().all(Event::is_of_no_rule) => events.clone(),
+                (Some(_), None) => return Err(StoreError::Unavailable(POLICY_CHANGED.to_owned())),
+            };
+            told.splice(
+                ..0,
+                opened.news().filter(|_| self.store.keeps_audit_log()).map(audit_log::policy_news),
+            );
             let entries = self.entries(Some((session, opened.session())), &events, told, at);
-            match opened.commit(&Changes { events: &events, shared: &shared, entries: &entries }) {
+            let changes = Changes {
+                events: &events,
+                changed: &changed,
+                accepts: false,
+                shared: &shared,
+                entries: &entries,
+            };
+            match opened.commit(&changes) {
                 Ok(()) => return Ok(Some(answer)),
                 Err(StoreError::Conflict) => {}
                 Err(error) => return Err(error),
@@ -293,13 +348,29 @@ impl Gate {
         lapses.chain(told).map(entry).collect()
     }
 
-    fn read<T>(&self, session: &str, at: Time, look: impl FnOnce(Stand<'_>) -> T) -> Result<T, StoreError> {
+    fn read<T>(
+        &self,
+        session: &str,
+        at: Time,
+        look: impl FnOnce(&Rulebook, Stand<'_>) -> T,
+    ) -> Result<T, StoreError> {
         let opened = self.store.open(session, Reach::Look)?;
+        let rulebook = self.rules_of(&*opened).accepted();
         let Stand { session, shared_state, ran } = stand_of(&*opened);
         let begins = self.begins(session);
         let session = &*session.after(&begins);
-        let lapsed = lapsed(&self.rulebook, session, at);
-        Ok(look(Stand { session: &session.after(&lapsed), shared_state, ran }))
+        let lapsed = lapsed(rulebook, session, at);
+        Ok(look(rulebook, Stand { session: &session.after(&lapsed), shared_state, ran }))
+    }
+
+    /// The rules that decide about a session.
+    fn rules_of<'a>(&'a self, opened: &'a (dyn OpenedSession + 'a)) -> Rules<'a> {
+        match opened.held() {
+            None => Rules::One(&self.rulebook),
+            Some(Held { accepted, session, .. }) => {
+                Rules::Both(Both { accepted, current: &self.rulebook, session })
+            }
+        }
     }
 
     fn tell(&self, call: &Call, verdict: &Verdict) {
@@ -310,9 +381,24 @@ impl Gate {
     }
 }
 
+/// A judgement that panics, in our code or in the author's, is a refusal.
+fn judge_or_block<'a>(rules: Rules<'a>, stand: Stand<'a>, call: &SeenCall, human: Human) -> Judgement {
+    catch_unwind(AssertUnwindSafe(|| rules.judge(stand, call, human))).unwrap_or_else(|_| {
+        let (id, tool) = (call.id.clone(), call.tool.clone());
+        let events = vec![Event::Blocked { id, tool, at: call.at, remembered: None }];
+        Judgement { verdict: panicked(), events, changed: None, shared: Vec::new(), wants: None }
+    })
+}
+
+/// Why an operator cannot do something to a rule of a session.
+const POLICY_CHANGED: &str = "the policy was changed after this session began, so its rules cannot be moved or switched; run \
+                              `lockgate accept-policy` first, or restore the policy";
+
 /// What a decision stores, and what it answers once that is done.
 struct Commit<T> {
     events: Events,
+    /// The same under a changed policy that waits; none where it is the same or where there is none.
+    changed: Option<Events>,
     shared: Vec<SharedEvent>,
     /// What the audit log is told about it.
     told: Vec<LogEvent>,
@@ -325,7 +411,7 @@ impl<T> Commit<T> {
     /// Nothing is stored.
     fn answering(answer: T) -> Self {
         let (events, shared, told) = (Events::new(), Vec::new(), Vec::new());
-        Self { events, shared, told, at: Time(0), answer }
+        Self { events, changed: None, shared, told, at: Time(0), answer }
     }
 }
 

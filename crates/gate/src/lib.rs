@@ -6,6 +6,7 @@
 
 mod approver;
 pub mod audit_log;
+mod both;
 mod duplicate;
 mod explain;
 mod gate;
@@ -48,13 +49,14 @@ pub use runner::Runner;
 pub use settle::{Outcome, Settlement, settle};
 pub use stages::Wanted;
 pub use state::{
-    Answered, ApprovalId, Asked, Boundary, Counts, Event, Flight, Move, Moves, Notes, Passage, Remembered,
-    SavedError, Session, SharedEvent, SharedState, Shows, Stand, Steps, Subject, Waiting,
+    Answered, ApprovalId, Asked, Binding, BoundFile, Boundary, Counts, Event, Flight, Move, Moves, Notes,
+    Passage, PolicyNews, Remembered, SavedError, Session, SharedEvent, SharedState, Shows, Stand, Steps,
+    Subject, Waiting,
 };
 pub use status::{ApprovalStatus, NetStatus, Openness, Status, Words, WorkflowStatus};
 pub use store::{
-    Backend, BackendStore, Changes, LockedRow, MemoryStore, OpenedSession, Reach, RowWrite, SessionListing,
-    SessionRow, Store, StoreError, StoredAnswer,
+    Archive, Backend, BackendStore, BoundPolicy, Changes, Held, LockedRow, MemoryStore, OpenedSession,
+    PolicyChanges, Reach, RowWrite, SessionListing, SessionRow, Store, StoreError, StoredAnswer,
 };
 pub use terms::Terms;
 pub use verdict::{Obstacle, Verdict};

@@ -14,9 +14,8 @@ use crate::{
     audit_log::{self, LogEvent},
     duplicate::question_about,
     human::Answer,
-    judge::judge_answer,
     record::Judgement,
-    state::{ApprovalId, Asked, Stand},
+    state::{ApprovalId, Asked},
     store::{Reach, StoreError},
     verdict::Verdict,
 };
@@ -82,21 +81,20 @@ impl Gate {
         at: Time,
     ) -> Result<Verdict, AnswerError> {
         let not_open = || AnswerError::NotOpen(approval.to_string());
-        let judge =
-            |stand: Stand<'_>, answer| judge_answer(&self.rulebook, stand, approval.number, answer, at);
-        let judged = self.commit_running(&approval.session, |stand| {
+        let judged = self.commit_running(&approval.session, |rules, stand| {
+            let judge = |stand, answer| rules.judge_answer(stand, approval.number, answer, at);
             // A refusal asks nobody's code, so it can be told after a panic as well.
             let judgement = catch_unwind(AssertUnwindSafe(|| judge(stand, answer))).unwrap_or_else(|_| {
                 judge(stand, Answer::Refused).map(|refusal| Judgement { verdict: panicked(), ..refusal })
             })?;
             let call = stand.session.asked().get(&approval.number).map(|asked| asked.call.clone());
-            let Judgement { verdict, events, shared, wants } = judgement;
+            let Judgement { verdict, events, changed, shared, wants } = judgement;
             let answered = by.map(|by| audit_log::answered(approval, answer == Answer::Granted, by));
             let mut told: Vec<LogEvent> = answered.into_iter().collect();
             if let (true, Some(call)) = (self.store.keeps_audit_log(), &call) {
                 told.push(audit_log::decided(call, &verdict, &events).about(approval));
             }
-            let commit = Commit { events, shared, told, at, ..Commit::answering((verdict, call)) };
+            let commit = Commit { events, changed, shared, told, at, ..Commit::answering((verdict, call)) };
             Some((commit, wants))
         });
         let (verdict, call) =
@@ -125,7 +123,9 @@ impl Gate {
     /// When the store fails.
     pub fn question(&self, approval: &ApprovalId) -> Result<Option<Asked>, StoreError> {
         let opened = self.store.open(&approval.session, Reach::Look)?;
-        Ok(opened.session().asked().get(&approval.number).cloned())
+        // Rules are named by their numbers in the policy in force.
+        let current = opened.held().and_then(|held| held.session.asked().get(&approval.number));
+        Ok(current.or_else(|| opened.session().asked().get(&approval.number)).cloned())
     }
 
     /// The open question about a call, if there is one.

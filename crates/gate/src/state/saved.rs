@@ -4,6 +4,7 @@
 //! policy never refunds: a changed limit keeps what was spent, a rule that is gone keeps its state for the day
 //! it comes back, and a hand-written net whose places no longer fit is refused instead of guessed at.
 
+mod changed;
 mod shared;
 
 use std::{
@@ -23,6 +24,7 @@ use serde_json::{Map, Value};
 use smallvec::SmallVec;
 
 use super::{
+    binding::BoundState,
     parts::{
         Answered, Asked, Boundary, Counts, Flight, Passage, SavedNet, Shows, Subject, Table, Waiting,
         is_false,
@@ -82,6 +84,8 @@ struct SavedSession {
     is_tainted: bool,
     #[serde(default)]
     answers: Vec<SavedAnswer>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    bound: BTreeMap<String, BoundState>,
     clock_ms: u64,
 }
 
@@ -264,6 +268,7 @@ impl Session {
             taints: self.taints.iter().map(ToString::to_string).collect(),
             is_tainted: self.is_tainted,
             answers: self.answers.iter().map(|answer| SavedAnswer::of(answer, policy)).collect(),
+            bound: self.bound.clone(),
             clock_ms: self.clock.0,
         }
     }
@@ -292,6 +297,7 @@ impl Session {
             taints: saved.taints.into_iter().map(Arc::from).collect(),
             is_tainted: saved.is_tainted,
             clock: Time(saved.clock_ms),
+            bound: saved.bound,
             ..Self::default()
         };
         for (key, net) in saved.nets {
