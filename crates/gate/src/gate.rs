@@ -4,6 +4,7 @@
 //! first it judges again; if the store or Lockgate itself fails, the call is blocked. There is no thread and
 //! no clock in here: the moment of a call is part of the call.
 
+mod bound;
 mod builder;
 mod failure;
 mod operate;
@@ -28,7 +29,7 @@ use failure::{failed, panicked, withheld};
 
 use crate::{
     audit_log::{self, LogEntry, LogEvent},
-    both::{Both, Rules},
+    both::Rules,
     duplicate::question_about,
     explain::{NetView, explain},
     human::Human,
@@ -38,9 +39,9 @@ use crate::{
     runner::Runner,
     settle::{Outcome, Settlement, look_at},
     stages::Wanted,
-    state::{ApprovalId, Asked, Binding, Event, Session, SharedEvent, Stand},
+    state::{ApprovalId, Asked, Event, Session, SharedEvent, Stand},
     status::Status,
-    store::{Changes, Held, MemoryStore, OpenedSession, Reach, Store, StoreError},
+    store::{Changes, MemoryStore, OpenedSession, Reach, Store, StoreError},
     verdict::Verdict,
 };
 
@@ -157,37 +158,6 @@ impl Gate {
         })
     }
 
-    /// The policy that a session is bound to, where another one is in force and waits to be accepted.
-    ///
-    /// # Errors
-    /// When the store fails, or the policy that the session is bound to is not there any more.
-    pub fn held(&self, session: &str) -> Result<Option<(Binding, Arc<Policy>)>, StoreError> {
-        let opened = self.store.open(session, Reach::Look)?;
-        Ok(opened.held().map(|held| (held.binding.clone(), Arc::clone(&held.accepted.policy))))
-    }
-
-    /// Binds a session to the policy in force. For a human who has seen what the change opens, never for the agent.
-    ///
-    /// # Errors
-    /// When the store fails: then the session stays as it was.
-    pub fn accept_policy(&self, session: &str, by: &str, at: Time) -> Result<(), StoreError> {
-        for _ in 0..ATTEMPTS_MAX {
-            let opened = self.store.open(session, Reach::Session)?;
-            let told = self.told(|| audit_log::accepted(opened.news(), &self.rulebook.policy, by));
-            let entries = self.entries(Some((session, opened.session())), &[], told, at);
-            match opened.commit(&Changes { accepts: true, entries: &entries, ..Changes::default() }) {
-                Err(StoreError::Conflict) => {}
-                ended => return ended,
-            }
-        }
-        Err(StoreError::Conflict)
-    }
-
-    /// The rules with hooks and terms, taken out of the gate.
-    pub fn into_rulebook(self) -> Rulebook {
-        self.rulebook
-    }
-
     /// What a session takes in before anything else: which rules are off at first. One that has begun otherwise
     /// keeps what it has.
     fn begins(&self, session: &Session) -> Events {
@@ -296,7 +266,7 @@ impl Gate {
                 (None, _) => Events::new(),
                 (Some(_), Some(changed)) => changed,
                 (Some(_), None) if events.iter().all(Event::is_of_no_rule) => events.clone(),
-                (Some(_), None) => return Err(StoreError::Unavailable(POLICY_CHANGED.to_owned())),
+                (Some(_), None) => return Err(bound::policy_changed()),
             };
             told.splice(
                 ..0,
@@ -363,16 +333,6 @@ impl Gate {
         Ok(look(rulebook, Stand { session: &session.after(&lapsed), shared_state, ran }))
     }
 
-    /// The rules that decide about a session.
-    fn rules_of<'a>(&'a self, opened: &'a (dyn OpenedSession + 'a)) -> Rules<'a> {
-        match opened.held() {
-            None => Rules::One(&self.rulebook),
-            Some(Held { accepted, session, .. }) => {
-                Rules::Both(Both { accepted, current: &self.rulebook, session })
-            }
-        }
-    }
-
     fn tell(&self, call: &Call, verdict: &Verdict) {
         if let Some(listener) = &self.listener {
             // The verdict is stored and will be told; a listener that panics must not swallow it.
@@ -389,10 +349,6 @@ fn judge_or_block<'a>(rules: Rules<'a>, stand: Stand<'a>, call: &SeenCall, human
         Judgement { verdict: panicked(), events, changed: None, shared: Vec::new(), wants: None }
     })
 }
-
-/// Why an operator cannot do something to a rule of a session.
-const POLICY_CHANGED: &str = "the policy was changed after this session began, so its rules cannot be moved or switched; run \
-                              `lockgate accept-policy` first, or restore the policy";
 
 /// What a decision stores, and what it answers once that is done.
 struct Commit<T> {

@@ -1,17 +1,24 @@
 //! A policy in force, and how it is put together.
 
-use std::{fmt, path::Path, process, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    process,
+    sync::Arc,
+    time::Duration,
+};
 
 use lockgate_call::{Call, Files};
 use lockgate_gate::{
-    AnswerError, ApprovalId, Attempt, MemoryStore, Notes, SavedError, Settlement, StoreError, Success, Terms,
-    TimeZone, UnknownNet, Verdict,
+    AnswerError, ApprovalId, Attempt, MemoryStore, Notes, PolicyChanges, Rulebook, SavedError, Settlement,
+    StoreError, Success, Terms, TimeZone, UnknownNet, Verdict,
 };
 use lockgate_policy::Mode;
 use lockgate_store::{Options, Sqlite};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::{
+    archive::bound_policy,
     clock::{Clock, SystemClock, milliseconds},
     core::{AnswerStore, BackendAnswers, Core, MemoryAnswers},
     files::LocalEyes,
@@ -64,7 +71,8 @@ impl Gate {
             policy,
             terms: Terms::default(),
             restored: Vec::new(),
-            is_stored: false,
+            stored: None,
+            changes: PolicyChanges::default(),
             clock: Box::new(SystemClock),
             eyes: Some(Box::new(LocalEyes)),
             answers: Box::new(MemoryAnswers::default()),
@@ -138,7 +146,8 @@ pub struct GateBuilder {
     policy: Policy,
     terms: Terms,
     restored: Vec<(String, lockgate_gate::Session)>,
-    is_stored: bool,
+    stored: Option<(PathBuf, Arc<Sqlite>)>,
+    changes: PolicyChanges,
     clock: Box<dyn Clock>,
     eyes: Option<Box<dyn Files + Send + Sync>>,
     answers: Box<dyn AnswerStore>,
@@ -151,10 +160,18 @@ impl GateBuilder {
     /// When the file cannot be used: it is damaged, belongs to another program, or others can access it.
     pub fn sqlite(mut self, file: impl AsRef<Path>) -> Result<Self, lockgate_store::OpenError> {
         let backend = Arc::new(Sqlite::open(file.as_ref(), Options::default())?);
-        self.engine = self.engine.backend(backend.clone());
-        self.answers = Box::new(BackendAnswers(backend));
-        self.is_stored = true;
+        self.answers = Box::new(BackendAnswers(backend.clone()));
+        self.stored = Some((file.as_ref().to_path_buf(), backend));
         Ok(self)
+    }
+
+    /// What happens to stored sessions when a process starts with another policy. By default a session stays under the policy
+    /// that it was first judged by: stricter parts of the new policy apply at once, and the rest waits for
+    /// [`Session::accept_policy`] or `lockgate accept-policy`. Nets from code, names from the host and validators are not
+    /// stored; a session that began with another one of those is blocked until the new policy is accepted.
+    pub fn policy_changes(mut self, changes: PolicyChanges) -> Self {
+        self.changes = changes;
+        self
     }
 
     /// Begins with a session that [`Session::to_json`] wrote, in memory. What it has spent stays spent, also under an edited
@@ -306,13 +323,27 @@ impl GateBuilder {
     /// When a validator, a name or what is active names a net that the policy does not have, or when a session is restored
     /// beside a file that stores sessions.
     pub fn build(self) -> Result<Gate, BuildError> {
-        let Self { mut engine, terms, restored, is_stored, clock, eyes, answers, .. } = self;
+        let Self { mut engine, policy, terms, restored, stored, changes, clock, eyes, answers } = self;
         if let Some((name, _)) = restored.first() {
-            if is_stored {
+            if stored.is_some() {
                 return Err(BuildError::StoredElsewhere(name.clone()));
             }
             let with = |store: MemoryStore, (name, saved): (String, _)| store.and_session(&name, saved);
             engine = engine.store(restored.into_iter().fold(MemoryStore::new(), with));
+        }
+        if let Some((file, backend)) = stored {
+            let mut settings = Map::new();
+            settings.insert("mode".to_owned(), Value::from(terms.mode.word()));
+            let bound =
+                bound_policy(&policy, "library", settings, changes, &file, move |policy, settings| {
+                    let enforces = settings.get("mode").is_none_or(|mode| mode != Mode::Observe.word());
+                    let mode = if enforces { Mode::Enforce } else { Mode::Observe };
+                    let mut rulebook = Rulebook::new(policy.compiled());
+                    // Whether programs are run is said by the gate that runs them.
+                    rulebook.terms = Terms { mode, runs_programs: true, ..terms };
+                    Ok(rulebook)
+                });
+            engine = engine.bound_backend(backend, bound);
         }
         Ok(Gate::with(engine.terms(terms).build()?, clock, eyes, answers))
     }

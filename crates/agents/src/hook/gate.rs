@@ -7,7 +7,8 @@ use std::{
 };
 
 use lockgate::engine::{
-    Gate, LocalRunner, PolicyError, Time,
+    Gate, LocalRunner, PolicyChanges, PolicyError, Time, bound_policy,
+    gate::BoundPolicy,
     policy::{Diagnostic, Severity},
     store::{Options, Sqlite},
 };
@@ -18,7 +19,7 @@ use super::{
 };
 use crate::{
     environment::{Environment, now},
-    settings::Settings,
+    settings::{Settings, accepted_rulebook},
 };
 
 /// The part of a deadline that is kept for saying that it is over.
@@ -55,6 +56,23 @@ pub fn in_short(error: &PolicyError) -> String {
     }
 }
 
+/// What binds sessions to a policy of these settings: hooks, the MCP proxy and commands share it.
+pub fn bound(
+    policy: &lockgate::Policy,
+    settings: &Settings,
+    folder: &Path,
+    environment: &Environment,
+    changes: PolicyChanges,
+) -> BoundPolicy {
+    let (kept, folder, environment) = (settings.clone(), folder.to_path_buf(), environment.clone());
+    bound_policy(policy, SETTINGS_PLACE, settings.bound(), changes, &settings.state, move |policy, bound| {
+        accepted_rulebook(policy, bound, || protection::of(&kept, &folder, &environment))
+    })
+}
+
+/// The place of all doors that read the policy of the settings.
+pub const SETTINGS_PLACE: &str = "settings";
+
 pub(super) fn open_gate(
     settings: &Settings,
     folder: &Path,
@@ -68,7 +86,9 @@ pub(super) fn open_gate(
     let policy =
         lockgate::Policy::builder().sources(&sources).without_findings().load().map_err(not_in_force)?;
     settings.check(&policy.compiled(), &sources)?;
-    let mut builder = settings.registry.lend(Gate::builder(policy)).mode(settings.mode).backend(backend);
+    let bound = bound(&policy, settings, folder, environment, settings.policy_changes);
+    let mut builder = settings.registry.lend(Gate::builder(policy)).mode(settings.mode);
+    builder = builder.bound_backend(backend, bound);
     if settings.exec {
         // A program that takes longer than this process may is ended, and the condition does not hold.
         let left = deadline.saturating_duration_since(Instant::now()).saturating_sub(LAST_WORD);

@@ -205,6 +205,7 @@ impl Found {
             deadline,
             forget_after,
             exec: file.written.exec,
+            policy_changes: file.written.policy_changes,
             registry: file.written.registry.as_ref().map(|it| Registry {
                 names: it.names.clone().into_iter().collect(),
                 active: it.active.clone(),

@@ -1,6 +1,6 @@
 //! `lockgate diff`: what two policies let happen differently, with the sessions that tell them apart.
 
-use std::{path::PathBuf, slice};
+use std::{io, path::PathBuf, slice};
 
 use clap::Args;
 use lockgate::engine::{
@@ -64,10 +64,10 @@ pub(crate) fn run(
     })
 }
 
-struct Compared<'a> {
-    old: &'a Rulebook,
-    new: &'a Rulebook,
-    differences: &'a Differences,
+pub(super) struct Compared<'a> {
+    pub(super) old: &'a Rulebook,
+    pub(super) new: &'a Rulebook,
+    pub(super) differences: &'a Differences,
 }
 
 fn title(kind: DifferenceKind) -> &'static str {
@@ -102,45 +102,42 @@ impl Compared<'_> {
     }
 
     fn write(&self, console: &mut Console<'_>) -> Result<(), CommandError> {
+        self.write_to(console.out)
+    }
+
+    pub(super) fn write_to(&self, out: &mut dyn io::Write) -> Result<(), CommandError> {
         if self.differences.is_none() {
-            writeln!(console.out, "no session tells them apart")?;
+            writeln!(out, "no session tells them apart")?;
             return Ok(());
         }
         for ShownDifference { kind, tool, stricter, rule, session, old, new, reason, .. } in
             &self.differences.shown
         {
             let rule = self.rule_text(*stricter, *rule);
-            writeln!(console.out, "{} {}  {}", bold(title(*kind)), visible(tool), dim(rule))?;
-            writeln!(
-                console.out,
-                "{}",
-                dim(format!("was {}, is {}: {}", old.word(), new.word(), visible(reason)))
-            )?;
-            writeln!(console.out)?;
-            write_session(console.out, session)?;
+            writeln!(out, "{} {}  {}", bold(title(*kind)), visible(tool), dim(rule))?;
+            writeln!(out, "{}", dim(format!("was {}, is {}: {}", old.word(), new.word(), visible(reason))))?;
+            writeln!(out)?;
+            write_session(out, session)?;
         }
         if self.differences.shown.is_empty() {
-            writeln!(
-                console.out,
-                "no session was found that tells them apart, and not everything was decided"
-            )?;
+            writeln!(out, "no session was found that tells them apart, and not everything was decided")?;
         }
         let (shown, open): (Vec<_>, Vec<_>) = self.differences.undecided.iter().partition(|it| it.is_shown);
         if !shown.is_empty() {
             let rules: Vec<String> = shown.iter().map(|it| self.rule_text(it.side, it.rule)).collect();
             let text = format!("may make other differences as well: {}", rules.join(", "));
-            writeln!(console.out, "{}", dim(text))?;
+            writeln!(out, "{}", dim(text))?;
         }
         for Undecided { side, rule, tools, why, .. } in open {
             let tools: Vec<&str> = tools.iter().map(|tool| &**tool).collect();
             let about = if tools.is_empty() { String::new() } else { format!(" about {}", tools.join(", ")) };
             let text = format!("not decided: {}{about}: {why}", self.rule_text(*side, *rule));
-            writeln!(console.out, "{}", dim(visible(&text)))?;
+            writeln!(out, "{}", dim(visible(&text)))?;
         }
         Ok(())
     }
 
-    fn answer(&self) -> DiffAnswer<'_> {
+    pub(super) fn answer(&self) -> DiffAnswer<'_> {
         DiffAnswer {
             same: match (self.differences.shown.is_empty(), self.differences.undecided.is_empty()) {
                 (false, _) => Some(false),
@@ -180,7 +177,7 @@ impl Compared<'_> {
 }
 
 #[derive(Debug, Serialize)]
-struct DiffAnswer<'a> {
+pub(super) struct DiffAnswer<'a> {
     /// None if that was not decided.
     same: Option<bool>,
     changes: Vec<ChangeAnswer<'a>>,

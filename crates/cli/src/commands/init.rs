@@ -15,7 +15,8 @@ use lockgate::engine::call::visible;
 use lockgate_agents::{
     Agent, Environment,
     install::{
-        Change, Job, Plan, Repository, Scope, excluded, is_installed, plan, plan_servers, running_program,
+        Change, Job, Plan, Repository, Scope, excluded, is_installed, plan, plan_servers, record_installed,
+        running_program,
     },
     settings::{FOLDER, find, starter_place, starter_policy},
 };
@@ -72,7 +73,15 @@ pub(crate) fn run(
 ) -> Result<Ending, CommandError> {
     let (project, environment) = (env::current_dir()?, Environment::of_process());
     let wanted = wanted(arguments, &project, &environment, json, console)?;
-    settle(&wanted, &arguments.change, json, console)
+    let ending = settle(&wanted, &arguments.change, json, console)?;
+    if ending == Ending::Yes && !arguments.change.dry_run {
+        // Hooks look at this to see that they are still installed as they were.
+        let (program, scope) = (running_program()?, scope(&arguments.change));
+        for agent in &wanted.agents {
+            record_installed(*agent, &program, scope, &project, &environment).map_err(CommandError::said)?;
+        }
+    }
+    Ok(ending)
 }
 
 fn wanted(

@@ -11,14 +11,14 @@ use std::{
 };
 
 use lockgate::engine::{
-    Gate, LocalRunner, Source,
-    gate::Backend,
+    Gate, LocalRunner, Source, bound_policy,
+    gate::{Backend, BoundPolicy, Protection},
     read_sources,
     store::{Options, Sqlite},
 };
 use lockgate_agents::{
     Agent, Environment,
-    hook::{pins_folder, protection_of, remember, under},
+    hook::{self, pins_folder, protection_of, remember, under},
     processes,
     settings::{self, Settings},
 };
@@ -202,7 +202,7 @@ fn context(
     lines(&doubts(&opened.compiled(), opened.findings().to_vec(), &sources, &known))
         .iter()
         .for_each(|line| say(line));
-    let mut builder = Gate::builder(opened).mode(arguments.mode.unwrap_or(settings.mode));
+    let mut builder = Gate::builder(opened.clone()).mode(arguments.mode.unwrap_or(settings.mode));
     // Names of the settings are about the policy of the settings.
     if arguments.policy.is_empty() {
         builder = settings.registry.lend(builder);
@@ -219,7 +219,13 @@ fn context(
         None
     } else {
         let backend = Arc::new(Sqlite::open(&state, Options::default()).map_err(CommandError::said)?);
-        builder = builder.backend(Arc::clone(&backend));
+        let chosen = !arguments.policy.is_empty() || arguments.mode.is_some();
+        let bound = if chosen {
+            bound_by_arguments(&opened, arguments, &settings, &state, &servers.key(arguments))
+        } else {
+            hook::bound(&opened, &settings, &folder, environment, settings.policy_changes)
+        };
+        builder = builder.bound_backend(Arc::clone(&backend), bound);
         Some(backend)
     };
     if settings.protect {
@@ -250,6 +256,22 @@ fn context(
         pins,
     };
     Context::new(config).map_err(CommandError::said)
+}
+
+/// What binds sessions to a policy of the command line, which is another place than that of the settings.
+fn bound_by_arguments(
+    policy: &lockgate::Policy,
+    arguments: &McpServeArguments,
+    settings: &Settings,
+    state: &Path,
+    key: &str,
+) -> BoundPolicy {
+    let mode = arguments.mode.unwrap_or(settings.mode);
+    let settings = Settings { mode, ..settings.clone() };
+    let (place, changes) = (format!("mcp {key}"), settings.policy_changes);
+    bound_policy(policy, &place, settings.bound(), changes, state, |policy, bound| {
+        settings::accepted_rulebook(policy, bound, Protection::new)
+    })
 }
 
 fn sources(arguments: &McpServeArguments, settings: &Settings) -> Result<Vec<Source>, CommandError> {
