@@ -17,7 +17,7 @@ mod session_folder;
 
 pub use self::{
     forgetting::{FORGET_BATCH, forgotten, operator},
-    gate::in_short,
+    gate::{SETTINGS_PLACE, bound, in_short},
     in_process::HookDoor,
     process::run,
     protection::{of as protection_of, of_files as protection_of_files, pins_folder},

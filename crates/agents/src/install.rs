@@ -7,6 +7,7 @@
 mod exclude;
 mod files;
 mod plan;
+mod record;
 mod servers;
 #[cfg(test)]
 mod tests;
@@ -18,6 +19,7 @@ pub use self::{
     exclude::{Repository, excluded, included},
     files::{Change, FileError, Plan},
     plan::{Job, installed_agents, installed_commands, is_installed, plan},
+    record::{changed_entry, forget_installed, record_installed},
     servers::{plan_servers, wrapped_servers},
 };
 pub use crate::edit::{GuardedServer, InstalledCommand, Scope, Server, running_program};

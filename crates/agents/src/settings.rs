@@ -5,6 +5,7 @@
 //! built in stands in. Settings that are found and cannot be used are an error: going on without them would swap a policy
 //! for a weaker one because of a typing mistake. The policy itself is not read here, see [`Settings::sources`].
 
+mod bound;
 mod error;
 mod file;
 mod find;
@@ -16,9 +17,10 @@ mod values;
 mod waiting;
 
 pub use self::{
+    bound::{USER_SETTINGS, accepted_rulebook},
     error::SettingsError,
     find::{FILE, FOLDER, find, starter_place, user_folder},
     starter::{STARTER, starter_policy},
-    values::{Approvals, Origin, ProjectPolicy, Registry, Settings, UserPolicy},
+    values::{Approvals, BUILT_IN, Origin, ProjectPolicy, Registry, Settings, UserPolicy},
     waiting::{EXEC_SETTING, exec_not_run, waiting_items, waiting_line, waiting_line_of_files},
 };

@@ -9,9 +9,9 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::{
     commands::{
-        audit, check, completions, demo, diff, doctor, explain, gate, graph, halt, hook, init, man, mcp,
-        migrate, net_file, passphrase, pending, prompt, questions, replay, see, states, status, trust,
-        try_command, uninstall, verify, watch,
+        accept_policy, audit, check, completions, demo, diff, doctor, explain, gate, graph, halt, hook, init,
+        man, mcp, migrate, net_file, passphrase, pending, prompt, questions, replay, see, states, status,
+        trust, try_command, uninstall, verify, watch,
     },
     console::{CommandError, Console, Ending, wrapped, wrong},
 };
@@ -67,6 +67,7 @@ impl Arguments {
             | Command::Resume(_)
             | Command::Trust(_)
             | Command::Passphrase(_)
+            | Command::AcceptPolicy(_)
             | Command::Doctor(_) => self.json,
             Command::Verify(ref verify) => self.json || verify.format != verify::ReportFormat::Text,
             Command::Audit(ref audit) => self.json || audit.prints_data(),
@@ -78,14 +79,14 @@ impl Arguments {
 const GROUPS: &[(&str, &[&str])] = &[
     ("First steps", &["demo", "init", "passphrase", "trust", "try", "doctor", "uninstall"]),
     ("Write policies", &["verify", "migrate", "check", "explain", "diff", "graph", "see"]),
-    ("Watch and answer", &["pending", "approve", "refuse", "halt", "resume", "status"]),
+    ("Watch and answer", &["pending", "approve", "refuse", "halt", "resume", "accept-policy", "status"]),
     ("Connect agents", &["hook", "mcp", "gate", "prompt"]),
     ("Audit", &["audit", "replay"]),
     ("Terminal", &["completions", "man", "help"]),
 ];
 
 /// The columns in which the name of a command stands, with the space before and behind it.
-const NAME_COLUMNS: usize = 15;
+const NAME_COLUMNS: usize = 16;
 
 /// The whole command line, with its commands in groups.
 pub(crate) fn command() -> clap::Command {
@@ -196,6 +197,9 @@ pub(crate) enum Command {
     /// End a halt
     #[command(after_help = halt::RESUME_EXAMPLES)]
     Resume(halt::ResumeArguments),
+    /// Let sessions go on under a policy that was changed while they run
+    #[command(after_help = accept_policy::ACCEPT_POLICY_EXAMPLES)]
+    AcceptPolicy(accept_policy::AcceptPolicyArguments),
     /// Show the policy in force and the state of each session
     #[command(after_help = status::STATUS_EXAMPLES)]
     Status(status::StatusArguments),
@@ -251,6 +255,7 @@ pub(crate) fn run(arguments: &Arguments, console: &mut Console<'_>) -> u8 {
         Command::Resume(arguments) => halt::resume(arguments, json, console),
         Command::Trust(arguments) => trust::run(arguments, json, console),
         Command::Passphrase(arguments) => passphrase::run(arguments, console),
+        Command::AcceptPolicy(arguments) => accept_policy::run(arguments, json, console),
         Command::Mcp(arguments) => mcp::run(arguments, json, console),
         Command::Doctor(arguments) => doctor::run(arguments, json, console),
         Command::Graph(arguments) if arguments.states => states::run(arguments, json, console),

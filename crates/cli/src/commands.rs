@@ -1,5 +1,6 @@
 //! The commands: one file each with its arguments, and beside them what several commands share.
 
+pub(crate) mod accept_policy;
 pub(crate) mod audit;
 pub(crate) mod changes;
 pub(crate) mod check;

@@ -70,6 +70,15 @@ impl SessionIndex {
         &self.backend
     }
 
+    pub(crate) fn shared_backend(&self) -> Arc<Sqlite> {
+        Arc::clone(&self.backend)
+    }
+
+    /// The folder whose policy a session is under.
+    pub(crate) fn folder_of(&self, session: &str) -> PathBuf {
+        hook::folder_of_session(&self.environment, session).unwrap_or_else(|| self.here.clone())
+    }
+
     /// The gate of this folder.
     pub(crate) fn here(&self) -> Result<Rc<FolderGate>, CommandError> {
         self.of_folder(&self.here)
@@ -77,8 +86,7 @@ impl SessionIndex {
 
     /// The gate that a session is under.
     pub(crate) fn of(&self, session: &str) -> Result<Rc<FolderGate>, CommandError> {
-        let folder = hook::folder_of_session(&self.environment, session);
-        self.of_folder(folder.as_deref().unwrap_or(&self.here))
+        self.of_folder(&self.folder_of(session))
     }
 
     /// A session, and the gate it was read under: that of its own policy, or one without rules where it does not fit.
@@ -121,8 +129,10 @@ impl SessionIndex {
         };
         match settings.sources().and_then(|sources| lockgate::Policy::builder().sources(&sources).load()) {
             Ok(opened) => {
-                let gate = Gate::builder(opened).mode(settings.mode).backend(Arc::clone(&self.backend));
-                let gate = gate.answer_trust(self.answer_trust(settings.approvals)?);
+                let trust = self.answer_trust(settings.approvals)?;
+                let bound = hook::bound(&opened, &settings, folder, &self.environment, &trust);
+                let gate = Gate::builder(opened).mode(settings.mode);
+                let gate = gate.bound_backend(Arc::clone(&self.backend), bound).answer_trust(trust);
                 let gate = gate.build().map_err(CommandError::said)?;
                 Ok(FolderGate { gate, settings: Some(settings), fault: None })
             }

@@ -7,6 +7,7 @@ mod world;
 mod accept;
 mod attacks;
 mod audit;
+mod bound;
 mod command;
 mod faults;
 mod hooks;

@@ -140,6 +140,14 @@ fn human(root: &Path, deed: &str, folder: &str) -> &'static str {
             let ran = desk.run(Typed::Word);
             assert!(ran.output.status.success(), "{ran:?}");
         }
+        "accept" => {
+            let words = ["accept-policy", "--all"];
+            let mut desk = Desk::new(Path::new(env!("CARGO_BIN_EXE_lockgate")), &words);
+            let command = desk.command.current_dir(root.join(folder)).env_clear();
+            command.env("HOME", root.join("home")).stdout(Stdio::piped()).stderr(Stdio::piped());
+            let ran = desk.run(Typed::Word);
+            assert!(ran.output.status.success(), "{ran:?}");
+        }
         "revoke" => assert!(lockgate(&["trust", "--revoke"]).status.success()),
         "write" => fs::write(path, format!("{more}\n")).unwrap(),
         "empty" => fs::write(path, "").unwrap(),

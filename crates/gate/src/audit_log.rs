@@ -20,7 +20,7 @@ use crate::{
     output::OutputHit,
     settle::{Outcome, Settlement},
     signed_answer::SignedAnswer,
-    state::{ApprovalId, Event, Session},
+    state::{ApprovalId, Binding, BoundFile, Event, PolicyNews, Session},
     verdict::{Obstacle, Verdict},
 };
 
@@ -329,6 +329,44 @@ pub(crate) fn operated(policy: &Policy, event: &Event) -> Option<LogEvent> {
     };
     let Value::Object(about) = about else { return None };
     Some(LogEvent::Operator { act: act.to_owned(), about })
+}
+
+/// What became of the policy of a session.
+pub(crate) fn policy_news(news: &PolicyNews) -> LogEvent {
+    let (act, about) = match news {
+        PolicyNews::Changed(from, to) => ("policy-changed", change(from, to)),
+        PolicyNews::Followed(from, to) => ("policy-followed", change(from, to)),
+        PolicyNews::Restored => ("policy-restored", Map::new()),
+    };
+    LogEvent::Operator { act: act.to_owned(), about }
+}
+
+/// A human has accepted a changed policy.
+pub(crate) fn accepted(news: Option<&PolicyNews>, policy: &Policy, by: &str) -> LogEvent {
+    let mut about = match news {
+        Some(PolicyNews::Changed(from, to) | PolicyNews::Followed(from, to)) => change(from, to),
+        Some(PolicyNews::Restored) | None => Map::new(),
+    };
+    about.insert("to".to_owned(), Value::from(policy.hash().to_string()));
+    about.insert("by".to_owned(), Value::from(by));
+    LogEvent::Operator { act: "accept-policy".to_owned(), about }
+}
+
+/// The hashes of two policies, and the files that only one of them has.
+fn change(from: &Binding, to: &Binding) -> Map<String, Value> {
+    let only = |one: &Binding, other: &Binding| -> Vec<Value> {
+        let is_other = |file: &&BoundFile| !other.files.iter().any(|it| it == *file);
+        one.files.iter().filter(is_other).map(|file| Value::from(file.path.as_str())).collect()
+    };
+    let mut about = Map::new();
+    about.insert("from".to_owned(), Value::from(from.policy.as_str()));
+    about.insert("to".to_owned(), Value::from(to.policy.as_str()));
+    for (name, files) in [("changed", only(to, from)), ("gone", only(from, to))] {
+        if !files.is_empty() {
+            about.insert(name.to_owned(), Value::from(files));
+        }
+    }
+    about
 }
 
 impl LogEvent {

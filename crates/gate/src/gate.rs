@@ -4,6 +4,7 @@
 //! first it judges again; if the store or Lockgate itself fails, the call is blocked. There is no thread and
 //! no clock in here: the moment of a call is part of the call.
 
+mod bound;
 mod builder;
 mod failure;
 mod first_answer;
@@ -29,10 +30,11 @@ use failure::{catching, failed, panicked, withheld};
 
 use crate::{
     audit_log::{self, LogEntry, LogEvent},
+    both::Rules,
     duplicate::question_about,
     explain::{NetView, explain},
     human::Human,
-    judge::{evaluate, judge, lapsed},
+    judge::{evaluate, lapsed},
     record::{Events, Judgement},
     rulebook::Rulebook,
     runner::Runner,
@@ -124,7 +126,7 @@ impl Gate {
     /// # Errors
     /// When the store fails.
     pub fn status(&self, session: &str, at: Time) -> Result<Status, StoreError> {
-        self.read(session, at, |stand| Status::of(&self.rulebook, session, stand))
+        self.read(session, at, |rulebook, stand| Status::of(rulebook, session, stand))
     }
 
     /// What every net says to a call, without deciding anything.
@@ -133,7 +135,13 @@ impl Gate {
     /// When the store fails.
     pub fn explain<'c>(&self, call: impl Into<Cow<'c, SeenCall>>) -> Result<Vec<NetView>, StoreError> {
         let call = &*call.into();
-        self.read(&call.session, call.at, |stand| explain(&self.rulebook, stand, call))
+        let opened = self.store.open(&call.session, Reach::Look)?;
+        let Some(held) = opened.held() else {
+            drop(opened);
+            return self.read(&call.session, call.at, |rulebook, stand| explain(rulebook, stand, call));
+        };
+        let stand = Stand { session: held.session, ..stand_of(&*opened) };
+        Ok(explain(&self.rulebook, stand, call))
     }
 
     /// A copy of a session, for keeping or looking at.
@@ -141,14 +149,21 @@ impl Gate {
     /// # Errors
     /// When the store fails.
     pub fn session(&self, session: &str) -> Result<Session, StoreError> {
-        self.opened(session, |session| session.after(&self.begins(session)).into_owned())
+        self.opened(session, |opened| {
+            let Some(held) = opened.held() else {
+                let session = opened.session();
+                return session.after(&self.begins(session)).into_owned();
+            };
+            // Rules are named by their numbers in the policy in force.
+            Session { bound: opened.session().bound.clone(), ..held.session.clone() }
+        })
     }
 
     /// What a session takes in before anything else: which rules are off at first. One that has begun otherwise
     /// keeps what it has.
     fn begins(&self, session: &Session) -> Events {
         let off = self.rulebook.names.off_at_first();
-        if off.is_empty() || session.has_begun || *session != Session::default() {
+        if off.is_empty() || session.has_begun || !session.is_untouched() {
             return Events::new();
         }
         vec![Event::Began { inactive: off.iter().copied().collect() }]
@@ -176,14 +191,15 @@ impl Gate {
         mut is_left: impl FnMut(&Session) -> Option<()>,
     ) -> Verdict {
         let mut left = false;
-        let judged = self.commit_running(&call.session, |stand| {
+        let judged = self.commit_running(&call.session, |rules, stand| {
             left = is_left(stand.session).is_some();
             if left {
                 return None;
             }
-            let Judgement { verdict, events, shared, wants } = self.judge_or_block(stand, call, human);
+            let Judgement { verdict, events, changed, shared, wants } =
+                judge_or_block(rules, stand, call, human);
             let told = self.told(|| audit_log::decided(call, &verdict, &events));
-            Some((Commit { events, shared, told, at: call.at, answer: verdict }, wants))
+            Some((Commit { events, changed, shared, told, at: call.at, answer: verdict }, wants))
         });
         let verdict = match judged {
             Ok(Some(verdict)) => verdict,
@@ -196,33 +212,28 @@ impl Gate {
         verdict
     }
 
-    /// A judgement that panics, in our code or in the author's, is a refusal.
-    fn judge_or_block(&self, stand: Stand<'_>, call: &SeenCall, human: Human) -> Judgement {
-        catch_unwind(AssertUnwindSafe(|| judge(&self.rulebook, stand, call, human))).unwrap_or_else(|_| {
-            let (id, tool) = (call.id.clone(), call.tool.clone());
-            let blocked = Event::Blocked { id, tool, at: call.at, remembered: None };
-            Judgement { verdict: panicked(), events: vec![blocked], shared: Vec::new(), wants: None }
-        })
-    }
-
     /// The same where a decision may want programs to be run first. They run while nobody waits for the session;
     /// then it is opened and judged anew, as it stands by then.
     fn commit_running<T>(
         &self,
         session: &str,
-        mut decide: impl FnMut(Stand<'_>) -> Option<(Commit<T>, Option<Wanted>)>,
+        mut decide: impl for<'a> FnMut(Rules<'a>, Stand<'a>) -> Option<(Commit<T>, Option<Wanted>)>,
     ) -> Result<Option<T>, StoreError> {
         let mut ran = Ran::default();
         loop {
-            let mut wanted = None;
+            let (mut wanted, mut runs_programs) = (None, false);
             let may_run = ran.len() < RUNS_MAX;
-            let decided = self.commit_with(session, |stand| {
-                let (commit, wants) = decide(Stand { ran: &ran, ..stand })?;
+            let decided = self.commit_with(session, |rules, stand| {
+                runs_programs = rules.runs_programs();
+                let (commit, wants) = decide(rules, Stand { ran: &ran, ..stand })?;
                 wanted = wants.filter(|_| may_run);
                 wanted.is_none().then_some(commit)
             })?;
             let Some(Wanted { exec, folder }) = wanted else { return Ok(decided) };
             let run = || match &self.runner {
+                _ if !runs_programs => {
+                    Err("its program was not run: a human has to accept the changed policy first".to_owned())
+                }
                 Some(runner) => runner.run(&exec, folder.as_deref()),
                 None => Err("this gate runs no programs".to_owned()),
             };
@@ -235,7 +246,7 @@ impl Gate {
     fn commit_with<T>(
         &self,
         session: &str,
-        decide: impl FnMut(Stand<'_>) -> Option<Commit<T>>,
+        decide: impl for<'a> FnMut(Rules<'a>, Stand<'a>) -> Option<Commit<T>>,
     ) -> Result<Option<T>, StoreError> {
         catching(|| self.commit_or_panic(session, decide))
     }
@@ -243,25 +254,42 @@ impl Gate {
     fn commit_or_panic<T>(
         &self,
         session: &str,
-        mut decide: impl FnMut(Stand<'_>) -> Option<Commit<T>>,
+        mut decide: impl for<'a> FnMut(Rules<'a>, Stand<'a>) -> Option<Commit<T>>,
     ) -> Result<Option<T>, StoreError> {
         let reach = if self.rulebook.policy.shares() { Reach::SharedState } else { Reach::Session };
         for _ in 0..ATTEMPTS_MAX {
             let opened = self.store.open(session, reach)?;
-            let begins = self.begins(opened.session());
+            let begins = if opened.held().is_some() { Events::new() } else { self.begins(opened.session()) };
             let decided = {
                 let begun = opened.session().after(&begins);
-                decide(Stand { session: &begun, ..stand_of(&*opened) })
+                decide(self.rules_of(&*opened), Stand { session: &begun, ..stand_of(&*opened) })
             };
-            let Some(Commit { mut events, shared, mut told, at, answer }) = decided else {
+            let Some(Commit { mut events, changed, shared, mut told, at, answer }) = decided else {
                 return Ok(None);
             };
             if !begins.is_empty() {
                 told.splice(..0, self.operated(&begins));
                 events.splice(..0, begins);
             }
+            let changed = match (opened.held(), changed) {
+                (None, _) => Events::new(),
+                (Some(_), Some(changed)) => changed,
+                (Some(_), None) if events.iter().all(Event::is_of_no_rule) => events.clone(),
+                (Some(_), None) => return Err(bound::policy_changed()),
+            };
+            told.splice(
+                ..0,
+                opened.news().filter(|_| self.store.keeps_audit_log()).map(audit_log::policy_news),
+            );
             let entries = self.entries(Some((session, opened.session())), &events, told, at);
-            match opened.commit(&Changes { events: &events, shared: &shared, entries: &entries }) {
+            let changes = Changes {
+                events: &events,
+                changed: &changed,
+                accepts: false,
+                shared: &shared,
+                entries: &entries,
+            };
+            match opened.commit(&changes) {
                 Ok(()) => return Ok(Some(answer)),
                 Err(StoreError::Conflict) => {}
                 Err(error) => return Err(error),
@@ -299,20 +327,25 @@ impl Gate {
         lapses.chain(told).map(entry).collect()
     }
 
-    fn read<T>(&self, session: &str, at: Time, look: impl FnOnce(Stand<'_>) -> T) -> Result<T, StoreError> {
-        catching(|| {
-            let opened = self.store.open(session, Reach::Look)?;
-            let Stand { session, shared_state, ran } = stand_of(&*opened);
+    fn read<T>(
+        &self,
+        session: &str,
+        at: Time,
+        look: impl FnOnce(&Rulebook, Stand<'_>) -> T,
+    ) -> Result<T, StoreError> {
+        self.opened(session, |opened| {
+            let rulebook = self.rules_of(opened).accepted();
+            let Stand { session, shared_state, ran } = stand_of(opened);
             let begins = self.begins(session);
             let session = &*session.after(&begins);
-            let lapsed = lapsed(&self.rulebook, session, at);
-            Ok(look(Stand { session: &session.after(&lapsed), shared_state, ran }))
+            let lapsed = lapsed(rulebook, session, at);
+            look(rulebook, Stand { session: &session.after(&lapsed), shared_state, ran })
         })
     }
 
     /// Opens a session as it is stored, to look at it.
-    fn opened<T>(&self, session: &str, look: impl FnOnce(&Session) -> T) -> Result<T, StoreError> {
-        catching(|| Ok(look(self.store.open(session, Reach::Look)?.session())))
+    fn opened<T>(&self, session: &str, look: impl FnOnce(&dyn OpenedSession) -> T) -> Result<T, StoreError> {
+        catching(|| Ok(look(&*self.store.open(session, Reach::Look)?)))
     }
 
     fn tell(&self, call: &Call, verdict: &Verdict) {
@@ -323,9 +356,20 @@ impl Gate {
     }
 }
 
+/// A judgement that panics, in our code or in the author's, is a refusal.
+fn judge_or_block<'a>(rules: Rules<'a>, stand: Stand<'a>, call: &SeenCall, human: Human) -> Judgement {
+    catch_unwind(AssertUnwindSafe(|| rules.judge(stand, call, human))).unwrap_or_else(|_| {
+        let (id, tool) = (call.id.clone(), call.tool.clone());
+        let events = vec![Event::Blocked { id, tool, at: call.at, remembered: None }];
+        Judgement { verdict: panicked(), events, changed: None, shared: Vec::new(), wants: None }
+    })
+}
+
 /// What a decision stores, and what it answers once that is done.
 struct Commit<T> {
     events: Events,
+    /// The same under a changed policy that waits; none where it is the same or where there is none.
+    changed: Option<Events>,
     shared: Vec<SharedEvent>,
     /// What the audit log is told about it.
     told: Vec<LogEvent>,
@@ -338,7 +382,7 @@ impl<T> Commit<T> {
     /// Nothing is stored.
     fn answering(answer: T) -> Self {
         let (events, shared, told) = (Events::new(), Vec::new(), Vec::new());
-        Self { events, shared, told, at: Time(0), answer }
+        Self { events, changed: None, shared, told, at: Time(0), answer }
     }
 }
 

@@ -31,7 +31,7 @@ pub(crate) fn heard<'a>(
     rulebook: &'a Rulebook,
     stand: Stand<'a>,
     call: &'a SeenCall,
-    (human, granted): (Human, &'a [RuleId]),
+    (human, granted, imposed): (Human, &'a [RuleId], Option<&Obstacle>),
 ) -> (Groups, Hearing<'a>) {
     let policy = &rulebook.policy;
     let session = stand.session;
@@ -43,7 +43,7 @@ pub(crate) fn heard<'a>(
         human,
         granted,
         scratch: Scratch::new(policy, session),
-        obstacles: Vec::new(),
+        obstacles: imposed.into_iter().cloned().collect(),
         waiting: SmallVec::new(),
         fired: SmallVec::new(),
         staged: Vec::new(),

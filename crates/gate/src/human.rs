@@ -40,6 +40,11 @@ impl Ask {
         }
     }
 
+    /// The way of a word.
+    pub fn named(word: &str) -> Option<Self> {
+        [Self::Host, Self::Defer, Self::Wait, Self::Block].into_iter().find(|ask| ask.word() == word)
+    }
+
     /// Whether a human can be asked this way.
     pub fn human(self) -> Human {
         match self {

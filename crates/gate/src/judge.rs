@@ -29,6 +29,17 @@ pub fn judge<'a>(
     call: &SeenCall,
     human: Human,
 ) -> Judgement {
+    judge_with(rulebook, stand, call, human, None)
+}
+
+/// The same with something in the way that another policy put there.
+pub(crate) fn judge_with<'a>(
+    rulebook: &Rulebook,
+    stand: impl Into<Stand<'a>>,
+    call: &SeenCall,
+    human: Human,
+    imposed: Option<&Obstacle>,
+) -> Judgement {
     let Stand { session, shared_state, ran } = stand.into();
     let mut record = Record::from(lapsed(rulebook, session, call.at));
     let session = session.after(&record.events);
@@ -41,7 +52,7 @@ pub fn judge<'a>(
     let call = &*identified(&session, call);
     let verdict = halted
         .or_else(|| objection_of_gate(rulebook, stand, call))
-        .unwrap_or_else(|| judge_by_rules(rulebook, stand, call, (human, &[]), &mut record));
+        .unwrap_or_else(|| judge_by_rules(rulebook, stand, call, (human, &[], imposed), &mut record));
     record.block(rulebook, stand, &verdict, call);
     record.judgement(verdict)
 }
@@ -50,7 +61,7 @@ pub fn judge<'a>(
 pub(crate) fn evaluate(rulebook: &Rulebook, call: &SeenCall) -> Verdict {
     let session = Session { inactive: rulebook.names.off_at_first().clone(), ..Session::default() };
     let stand = Stand::from(&session);
-    let (groups, mut hearing) = heard(rulebook, stand, call, (Human::Absent, &[]));
+    let (groups, mut hearing) = heard(rulebook, stand, call, (Human::Absent, &[], None));
     hearing.wants = None;
     hearing.close(Verdict::join_deeds(groups), &mut Record::from(Events::new()))
 }
@@ -64,16 +75,18 @@ pub fn judge_answer<'a>(
     answer: impl Into<Answer>,
     at: Time,
 ) -> Option<Judgement> {
-    judge_proved_answer(rulebook, stand.into(), number, (answer.into(), None), at)
+    judge_answer_with(rulebook, stand.into(), number, (answer.into(), None), at, None)
 }
 
-/// The same with the signed answer, which proves the answers that stand from it.
-pub(crate) fn judge_proved_answer(
+/// The same with the signed answer, which proves the answers that stand from it, and with something in the way that
+/// another policy put there.
+pub(crate) fn judge_answer_with(
     rulebook: &Rulebook,
     stand: Stand<'_>,
     number: u64,
     (answer, proof): (Answer, Option<&Arc<SignedAnswer>>),
     at: Time,
+    imposed: Option<&Obstacle>,
 ) -> Option<Judgement> {
     let (granted, timed_out) = (answer == Answer::Granted, answer == Answer::Nobody);
     let Stand { session, shared_state, ran } = stand;
@@ -101,7 +114,8 @@ pub(crate) fn judge_proved_answer(
     let stand = Stand { session: &session, shared_state, ran };
     let verdict = if granted {
         halt(stand).or_else(|| objection_of_gate(rulebook, stand, &call)).unwrap_or_else(|| {
-            judge_by_rules(rulebook, stand, &call, (Human::Reachable, &asked.rules), &mut record)
+            let human = (Human::Reachable, &*asked.rules, imposed);
+            judge_by_rules(rulebook, stand, &call, human, &mut record)
         })
     } else {
         let verdict = rejected(rulebook, asked, timed_out);
@@ -167,7 +181,7 @@ fn judge_by_rules(
     rulebook: &Rulebook,
     stand: Stand<'_>,
     call: &SeenCall,
-    human: (Human, &[RuleId]),
+    human: (Human, &[RuleId], Option<&Obstacle>),
     record: &mut Record,
 ) -> Verdict {
     let (groups, mut hearing) = heard(rulebook, stand, call, human);

@@ -7,6 +7,7 @@
 mod answer_trust;
 mod approver;
 pub mod audit_log;
+mod both;
 mod duplicate;
 mod explain;
 mod gate;
@@ -52,13 +53,15 @@ pub use settle::{Outcome, SettledCall, Settlement, settle};
 pub use signed_answer::{AnswerClaim, HumanKey, RuleMark, SignedAnswer};
 pub use stages::Wanted;
 pub use state::{
-    Answered, ApprovalId, Asked, Boundary, Counts, Event, Flight, Move, Moves, Notes, Passage, Remembered,
-    SavedError, Session, SharedEvent, SharedState, Shows, Stand, Steps, Subject, Waiting,
+    Answered, ApprovalId, Asked, Binding, BoundFile, Boundary, Counts, Event, Flight, Move, Moves, Notes,
+    Passage, PolicyNews, Remembered, SavedError, Session, SharedEvent, SharedState, Shows, Stand, Steps,
+    Subject, Waiting,
 };
 pub use status::{ApprovalStatus, NetStatus, Openness, SessionCounters, Status, Words, WorkflowStatus};
 pub use store::{
-    AnswerStore, Backend, BackendAnswers, BackendStore, Changes, IsOpen, LockedRow, MemoryAnswers,
-    MemoryStore, OpenedSession, Reach, RowWrite, SessionListing, SessionRow, Store, StoreError, StoredAnswer,
+    AnswerStore, Archive, Backend, BackendAnswers, BackendStore, BoundPolicy, Changes, Held, IsOpen,
+    LockedRow, MemoryAnswers, MemoryStore, OpenedSession, PolicyChanges, Reach, RowWrite, SessionListing,
+    SessionRow, Store, StoreError, StoredAnswer,
 };
 pub use terms::Terms;
 pub use verdict::{HUMAN_APPROVAL, JudgedCall, Obstacle, Verdict};

@@ -21,6 +21,8 @@ pub struct Judgement {
     pub verdict: Verdict,
     /// What the session has to take in before the verdict may be told.
     pub events: Events,
+    /// What the session has to take in under a changed policy that waits to be accepted; none where there is none.
+    pub changed: Option<Events>,
     /// What all sessions have to take in with it.
     pub shared: Vec<SharedEvent>,
     /// A program that has to be run before anything is decided: then there is nothing to take in yet.
@@ -50,8 +52,8 @@ impl Record {
     pub(crate) fn judgement(self, verdict: Verdict) -> Judgement {
         let Self { events, shared, wants, .. } = self;
         match wants {
-            None => Judgement { verdict, events, shared, wants },
-            Some(_) => Judgement { verdict, events: Events::new(), shared: Vec::new(), wants },
+            None => Judgement { verdict, events, changed: None, shared, wants },
+            Some(_) => Judgement { verdict, events: Events::new(), changed: None, shared: Vec::new(), wants },
         }
     }
 

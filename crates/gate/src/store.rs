@@ -2,8 +2,10 @@
 
 mod answers;
 mod backend;
+mod bound;
 mod session_store;
 
 pub use answers::{AnswerStore, BackendAnswers, IsOpen, MemoryAnswers};
 pub use backend::{Backend, BackendStore, LockedRow, RowWrite, SessionListing, SessionRow, StoredAnswer};
-pub use session_store::{Changes, MemoryStore, OpenedSession, Reach, Store, StoreError};
+pub use bound::{Archive, BoundPolicy, PolicyChanges};
+pub use session_store::{Changes, Held, MemoryStore, OpenedSession, Reach, Store, StoreError};

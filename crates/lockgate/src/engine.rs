@@ -18,9 +18,9 @@ pub use lockgate_call::{
 };
 pub use lockgate_gate::{
     Answer, ApprovalId, Approver, Attempt, Counts, Decision, Gate, GateBuilder, MemoryStore, NetVerdict,
-    NetView, Nobody, Notes, Obstacle, Outcome, OutputDecision, Past, Prompt, Question, Registry,
-    RegistryError, Scripted, Session, Settlement, Status, Store, StoreError, Success, Terms, TimeZone,
-    Verdict, question_text,
+    NetView, Nobody, Notes, Obstacle, Outcome, OutputDecision, Past, PolicyChanges, Prompt, Question,
+    Registry, RegistryError, Scripted, Session, Settlement, Status, Store, StoreError, Success, Terms,
+    TimeZone, Verdict, question_text,
 };
 pub use lockgate_policy::{
     Diagnostic, DraftNet, DraftTransition, Mode, Module, Pattern, Policy, Severity, Source,
@@ -28,6 +28,7 @@ pub use lockgate_policy::{
 pub use lockgate_prover::verify;
 
 pub use crate::{
+    archive::{PolicyArchive, bound_policy, policies_beside, waiting_policy},
     audit::{AuditFilter, NamePattern},
     files::{LocalEyes, LocalFiles},
     policy_error::PolicyError,

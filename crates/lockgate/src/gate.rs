@@ -1,17 +1,25 @@
 //! A policy in force, and how it is put together.
 
-use std::{fmt, path::Path, process, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    path::Path,
+    process,
+    sync::Arc,
+    time::Duration,
+};
 
 use lockgate_call::{Call, Files};
 use lockgate_gate::{
     AnswerError, AnswerStore, ApprovalId, Attempt, BackendAnswers, MemoryAnswers, MemoryStore, Notes,
-    SavedError, Settlement, StoreError, Success, Terms, TimeZone, UnknownNet, Verdict,
+    PolicyChanges, Rulebook, SavedError, Settlement, StoreError, Success, Terms, TimeZone, UnknownNet,
+    Verdict,
 };
 use lockgate_policy::Mode;
 use lockgate_store::{Options, Sqlite};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::{
+    archive::bound_policy,
     audit::{AuditError, AuditQuery, AuditRecord},
     clock::{Clock, SystemClock, milliseconds},
     core::Core,
@@ -71,6 +79,7 @@ impl Gate {
             restored: Vec::new(),
             log: None,
             confirm: None,
+            changes: PolicyChanges::default(),
             clock: Box::new(SystemClock),
             eyes: Some(Box::new(LocalEyes)),
             answers: Box::new(MemoryAnswers::default()),
@@ -154,6 +163,7 @@ pub struct GateBuilder {
     restored: Vec<(String, lockgate_gate::Session)>,
     log: Option<Arc<Sqlite>>,
     confirm: Option<Arc<Confirmation>>,
+    changes: PolicyChanges,
     clock: Box<dyn Clock>,
     eyes: Option<Box<dyn Files + Send + Sync>>,
     answers: Box<dyn AnswerStore>,
@@ -181,9 +191,17 @@ impl GateBuilder {
 
     fn stored_in(mut self, file: Sqlite) -> Self {
         let file = Arc::new(file);
-        self.engine = self.engine.backend(file.clone());
         self.answers = Box::new(BackendAnswers(file.clone()));
         self.log = Some(file);
+        self
+    }
+
+    /// What happens to stored sessions when a process starts with another policy. By default a session stays under the policy
+    /// that it was first judged by: stricter parts of the new policy apply at once, and the rest waits for
+    /// [`Session::accept_policy`] or `lockgate accept-policy`. Nets from code, names from the host and validators are not
+    /// stored; a session that began with another one of those is blocked until the new policy is accepted.
+    pub fn policy_changes(mut self, changes: PolicyChanges) -> Self {
+        self.changes = changes;
         self
     }
 
@@ -343,13 +361,28 @@ impl GateBuilder {
     /// When a validator, a name or what is active names a net that the policy does not have, or when a session is restored
     /// beside a file that stores sessions.
     pub fn build(self) -> Result<Gate, BuildError> {
-        let Self { mut engine, terms, restored, log, confirm, clock, eyes, answers, .. } = self;
+        let Self { mut engine, policy, terms, restored, log, confirm, changes, clock, eyes, answers } = self;
         if let Some((name, _)) = restored.first() {
             if log.is_some() {
                 return Err(BuildError::StoredElsewhere(name.clone()));
             }
             let with = |store: MemoryStore, (name, saved): (String, _)| store.and_session(&name, saved);
             engine = engine.store(restored.into_iter().fold(MemoryStore::new(), with));
+        }
+        if let Some(backend) = &log {
+            let mut settings = Map::new();
+            settings.insert("mode".to_owned(), Value::from(terms.mode.word()));
+            let file = backend.path().to_path_buf();
+            let bound =
+                bound_policy(&policy, "library", settings, changes, &file, move |policy, settings| {
+                    let enforces = settings.get("mode").is_none_or(|mode| mode != Mode::Observe.word());
+                    let mode = if enforces { Mode::Enforce } else { Mode::Observe };
+                    let mut rulebook = Rulebook::new(policy.compiled());
+                    // Whether programs are run is said by the gate that runs them.
+                    rulebook.terms = Terms { mode, runs_programs: true, ..terms };
+                    Ok(rulebook)
+                });
+            engine = engine.bound_backend(backend.clone(), bound);
         }
         let gate = Gate::with(engine.terms(terms).build()?, clock, eyes, answers);
         Ok(Gate { confirm, log, ..gate })

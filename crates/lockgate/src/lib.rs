@@ -309,6 +309,7 @@
 //! `docs/when-then.md` that of when/then rules, `docs/nets.md` that of nets in files, and `examples/` beside this crate has
 //! three nets from code.
 
+mod archive;
 mod audit;
 mod clock;
 mod core;
@@ -343,8 +344,8 @@ pub use gate::{BuildError, Gate, GateBuilder};
 pub use lockgate_call::{Call, Files, Time, path::is_under};
 pub use lockgate_gate::{
     AnswerError, ApprovalId, Attempt, Counts, Fires, NetVerdict, Notes, Obstacle, OutputDecision, Past,
-    Registry, RegistryError, SavedError, Settlement, StageError, Status, StoreError, Success, TimeZone,
-    UnknownNet, Verdict,
+    PolicyChanges, Registry, RegistryError, SavedError, Settlement, StageError, Status, StoreError, Success,
+    TimeZone, UnknownNet, Verdict,
 };
 pub use lockgate_languages::ruleset::CustomNames;
 pub use lockgate_policy::{

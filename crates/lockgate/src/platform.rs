@@ -2,7 +2,11 @@
 
 mod group;
 
-use std::{fs, os::unix::fs::MetadataExt};
+use std::{
+    fs, io,
+    os::unix::fs::{DirBuilderExt, MetadataExt},
+    path::Path,
+};
 
 pub(crate) use group::run;
 
@@ -10,4 +14,9 @@ pub(crate) use group::run;
 pub(crate) fn has_other_names(path: &str) -> bool {
     // What is not there yet has no name at all.
     fs::symlink_metadata(path).is_ok_and(|found| found.is_file() && found.nlink() > 1)
+}
+
+/// Makes a folder that only its user may look into, and those above it.
+pub(crate) fn make_private_folder(folder: &Path) -> io::Result<()> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }

@@ -108,6 +108,22 @@ impl Session {
         Ok(engine.session(&self.name)?.to_json(engine.policy()))
     }
 
+    /// Whether another policy is in force than the one that the session is bound to. Then both decide.
+    ///
+    /// # Errors
+    /// When the store fails, or the policy that the session is bound to is not kept any more.
+    pub fn is_held(&self) -> Result<bool, StoreError> {
+        Ok(self.core.engine.held(&self.name)?.is_some())
+    }
+
+    /// Binds the session to the policy in force. For a human who has seen what the change opens, never for the agent.
+    ///
+    /// # Errors
+    /// When the store fails: the session stays as it was.
+    pub fn accept_policy(&self, by: &str) -> Result<(), StoreError> {
+        self.core.engine.accept_policy(&self.name, by, self.core.clock.now())
+    }
+
     /// Where the session stands: nets, counters, workflows, open questions.
     ///
     /// # Errors

@@ -98,6 +98,11 @@ impl Policy {
         self.hash
     }
 
+    /// The files it was made of, in order.
+    pub fn sources(&self) -> &[Source] {
+        &self.sources
+    }
+
     /// All rules, in file order.
     pub fn rules(&self) -> impl Iterator<Item = &Rule> {
         self.rules.iter().filter_map(|kept| self.kept(*kept))

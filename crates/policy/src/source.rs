@@ -33,6 +33,24 @@ pub enum Layer {
     Untrusted,
 }
 
+impl Layer {
+    const ALL: [Self; 3] = [Self::User, Self::Project, Self::Untrusted];
+
+    /// The word for it in stored sessions.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Project => "project",
+            Self::Untrusted => "untrusted",
+        }
+    }
+
+    /// The layer of a word.
+    pub fn named(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|layer| layer.word() == word)
+    }
+}
+
 /// Where each line but the first starts, once they are needed: a thousand places are found without reading the text
 /// a thousand times.
 #[derive(Clone, Debug, Default)]

@@ -7,7 +7,8 @@ use std::{
 };
 
 use lockgate::engine::{
-    Gate, LocalRunner, PolicyError, Time,
+    Gate, LocalRunner, PolicyError, Time, bound_policy,
+    gate::{AnswerTrust, BoundPolicy},
     policy::{Diagnostic, Severity},
     store::{Options, Sqlite},
 };
@@ -19,7 +20,7 @@ use super::{
 use crate::{
     environment::{Environment, now},
     human_key,
-    settings::Settings,
+    settings::{Settings, accepted_rulebook},
 };
 
 /// The part of a deadline that is kept for saying that it is over.
@@ -56,6 +57,26 @@ pub fn in_short(error: &PolicyError) -> String {
     }
 }
 
+/// What binds sessions to a policy of these settings: hooks, the MCP proxy and commands share it.
+pub fn bound(
+    policy: &lockgate::Policy,
+    settings: &Settings,
+    folder: &Path,
+    environment: &Environment,
+    trust: &AnswerTrust,
+) -> BoundPolicy {
+    let (kept, folder, environment) = (settings.clone(), folder.to_path_buf(), environment.clone());
+    let (trust, changes) = (trust.clone(), settings.policy_changes);
+    bound_policy(policy, SETTINGS_PLACE, settings.bound(), changes, &settings.state, move |policy, bound| {
+        let mut rulebook = accepted_rulebook(policy, bound, || protection::of(&kept, &folder, &environment))?;
+        rulebook.answer_trust = trust.clone();
+        Ok(rulebook)
+    })
+}
+
+/// The place of all doors that read the policy of the settings.
+pub const SETTINGS_PLACE: &str = "settings";
+
 pub(super) fn open_gate(
     settings: &Settings,
     folder: &Path,
@@ -71,8 +92,9 @@ pub(super) fn open_gate(
     settings.check(&policy.compiled(), &sources)?;
     let answer_trust = human_key::answer_trust(settings.approvals, environment, &backend)
         .map_err(|error| format!("the human's key cannot be looked up: {error}"))?;
+    let bound = bound(&policy, settings, folder, environment, &answer_trust);
     let builder = settings.registry.lend(Gate::builder(policy)).mode(settings.mode);
-    let mut builder = builder.backend(backend).answer_trust(answer_trust);
+    let mut builder = builder.bound_backend(backend, bound).answer_trust(answer_trust);
     if settings.exec {
         // A program that takes longer than this process may is ended, and the condition does not hold.
         let left = deadline.saturating_duration_since(Instant::now()).saturating_sub(LAST_WORD);

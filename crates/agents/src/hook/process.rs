@@ -22,12 +22,13 @@ use super::{
     decision::Decider,
     gate::{LAST_WORD, forget_old_sessions, open_gate, open_shelf},
     responder::Responder,
-    session::{remember, under},
+    session::{log_once, remember, under},
 };
 use crate::{
     agents::Agent,
     environment::{Environment, now},
     event::{Answer, Ask, Event, HookReply, Message, Phase},
+    install::changed_entry,
     processes,
     settings::{waiting_line, waiting_line_of_files},
     text::{LINE_BYTES_MAX, read_object},
@@ -67,7 +68,7 @@ fn answer(responder: &Responder, environment: &Environment, started: Instant) ->
         Event::Refused(call) => (&call.session, call.cwd.as_deref()),
     };
     let session = format!("{sender}/{session}");
-    let (home, settings) = under(environment, &session, folder)?;
+    let (home, mut settings) = under(environment, &session, folder)?;
     processes::record(&settings.state, environment)
         .map_err(|error| format!("the process of this agent cannot be remembered: {error}"))?;
     // Most agents run the tool when a hook takes too long: the answer must be there well before.
@@ -89,6 +90,17 @@ fn answer(responder: &Responder, environment: &Environment, started: Instant) ->
     let backend = Arc::new(open_shelf(&settings, deadline)?);
     let gate = open_gate(&settings, &home, environment, Arc::clone(&backend), deadline)?;
     remember(environment, &session, &settings, Some(&gate.policy().hash().to_string()))?;
+    let held = gate.held(&session).map_err(|error| format!("Lockgate could not decide: {error}"))?;
+    if let Some((bound, _)) = &held {
+        settings.hold(&bound.settings);
+    }
+    let limit = settings.deadline.min(limit);
+    let deadline = started + limit;
+    responder.watch_until(limit);
+    let changed_entry = changed_entry(agent, &home, environment);
+    if let Some(told) = &changed_entry {
+        log_once(environment, &backend, &session, told)?;
+    }
     let (asking, unanswerable) = match (agent.asking(settings.ask, message), &gate.rulebook().answer_trust) {
         // No answer that comes by `lockgate approve` would count, so waiting for one is in vain.
         (Ask::Wait | Ask::Defer, AnswerTrust::Nobody(why)) => (Ask::Block, Some(why)),
@@ -110,8 +122,23 @@ fn answer(responder: &Responder, environment: &Environment, started: Instant) ->
     {
         *reason = format!("{reason} (For the human: {waiting}.)");
     }
-    Ok(loudly(agent.encode(message, &answer), sender, gate.policy()))
+    let news: Vec<&str> = held.iter().map(|_| POLICY_CHANGED).chain(changed_entry.as_deref()).collect();
+    if let (Answer::Block { reason } | Answer::Ask { reason }, false) = (&mut answer, news.is_empty()) {
+        *reason = format!("{reason} (For the human: {}.)", news.join("; "));
+    }
+    let mut reply = loudly(agent.encode(message, &answer), sender, gate.policy());
+    if reply.code == 0 {
+        for line in news {
+            let end = if reply.stderr.is_empty() || reply.stderr.ends_with('\n') { "" } else { "\n" };
+            reply.stderr = format!("{}{end}lockgate: {line}\n", reply.stderr);
+        }
+    }
+    Ok(reply)
 }
+
+/// What an operator is told while both policies decide.
+const POLICY_CHANGED: &str = "the policy or its settings have changed since this session was bound to them; what they open \
+                              waits until you run `lockgate accept-policy`";
 
 /// Adds to an answer that lets pass what keeps rules of the policy from seeing a call of this agent. It is said on stderr:
 /// no agent takes that for part of an answer that succeeds.

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use lockgate::engine::{call::reading_tools, gate::Protection};
+use lockgate::engine::{call::reading_tools, gate::Protection, policies_beside};
 
 use crate::{
     agents::Agent,
@@ -55,7 +55,8 @@ const HARMLESS: &[&str] = &[
 ];
 
 /// What only a human may have Lockgate do: the commands that ask a human at a terminal.
-const FOR_HUMANS: &[&str] = &["approve", "refuse", "resume", "uninstall", "trust", "accept", "passphrase"];
+const FOR_HUMANS: &[&str] =
+    &["approve", "refuse", "resume", "uninstall", "trust", "accept", "accept-policy", "passphrase"];
 
 /// Up to which size an index of git is searched; in a larger one the policy is taken to be.
 const INDEX_BYTES_MAX: u64 = 16 * 1024 * 1024;
@@ -100,7 +101,13 @@ pub fn of_files(files: &[PathBuf], state: Option<&Path>) -> Protection {
         }
     }
     for path in state.map(real).iter().flat_map(|state| {
-        [state.clone(), pins_folder(state), processes::folder_beside(state), state.with_extension("key")]
+        [
+            state.clone(),
+            pins_folder(state),
+            processes::folder_beside(state),
+            state.with_extension("key"),
+            policies_beside(state),
+        ]
     }) {
         if let Some(path) = path.to_str() {
             protection = protection.untouched(path);
@@ -193,6 +200,6 @@ fn untouched(settings: &Settings, environment: &Environment) -> Vec<PathBuf> {
     let folder =
         settings.state.parent().filter(|folder| folder.ends_with("lockgate") || folder.ends_with("state"));
     let state = &settings.state;
-    let own = [state.clone(), pins_folder(state), processes::folder_beside(state)];
+    let own = [state.clone(), pins_folder(state), processes::folder_beside(state), policies_beside(state)];
     data.into_iter().chain(folder.map(Path::to_path_buf)).chain(own).collect()
 }

@@ -1,15 +1,23 @@
 //! Which settings a session is under: those of the folder it began in.
 
-use std::{io, path::PathBuf};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 use lockgate::engine::{
-    gate::{Backend, Reach},
+    gate::{
+        Backend, Reach, RowWrite,
+        audit_log::{LogEntry, LogEvent},
+    },
     store::{Options, Sqlite},
 };
 
+use serde_json::{Map, Value};
+
 use super::session_folder::{self, Policies};
 use crate::{
-    environment::Environment,
+    environment::{Environment, now},
     settings::{self, Settings},
 };
 
@@ -39,10 +47,21 @@ pub fn under(
     }
     let home = session_folder::folder_of(&records, session, &folder).map_err(unknown)?;
     let settings = settings::find(&home, environment).map_err(|error| error.to_string())?;
-    match session_folder::missing_policy(&records, session, policies(&settings)).map_err(unknown)? {
-        Some(missing) => Err(missing.to_string()),
-        None => Ok((home, settings)),
+    if let Some(missing) =
+        session_folder::missing_policy(&records, session, policies(&settings)).map_err(unknown)?
+    {
+        return Err(missing.to_string());
     }
+    // Another database has other counts, and does not know what the session is bound to.
+    let first = session_folder::database_of(&records, session, &settings.state).map_err(unknown)?;
+    if Path::new(&first) != settings.state {
+        return Err(format!(
+            "this session is stored in `{first}`, but the settings name `{}`, so every call is blocked; tell the human: \
+             restore `state` in the settings, or start a new session",
+            settings.state.display()
+        ));
+    }
+    Ok((home, settings))
 }
 
 /// Keeps whose policies a session is under: from now on it blocks where one of them is gone.
@@ -55,6 +74,27 @@ pub fn remember(
     let records = records(environment).ok_or("the home folder is not known, so nothing can be remembered")?;
     session_folder::remember(&records, session, policies(settings), hash)
         .map_err(|error| format!("the policy of this session cannot be remembered: {error}"))
+}
+
+/// Logs that the hook of a session is not installed as it was; once for each session and each text.
+pub(super) fn log_once(
+    environment: &Environment,
+    backend: &Sqlite,
+    session: &str,
+    told: &str,
+) -> Result<(), String> {
+    let records = records(environment).ok_or("the home folder is not known, so nothing can be remembered")?;
+    let failed = |error: &dyn std::fmt::Display| format!("a changed hook cannot be logged: {error}");
+    if !session_folder::is_first(&records, session, told).map_err(|error| failed(&error))? {
+        return Ok(());
+    }
+    let mut about = Map::new();
+    about.insert("reason".to_owned(), Value::from(told));
+    let what = LogEvent::Operator { act: "hook-changed".to_owned(), about };
+    let entry = LogEntry { at: now().0, session: Some(session.to_owned()), policy: None, what };
+    let row = backend.lock(session, Reach::Session).map_err(|error| failed(&error))?;
+    let write = RowWrite { entries: &[entry.to_json()], ..RowWrite::default() };
+    row.write(&write).map_err(|error| failed(&error))
 }
 
 fn policies(settings: &Settings) -> Policies<'_> {

@@ -108,6 +108,27 @@ pub(crate) fn remember(
     Ok(())
 }
 
+/// Keeps in which database a session is stored; the one it was stored in first.
+///
+/// # Errors
+/// When that cannot be kept or read.
+pub(crate) fn database_of(records: &Path, session: &str, state: &Path) -> io::Result<String> {
+    let text = state.to_str().ok_or_else(|| io::Error::other("the database's name is not Unicode"))?;
+    keep(records, &record_of(records, session).with_extension("state"), text)
+}
+
+/// Whether something is said for the first time in a session; it is remembered as said.
+///
+/// # Errors
+/// When that cannot be kept.
+pub(crate) fn is_first(records: &Path, session: &str, text: &str) -> io::Result<bool> {
+    let hash: String = Sha256::digest(text).iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    let file = record_of(records, session).with_extension(format!("said-{hash}"));
+    let is_first = fs::symlink_metadata(&file).is_err();
+    keep(records, &file, "")?;
+    Ok(is_first)
+}
+
 /// What a file has said since it was made, which is now if it is not there.
 fn keep(records: &Path, file: &Path, text: &str) -> io::Result<String> {
     match fs::read_to_string(file) {

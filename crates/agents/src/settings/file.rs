@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use lockgate::engine::{Mode, call::plain_mistake};
+use lockgate::engine::{Mode, PolicyChanges, call::plain_mistake};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -36,6 +36,7 @@ pub(super) struct Written {
     pub(super) protect: Option<bool>,
     pub(super) exec: Option<bool>,
     pub(super) approvals: Option<Approvals>,
+    pub(super) policy_changes: Option<PolicyChanges>,
     pub(super) hook: WrittenHook,
     pub(super) sessions: WrittenSessions,
     pub(super) registry: Option<WrittenRegistry>,

@@ -207,6 +207,7 @@ impl Found {
             forget_after,
             exec: file.written.exec,
             approvals: file.written.approvals,
+            policy_changes: file.written.policy_changes,
             registry: file.written.registry.as_ref().map(|it| Registry {
                 names: it.names.clone().into_iter().collect(),
                 active: it.active.clone(),

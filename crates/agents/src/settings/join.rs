@@ -6,7 +6,7 @@
 
 use std::{fmt, path::PathBuf, time::Duration};
 
-use lockgate::engine::Mode;
+use lockgate::engine::{Mode, PolicyChanges};
 
 use super::{
     error::SettingsError,
@@ -45,6 +45,7 @@ pub(super) struct Values {
     pub(super) forget_after: Option<Option<Duration>>,
     pub(super) exec: Option<bool>,
     pub(super) approvals: Option<Approvals>,
+    pub(super) policy_changes: Option<PolicyChanges>,
     pub(super) registry: Option<Registry>,
 }
 
@@ -97,6 +98,13 @@ pub(super) fn join(
     // A call that waits longer is nearer to the moment at which its host runs it all the same.
     let deadline =
         table.join("hook.deadline", (own.deadline, DEADLINE), its.deadline, in_seconds, |a, b| a <= b);
+    let policy_changes = table.join(
+        "policy_changes",
+        (own.policy_changes, PolicyChanges::Hold),
+        its.policy_changes,
+        |it| format!("\"{}\"", it.word()),
+        |a, b| a >= b,
+    );
     // What a session has spent is spent no more once it is forgotten. None is never, and the strictest.
     let forget_after = table.join(
         "sessions.forget_after",
@@ -147,10 +155,11 @@ pub(super) fn join(
         forget_after,
         exec,
         approvals,
+        policy_changes,
         registry,
         waiting: table.waiting,
         overruled: table.overruled,
-        user: user.map(|Level { folder, files, .. }| UserPolicy { folder, files }),
+        user: user.map(|Level { folder, files, settings, .. }| UserPolicy { folder, files, settings }),
         project: project.map(|Level { folder: root, files, settings, .. }| ProjectPolicy {
             root,
             files,

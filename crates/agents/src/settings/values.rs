@@ -7,12 +7,16 @@ use std::{
 };
 
 use lockgate::engine::{
-    GateBuilder, Mode, Policy, PolicyError, Source, policy::Layer, read_sources, store::Options,
+    GateBuilder, Mode, Policy, PolicyChanges, PolicyError, Source, policy::Layer, read_sources,
+    store::Options,
 };
 use serde::Deserialize;
 
 use super::starter::starter_policy;
 use crate::{agents::Agent, event::Ask, trust::Trust};
+
+/// The name of the built-in policy in the place of a file.
+pub const BUILT_IN: &str = "built-in policy";
 
 /// All that counts for a folder: what the user and the project have decided, joined.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,6 +45,8 @@ pub struct Settings {
     pub exec: bool,
     /// Whether answers and other openings need a human's proof.
     pub approvals: Approvals,
+    /// What happens to running sessions when their policy changes.
+    pub policy_changes: PolicyChanges,
     /// What can be switched on and off under which name, and what is on when a session begins.
     pub registry: Registry,
     /// The project's settings that do not count, as written: they would widen, and no human has trusted them.
@@ -77,6 +83,8 @@ pub struct UserPolicy {
     pub folder: PathBuf,
     /// Policy files and folders of them.
     pub files: Vec<PathBuf>,
+    /// The file of settings.
+    pub settings: Option<PathBuf>,
 }
 
 /// A project's policy.
@@ -117,9 +125,7 @@ impl Settings {
     pub fn sources(&self) -> Result<Vec<Source>, PolicyError> {
         let mut sources = match &self.user {
             Some(user) => read_sources(&user.files)?,
-            None if self.has_built_in() => {
-                Vec::from([Source::new("built-in policy", starter_policy(Agent::ALL))])
-            }
+            None if self.has_built_in() => Vec::from([Source::new(BUILT_IN, starter_policy(Agent::ALL))]),
             None => Vec::new(),
         };
         if let Some(project) = &self.project {

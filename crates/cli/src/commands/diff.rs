@@ -1,6 +1,6 @@
 //! `lockgate diff`: what two policies let happen differently, with the sessions that tell them apart.
 
-use std::{path::PathBuf, slice};
+use std::{io, path::PathBuf, slice};
 
 use clap::Args;
 use lockgate::{
@@ -54,7 +54,7 @@ pub(crate) fn run(
     if json {
         writeln!(console.out, "{}", encode(&compared))?;
     } else {
-        write(&compared, console)?;
+        write(&compared, console.out)?;
     }
     Ok(match compared.is_same() {
         Some(true) => Ending::Yes,
@@ -70,38 +70,34 @@ fn rule_text(compared: &PolicyDiff, of: Side, rule: RuleId) -> String {
     })
 }
 
-fn write(compared: &PolicyDiff, console: &mut Console<'_>) -> Result<(), CommandError> {
+pub(super) fn write(compared: &PolicyDiff, out: &mut dyn io::Write) -> Result<(), CommandError> {
     if compared.differences().is_none() {
-        writeln!(console.out, "no session tells them apart")?;
+        writeln!(out, "no session tells them apart")?;
         return Ok(());
     }
     for ShownDifference { kind, tool, stricter, rule, session, old, new, reason, .. } in
         &compared.differences().shown
     {
         let rule = rule_text(compared, *stricter, *rule);
-        writeln!(console.out, "{} {}  {}", bold(kind.words()), visible(tool), dim(rule))?;
-        writeln!(
-            console.out,
-            "{}",
-            dim(format!("was {}, is {}: {}", old.word(), new.word(), visible(reason)))
-        )?;
-        writeln!(console.out)?;
-        write_session(console.out, session)?;
+        writeln!(out, "{} {}  {}", bold(kind.words()), visible(tool), dim(rule))?;
+        writeln!(out, "{}", dim(format!("was {}, is {}: {}", old.word(), new.word(), visible(reason))))?;
+        writeln!(out)?;
+        write_session(out, session)?;
     }
     if compared.differences().shown.is_empty() {
-        writeln!(console.out, "no session was found that tells them apart, and not everything was decided")?;
+        writeln!(out, "no session was found that tells them apart, and not everything was decided")?;
     }
     let (shown, open): (Vec<_>, Vec<_>) = compared.differences().undecided.iter().partition(|it| it.is_shown);
     if !shown.is_empty() {
         let rules: Vec<String> = shown.iter().map(|it| rule_text(compared, it.side, it.rule)).collect();
         let text = format!("may make other differences as well: {}", rules.join(", "));
-        writeln!(console.out, "{}", dim(text))?;
+        writeln!(out, "{}", dim(text))?;
     }
     for Undecided { side, rule, tools, why, .. } in open {
         let tools: Vec<&str> = tools.iter().map(|tool| &**tool).collect();
         let about = if tools.is_empty() { String::new() } else { format!(" about {}", tools.join(", ")) };
         let text = format!("not decided: {}{about}: {why}", rule_text(compared, *side, *rule));
-        writeln!(console.out, "{}", dim(visible(&text)))?;
+        writeln!(out, "{}", dim(visible(&text)))?;
     }
     Ok(())
 }

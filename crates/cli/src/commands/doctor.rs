@@ -11,7 +11,7 @@ use std::{env, fs, path::Path, time::Duration};
 
 use clap::Args;
 use lockgate::engine::{
-    Diagnostic, Mode, Severity,
+    Diagnostic, Mode, PolicyChanges, Severity,
     call::visible,
     gate::{Backend, Reach},
     store::Sqlite,
@@ -192,6 +192,14 @@ impl Patient {
             checks
                 .push(Check::wrong("protect", "it is `false`: an agent may change its own policy and hooks"));
         }
+        if settings.policy_changes == PolicyChanges::Follow {
+            let told = "it is `follow`: sessions take over whatever the policy becomes while they run";
+            checks.push(Check::note("policy_changes", told));
+        }
+        let agents = Agent::ALL.iter();
+        let changed =
+            agents.filter_map(|agent| install::changed_entry(*agent, &self.project, &self.environment));
+        checks.extend(changed.map(|told| Check::wrong("installed", told)));
         checks.extend(state(&settings));
         checks.push(self.human(&settings));
         checks.extend(self.servers());

@@ -1,10 +1,19 @@
 //! `lockgate gate`: the line protocol on stdin and stdout.
 
-use std::{io, path::PathBuf};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
 use clap::Args;
-use lockgate::engine::{Gate, Mode, call::visible, open_store};
-use lockgate_agents::{hook::protection_of_files, settings};
+use lockgate::engine::{
+    Gate, Mode, PolicyChanges, bound_policy, call::visible, gate::BoundPolicy, open_store,
+};
+use lockgate_agents::{
+    hook::protection_of_files,
+    settings::{self, Registry, accepted_rulebook},
+};
+use serde_json::json;
 
 use crate::{
     arguments::{ExecArguments, KnownToolsArguments, RegistryArguments, mode, words},
@@ -33,6 +42,10 @@ pub(crate) struct GateArguments {
     /// for humans
     #[arg(long)]
     pub(crate) protect: bool,
+    /// What happens to stored sessions if the policy is another than the one they began under: what it opens waits for
+    /// `lockgate accept-policy`, or it counts at once
+    #[arg(long, value_name = "HOW", value_parser = words([PolicyChanges::Hold, PolicyChanges::Follow], PolicyChanges::word), default_value = "hold")]
+    pub(crate) policy_changes: PolicyChanges,
     #[command(flatten)]
     pub(crate) known: KnownToolsArguments,
     #[command(flatten)]
@@ -62,18 +75,40 @@ pub(crate) fn run(arguments: &GateArguments, console: &mut Console<'_>) -> Resul
             writeln!(console.err, "warning: {}", visible(&line))?;
         }
     }
-    let mut builder = Gate::builder(policy).mode(arguments.mode);
+    let mut builder = Gate::builder(policy.clone()).mode(arguments.mode);
     if arguments.protect {
         let state = backend.as_ref().map(|backend| backend.path().to_path_buf());
         builder = builder.protect(protection_of_files(&arguments.files, state.as_deref()));
     }
+    let registry = arguments.registry.registry();
     if let Some(backend) = backend {
-        builder = builder.backend(backend);
+        let bound = bound(&policy, arguments, &registry, backend.path());
+        builder = builder.bound_backend(backend, bound);
     }
-    let builder = arguments.registry.registry().lend(builder);
+    let builder = registry.lend(builder);
     let built = super::opening::lend_runner(builder, &arguments.exec).build();
     let gate = built.map_err(CommandError::said)?;
     let options = ServeOptions { session: arguments.session.clone(), clock: arguments.clock };
     let served = serve(&gate, &options, io::stdin().lock(), &mut *console.out)?;
     Ok(if served.errors == 0 { Ending::Yes } else { Ending::CouldNotTell })
+}
+
+/// What binds the sessions of the store to this policy and these arguments.
+fn bound(
+    policy: &lockgate::Policy,
+    arguments: &GateArguments,
+    registry: &Registry,
+    state: &Path,
+) -> BoundPolicy {
+    let settings = json!({
+        "mode": arguments.mode.word(),
+        "protect": arguments.protect,
+        "exec": arguments.exec.exec,
+        "registry": { "names": registry.names, "active": registry.active },
+    });
+    let settings = settings.as_object().cloned().unwrap_or_default();
+    let (files, store) = (arguments.files.clone(), state.to_path_buf());
+    bound_policy(policy, "gate", settings, arguments.policy_changes, state, move |policy, bound| {
+        accepted_rulebook(policy, bound, || protection_of_files(&files, Some(&store)))
+    })
 }

@@ -16,7 +16,8 @@ use lockgate_agents::{
     Agent, Environment,
     human_key::{self, HumanSetup},
     install::{
-        Change, Job, Plan, Repository, Scope, excluded, is_installed, plan, plan_servers, running_program,
+        Change, Job, Plan, Repository, Scope, excluded, is_installed, plan, plan_servers, record_installed,
+        running_program,
     },
     settings::{Approvals, FOLDER, find, starter_place, starter_policy},
 };
@@ -78,6 +79,13 @@ pub(crate) fn run(
     let (project, environment) = (env::current_dir()?, Environment::of_process());
     let wanted = wanted(arguments, &project, &environment, json, console)?;
     let ending = settle(&wanted, &arguments.change, json, console)?;
+    if ending == Ending::Yes && !arguments.change.dry_run {
+        // Hooks look at this to see that they are still installed as they were.
+        let (program, scope) = (running_program()?, scope(&arguments.change));
+        for agent in &wanted.agents {
+            record_installed(*agent, &program, scope, &project, &environment).map_err(CommandError::said)?;
+        }
+    }
     if let (Ending::Yes, true, Ok(settings)) =
         (ending, is_interactive(&arguments.change, json), find(&project, &environment))
     {

@@ -485,7 +485,7 @@ fn tell(console: &mut Console<'_>, taken: &Taken) -> Result<(), CommandError> {
 }
 
 /// The user who runs this, by the system's own list and not by a variable that any process can set.
-fn user(environment: &Environment) -> String {
+pub(super) fn user(environment: &Environment) -> String {
     let Some(number) = environment.user else {
         let name = environment.variable("USERNAME").and_then(|name| name.to_str());
         return name.unwrap_or("someone").to_owned();

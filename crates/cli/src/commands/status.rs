@@ -11,14 +11,14 @@ use std::{
 
 use clap::Args;
 use lockgate::engine::{
-    Gate, MemoryStore, Mode, Policy, Status,
+    Gate, MemoryStore, Mode, Policy, PolicyChanges, Status,
     call::visible,
     gate::{Backend, Openness, Words, WorkflowStatus},
 };
 use lockgate_agents::{
-    Environment,
+    Agent, Environment,
     human_key::{self, HumanSetup},
-    now, one_line,
+    install, now, one_line,
     settings::{self, Approvals, Origin, Settings, SettingsError},
 };
 use serde::Serialize;
@@ -172,9 +172,17 @@ struct SessionLine {
     questions: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     halted: Option<String>,
+    /// Whether its policy has changed and waits to be accepted.
+    #[serde(skip_serializing_if = "is_false")]
+    policy_changed: bool,
     /// Why it cannot be read, where it cannot.
     #[serde(skip_serializing_if = "Option::is_none")]
     fault: Option<String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands the field by reference")]
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 fn lines(index: &SessionIndex) -> Result<Vec<SessionLine>, CommandError> {
@@ -183,11 +191,13 @@ fn lines(index: &SessionIndex) -> Result<Vec<SessionLine>, CommandError> {
     let line = |label: lockgate::engine::gate::SessionListing| {
         let read = index.session(&label.session);
         let status = read.and_then(|(_, folder_gate)| {
-            folder_gate.gate.status(&label.session, at).map_err(CommandError::said)
+            let held = folder_gate.gate.held(&label.session).map_err(CommandError::said)?;
+            let status = folder_gate.gate.status(&label.session, at).map_err(CommandError::said)?;
+            Ok((status, held.is_some()))
         });
         let (session, last_seen) = (label.session, label.clock.0);
         match status {
-            Ok(status) => SessionLine {
+            Ok((status, policy_changed)) => SessionLine {
                 session,
                 last_seen,
                 judged: status.counters.counts.attempts,
@@ -195,6 +205,7 @@ fn lines(index: &SessionIndex) -> Result<Vec<SessionLine>, CommandError> {
                 in_flight: status.pending.len(),
                 questions: status.approvals.len(),
                 halted: status.halted,
+                policy_changed,
                 fault: None,
             },
             Err(error) => SessionLine {
@@ -205,6 +216,7 @@ fn lines(index: &SessionIndex) -> Result<Vec<SessionLine>, CommandError> {
                 in_flight: 0,
                 questions: usize::try_from(label.questions).unwrap_or(usize::MAX),
                 halted: None,
+                policy_changed: false,
                 fault: Some(error.to_string()),
             },
         }
@@ -233,6 +245,9 @@ fn write_sessions(console: &mut Console<'_>, sessions: &[SessionLine]) -> Result
         if let Some(reason) = &line.halted {
             note(console.out, "halted", reason)?;
         }
+        if line.policy_changed {
+            note(console.out, "policy", "it has changed; `lockgate accept-policy` shows what it would open")?;
+        }
     }
     if sessions.len() > SESSIONS_SHOWN_MAX {
         let more = sessions.len() - SESSIONS_SHOWN_MAX;
@@ -253,6 +268,10 @@ struct SettingsAnswer {
     deadline_ms: u64,
     state: String,
     exec: bool,
+    /// `hold` or `follow`.
+    policy_changes: &'static str,
+    /// The hooks that are not as they were installed.
+    hooks_changed: Vec<String>,
     built_in: bool,
     /// Whether the project is trusted: `trusted`, `changed` or `never`; none without a project.
     trust: Option<&'static str>,
@@ -279,6 +298,8 @@ impl SettingsAnswer {
             deadline_ms: u64::try_from(settings.deadline.as_millis()).unwrap_or(u64::MAX),
             state: settings.state.display().to_string(),
             exec: settings.exec,
+            policy_changes: settings.policy_changes.word(),
+            hooks_changed: changed_hooks(),
             built_in: settings.has_built_in(),
             trust: settings.project.as_ref().map(|project| project.trust.word()),
             waiting: match policy {
@@ -288,6 +309,13 @@ impl SettingsAnswer {
             overruled: settings.overruled.clone(),
         }
     }
+}
+
+/// The hooks of this folder that are not as they were installed.
+fn changed_hooks() -> Vec<String> {
+    let (Ok(here), environment) = (env::current_dir(), Environment::of_process()) else { return Vec::new() };
+    let changed = |agent: &Agent| install::changed_entry(*agent, &here, &environment);
+    Agent::ALL.iter().filter_map(changed).collect()
 }
 
 /// The policy that counts, where it can be read.
@@ -330,6 +358,16 @@ fn write_settings(console: &mut Console<'_>, settings: &Settings) -> Result<(), 
         "guards",
         if settings.protect { "its own files, and the hooks of agents" } else { "nothing of its own" },
     )?;
+    let changes = match settings.policy_changes {
+        PolicyChanges::Hold | PolicyChanges::Replace => {
+            "hold: what they open waits for `lockgate accept-policy`"
+        }
+        PolicyChanges::Follow => "follow: they count at once in running sessions",
+    };
+    note(console.out, "changes", changes)?;
+    for line in &answer.hooks_changed {
+        painted_note(console.out, &wrong("hooks"), "hooks", &visible(line))?;
+    }
     note(console.out, "ask", answer.ask)?;
     note(console.out, "state", &answer.state)?;
     Ok(())

@@ -18,6 +18,7 @@ use lockgate_agents::{
 use serde::Serialize;
 use serde_json::json;
 
+use super::accept_policy::accept_trusted;
 use crate::{
     console::{CommandError, Console, Ending},
     human::{self, Opening},
@@ -91,6 +92,7 @@ pub(crate) fn run(
         return Ok(Ending::No);
     }
     trust::keep(&environment, &wanted.record).map_err(CommandError::said)?;
+    accept_trusted(&project.root, &settings.state)?;
     writeln!(console.out, "{root} is trusted as it is now; an edit ends that")?;
     Ok(Ending::Yes)
 }

@@ -10,7 +10,7 @@ use std::{
 use clap::Args;
 use lockgate_agents::{
     Agent, Environment,
-    install::{Change, Job, Repository, Scope, included, plan, plan_servers},
+    install::{Change, Job, Repository, Scope, forget_installed, included, plan, plan_servers},
     settings::{self, FOLDER},
 };
 
@@ -70,7 +70,13 @@ pub(crate) fn run(
         next: Vec::new(),
         for_humans: Some(state_of(&project, &environment)?),
     };
-    settle(&wanted, &arguments.change, json, console)
+    let ending = settle(&wanted, &arguments.change, json, console)?;
+    if ending == Ending::Yes && !arguments.change.dry_run {
+        for agent in &wanted.agents {
+            forget_installed(*agent, scope, &project, &environment).map_err(CommandError::said)?;
+        }
+    }
+    Ok(ending)
 }
 
 /// The database that counts here; settings that cannot be used must not keep a user from taking Lockgate out.

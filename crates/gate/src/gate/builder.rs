@@ -15,7 +15,7 @@ use crate::{
     rulebook::{Attempt, Hooks, Success},
     runner::Runner,
     state::Notes,
-    store::{Backend, BackendStore, Store},
+    store::{Backend, BackendStore, BoundPolicy, Store},
     terms::Terms,
     verdict::Verdict,
 };
@@ -121,6 +121,14 @@ impl GateBuilder {
     #[must_use]
     pub fn backend(mut self, backend: impl Backend + 'static) -> Self {
         self.gate.store = Box::new(BackendStore::new(backend, self.gate.rulebook.policy.clone()));
+        self
+    }
+
+    /// The same, and each session stays under the policy that it was first judged by, until a human accepts another.
+    #[must_use]
+    pub fn bound_backend(mut self, backend: impl Backend + 'static, bound: BoundPolicy) -> Self {
+        let policy = self.gate.rulebook.policy.clone();
+        self.gate.store = Box::new(BackendStore::bound(backend, policy, bound));
         self
     }
 

@@ -14,6 +14,7 @@ use serde_json::Value;
 use super::{Commit, Gate, failure::catching};
 use crate::{
     audit_log,
+    both::Rules,
     human::Human,
     judge::judge,
     record::{Events, Judgement},
@@ -93,7 +94,7 @@ impl Gate {
                 ..Call::default()
             });
             let outcome = Outcome { session: session.to_owned(), id, ok: past.ok, at, ..Outcome::default() };
-            let verdict = self.commit_with(session, |stand| {
+            let verdict = self.commit_with(session, |_, stand| {
                 let Judgement { verdict, mut events, mut shared, .. } =
                     judge(&observing, stand, &call, Human::Absent);
                 let after = stand.session.after(&events);
@@ -139,7 +140,7 @@ impl Gate {
             }
         }
         let per_tool: Vec<(Arc<str>, u64)> = counted.into_iter().collect();
-        let seeded = self.commit_with(session, |stand| {
+        let seeded = self.commit_with(session, |_, stand| {
             let event = Event::Seeded { counts, per_tool: per_tool.clone() };
             let told = self.operated([&event]);
             stand.session.is_fresh().then(|| Commit { events: vec![event], told, ..Commit::answering(()) })
@@ -202,7 +203,7 @@ impl Gate {
         at: Time,
         make: impl Fn(&Progress) -> Result<Step, StageError>,
     ) -> Result<(), StageError> {
-        let moved = self.commit_with(session, |stand| {
+        let moved = self.commit_with(session, |_, stand| {
             let (progress, _) = stand_in(workflow, stand.session, None);
             let (events, answer) = match make(&progress) {
                 Ok(step) => (vec![Event::Moved { at, rule: workflow.id, step }], Ok(())),
@@ -249,7 +250,7 @@ impl Gate {
     ) -> Result<(), StoreError> {
         let events: Events = events.into_iter().collect();
         let told = self.operated(&events);
-        let commit = |_: Stand<'_>| {
+        let commit = |_: Rules<'_>, _: Stand<'_>| {
             Some(Commit { events: events.clone(), told: told.clone(), at, ..Commit::answering(()) })
         };
         self.commit_with(session, commit).map(|_| ())
@@ -259,6 +260,7 @@ impl Gate {
     fn record_shared(&self, shared: SharedEvent, event: &Event, at: Time) -> Result<(), StoreError> {
         let told = self.operated([event]);
         let entries = self.entries(None, &[], told, at);
-        catching(|| self.store.commit_shared(&Changes { events: &[], shared: &[shared], entries: &entries }))
+        let changes = Changes { shared: &[shared], entries: &entries, ..Changes::default() };
+        catching(|| self.store.commit_shared(&changes))
     }
 }

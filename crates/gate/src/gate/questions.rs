@@ -16,7 +16,6 @@ use crate::{
     audit_log::{self, LogEvent},
     duplicate::question_about,
     human::Answer,
-    judge::judge_proved_answer,
     record::Judgement,
     signed_answer::SignedAnswer,
     state::{ApprovalId, Asked, Stand},
@@ -89,22 +88,22 @@ impl Gate {
         at: Time,
     ) -> Result<Verdict, AnswerError> {
         let not_open = || AnswerError::NotOpen(approval.to_string());
-        let judge = |stand: Stand<'_>, answer| {
-            judge_proved_answer(&self.rulebook, stand, approval.number, (answer, proof.as_ref()), at)
-        };
-        let judged = self.commit_running(&approval.session, |stand| {
+        let judged = self.commit_running(&approval.session, |rules, stand| {
+            let judge = |stand: Stand<'_>, answer| {
+                rules.judge_answer(stand, approval.number, (answer, proof.as_ref()), at)
+            };
             // A refusal asks nobody's code, so it can be told after a panic as well.
             let judgement = catch_unwind(AssertUnwindSafe(|| judge(stand, answer))).unwrap_or_else(|_| {
                 judge(stand, Answer::Refused).map(|refusal| Judgement { verdict: panicked(), ..refusal })
             })?;
             let call = stand.session.asked().get(&approval.number).map(|asked| asked.call.clone());
-            let Judgement { verdict, events, shared, wants } = judgement;
+            let Judgement { verdict, events, changed, shared, wants } = judgement;
             let answered = by.map(|by| audit_log::answered(approval, answer == Answer::Granted, by));
             let mut told: Vec<LogEvent> = answered.into_iter().collect();
             if let (true, Some(call)) = (self.store.keeps_audit_log(), &call) {
                 told.push(audit_log::decided(call, &verdict, &events).about(approval));
             }
-            let commit = Commit { events, shared, told, at, ..Commit::answering((verdict, call)) };
+            let commit = Commit { events, changed, shared, told, at, ..Commit::answering((verdict, call)) };
             Some((commit, wants))
         });
         let (verdict, call) = judged?.ok_or_else(not_open)?;
@@ -119,7 +118,11 @@ impl Gate {
     /// # Errors
     /// When the store fails.
     pub fn question(&self, approval: &ApprovalId) -> Result<Option<Asked>, StoreError> {
-        self.opened(&approval.session, |session| session.asked().get(&approval.number).cloned())
+        self.opened(&approval.session, |opened| {
+            // Rules are named by their numbers in the policy in force.
+            let current = opened.held().and_then(|held| held.session.asked().get(&approval.number));
+            current.or_else(|| opened.session().asked().get(&approval.number)).cloned()
+        })
     }
 
     /// The open question about a call, if there is one.
@@ -127,7 +130,8 @@ impl Gate {
     /// # Errors
     /// When the store fails.
     pub fn question_about(&self, call: &Call) -> Result<Option<(ApprovalId, Asked)>, StoreError> {
-        self.opened(&call.session, |session| {
+        self.opened(&call.session, |opened| {
+            let session = opened.session();
             let number = question_about(session, call)?;
             let approval = ApprovalId { session: call.session.clone(), number };
             Some((approval, session.asked().get(&number)?.clone()))

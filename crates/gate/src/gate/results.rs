@@ -9,7 +9,7 @@ use super::{Commit, Gate};
 use crate::{
     audit_log,
     duplicate::question_about,
-    settle::{Outcome, Settlement, settle},
+    settle::{Outcome, Settlement},
     state::{ApprovalId, Session},
     store::StoreError,
 };
@@ -51,24 +51,25 @@ impl Gate {
         outcome: &Outcome,
         mut is_left: impl FnMut(&Session) -> bool,
     ) -> Result<Option<Settlement>, StoreError> {
-        self.commit_with(&outcome.session, |stand| {
+        self.commit_with(&outcome.session, |rules, stand| {
             if is_left(stand.session) {
                 return None;
             }
-            let guarded = |outcome: &Outcome| {
-                catch_unwind(AssertUnwindSafe(|| settle(&self.rulebook, stand, outcome))).ok()
-            };
+            let guarded =
+                |outcome: &Outcome| catch_unwind(AssertUnwindSafe(|| rules.settle(stand, outcome))).ok();
             // A result hook that panics earns nothing: the call counts as failed. Where looking at the output
             // panics, nothing of it is passed on.
             let failure = || Outcome { ok: false, ..outcome.clone() };
             let blind = || Outcome { output: None, ..failure() };
-            let mut settlement = guarded(outcome)
-                .or_else(|| guarded(&failure()))
-                .unwrap_or_else(|| withheld(settle(&self.rulebook, stand, &blind())));
+            let (mut settlement, changed) =
+                guarded(outcome).or_else(|| guarded(&failure())).unwrap_or_else(|| {
+                    let (settlement, changed) = rules.settle(stand, &blind());
+                    (withheld(settlement), changed)
+                });
             let events = std::mem::take(&mut settlement.events);
             let shared = std::mem::take(&mut settlement.shared);
             let told = self.told(|| audit_log::settled(outcome, &settlement, &events));
-            Some(Commit { events, shared, told, at: outcome.at, ..Commit::answering(settlement) })
+            Some(Commit { events, changed, shared, told, at: outcome.at, ..Commit::answering(settlement) })
         })
     }
 }

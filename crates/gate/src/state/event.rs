@@ -196,3 +196,28 @@ pub enum Event {
     /// Calls are judged again.
     Resumed,
 }
+
+impl Event {
+    /// Whether it means the same under any policy: it names no rule.
+    pub(crate) fn is_of_no_rule(&self) -> bool {
+        match self {
+            Self::Blocked { remembered, .. } | Self::Stray { remembered, .. } => remembered.is_none(),
+            Self::Duplicate { .. }
+            | Self::Lapsed { .. }
+            | Self::Described { .. }
+            | Self::Seeded { .. }
+            | Self::Untainted
+            | Self::Halted { .. }
+            | Self::Resumed => true,
+            Self::Allowed { .. }
+            | Self::Asked { .. }
+            | Self::Closed { .. }
+            | Self::Expired { .. }
+            | Self::Settled { .. }
+            | Self::Began { .. }
+            | Self::Activated { .. }
+            | Self::Deactivated { .. }
+            | Self::Moved { .. } => false,
+        }
+    }
+}

@@ -5,6 +5,7 @@
 //! it comes back, and a hand-written net whose places no longer fit is refused instead of guessed at.
 
 mod call;
+mod changed;
 mod shared;
 
 use std::{
@@ -25,6 +26,7 @@ use smallvec::SmallVec;
 
 use self::call::SavedCall;
 use super::{
+    binding::BoundState,
     parts::{
         Answered, Asked, Boundary, Counts, Flight, Passage, SavedNet, Shows, Subject, Table, Waiting,
         is_false,
@@ -85,6 +87,8 @@ struct SavedSession {
     is_tainted: bool,
     #[serde(default)]
     answers: Vec<SavedAnswer>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    bound: BTreeMap<String, BoundState>,
     clock_ms: u64,
 }
 
@@ -246,6 +250,7 @@ impl Session {
             taints: self.taints.iter().map(ToString::to_string).collect(),
             is_tainted: self.is_tainted,
             answers: self.answers.iter().map(|answer| SavedAnswer::of(answer, policy)).collect(),
+            bound: self.bound.clone(),
             clock_ms: self.clock.0,
         }
     }
@@ -274,6 +279,7 @@ impl Session {
             taints: saved.taints.into_iter().map(Arc::from).collect(),
             is_tainted: saved.is_tainted,
             clock: Time(saved.clock_ms),
+            bound: saved.bound,
             ..Self::default()
         };
         for (key, net) in saved.nets {

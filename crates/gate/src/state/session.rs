@@ -20,6 +20,7 @@ use lockgate_policy::{
 use serde_json::{Map, Value};
 
 use super::{
+    binding::{Binding, BoundState},
     event::{Event, Move, Remembered},
     parts::{Answered, Asked, Counts, Flight, Leases, Notes, SavedNet, Table, keep_answer},
 };
@@ -59,6 +60,8 @@ pub struct Session {
     pub(crate) overspent: BTreeMap<RuleId, u64>,
     /// The state of rules that the policy no longer has, kept for the day they come back.
     pub(crate) strangers: BTreeMap<String, SavedNet>,
+    /// The policies it is bound to, by place.
+    pub(crate) bound: BTreeMap<String, BoundState>,
     /// The latest moment seen. Time never runs backwards in a session.
     pub(crate) clock: Time,
 }
@@ -232,6 +235,23 @@ impl Session {
     /// Whether nobody has called, asked or said anything yet.
     pub fn is_fresh(&self) -> bool {
         self.counts == Counts::default() && self.asked.is_empty()
+    }
+
+    /// Whether nothing at all was stored about it, but what it is bound to.
+    pub(crate) fn is_untouched(&self) -> bool {
+        *self == Self { bound: self.bound.clone(), ..Self::default() }
+    }
+
+    /// The policies it is bound to, by place.
+    pub fn bindings(&self) -> impl Iterator<Item = (&str, &Binding)> {
+        self.bound.iter().map(|(place, bound)| (place.as_str(), &*bound.binding))
+    }
+
+    /// The policies that wait to be accepted, by place.
+    pub fn waiting_bindings(&self) -> impl Iterator<Item = (&str, &Binding)> {
+        self.bound
+            .iter()
+            .filter_map(|(place, bound)| Some((place.as_str(), &*bound.changed.as_ref()?.binding)))
     }
 
     /// Marks are of the moment the session has reached: time never runs backwards in it.

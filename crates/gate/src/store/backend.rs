@@ -10,11 +10,14 @@ use std::sync::Arc;
 use lockgate_call::Time;
 use lockgate_policy::Policy;
 
-use super::session_store::{Changes, OpenedSession, Reach, Store, StoreError};
+use super::{
+    bound::{Bound, BoundPolicy, BoundSession, ChangedSession},
+    session_store::{Changes, Held, OpenedSession, Reach, Store, StoreError},
+};
 use crate::{
     audit_log::LogEntry,
     signed_answer::SignedAnswer,
-    state::{SavedError, Session, SharedState},
+    state::{PolicyNews, SavedError, Session, SharedState},
 };
 
 /// Stores sessions, the shared state, humans' answers and the audit log.
@@ -170,18 +173,25 @@ impl<S: Backend + ?Sized> Backend for Arc<S> {
 pub struct BackendStore<S> {
     backend: S,
     policy: Arc<Policy>,
+    bound: Option<Bound>,
 }
 
 impl<S: Backend> BackendStore<S> {
     /// Sessions of `backend` under `policy`.
     pub fn new(backend: S, policy: Arc<Policy>) -> Self {
-        Self { backend, policy }
+        Self { backend, policy, bound: None }
     }
 
-    fn read(&self, row: &dyn LockedRow) -> Result<(Session, SharedState), StoreError> {
-        let session = match row.session() {
-            Some(bytes) => Session::from_bytes(bytes, &self.policy)?,
-            None => Session::default(),
+    /// The same, and each session stays under the policy that it was first judged by.
+    pub fn bound(backend: S, policy: Arc<Policy>, bound: BoundPolicy) -> Self {
+        Self { backend, policy, bound: Some(Bound::new(bound)) }
+    }
+
+    fn read(&self, row: &dyn LockedRow) -> Result<(BoundSession, SharedState), StoreError> {
+        let session = match (&self.bound, row.session()) {
+            (Some(bound), bytes) => bound.open(bytes, &self.policy)?,
+            (None, Some(bytes)) => BoundSession::free(Session::from_bytes(bytes, &self.policy)?),
+            (None, None) => BoundSession::free(Session::default()),
         };
         let shared_state = match row.shared_state() {
             Some(bytes) => SharedState::from_bytes(bytes, &self.policy)?,
@@ -202,7 +212,7 @@ impl<S: Backend> Store for BackendStore<S> {
     fn open<'a>(&'a self, session: &'a str, reach: Reach) -> Result<Box<dyn OpenedSession + 'a>, StoreError> {
         let row = self.backend.lock(session, reach)?;
         let (session, shared_state) = self.read(&*row)?;
-        Ok(Box::new(Opened { row, session, shared_state, policy: &self.policy }))
+        Ok(Box::new(Opened { row, session, shared_state, policy: &self.policy, bound: self.bound.as_ref() }))
     }
 
     fn commit_shared(&self, changes: &Changes<'_>) -> Result<(), StoreError> {
@@ -219,34 +229,72 @@ impl<S: Backend> Store for BackendStore<S> {
 /// A session whose row is open, decoded.
 struct Opened<'a> {
     row: Box<dyn LockedRow + 'a>,
-    session: Session,
+    session: BoundSession,
     shared_state: SharedState,
     policy: &'a Policy,
+    bound: Option<&'a Bound>,
 }
 
 impl OpenedSession for Opened<'_> {
     fn session(&self) -> &Session {
-        &self.session
+        &self.session.session
     }
 
     fn shared_state(&self) -> &SharedState {
         &self.shared_state
     }
 
-    fn commit(mut self: Box<Self>, changes: &Changes<'_>) -> Result<(), StoreError> {
-        let Changes { events, shared, entries } = changes;
-        events.iter().for_each(|event| self.session.apply(event));
-        shared.iter().for_each(|event| self.shared_state.apply(event));
-        let session = (!events.is_empty()).then(|| self.session.to_bytes(self.policy));
-        let shared_state = (!shared.is_empty()).then(|| self.shared_state.to_bytes(self.policy));
+    fn held(&self) -> Option<Held<'_>> {
+        let changed = self.session.changed.as_ref()?;
+        let ChangedSession { accepted, binding, session } = changed;
+        Some(Held { binding, accepted, session })
+    }
+
+    fn news(&self) -> Option<&PolicyNews> {
+        self.session.news.as_ref()
+    }
+
+    fn commit(self: Box<Self>, changes: &Changes<'_>) -> Result<(), StoreError> {
+        let Self { row, session, mut shared_state, policy, bound } = *self;
+        let Changes { events, changed: changed_events, accepts, shared, entries } = changes;
+        let BoundSession { mut session, changed, is_new, news: session_news } = session;
+        events.iter().for_each(|event| session.apply(event));
+        shared.iter().for_each(|event| shared_state.apply(event));
+        let is_written = !events.is_empty() || *accepts;
+        let bytes = match (changed, bound) {
+            _ if !is_written => None,
+            (Some(mut changed), Some(bound)) => {
+                changed_events.iter().for_each(|event| changed.session.apply(event));
+                let accepted = &changed.accepted.policy;
+                if *accepts {
+                    bound.keep()?;
+                    session = session.accepting(accepted, &changed.session, policy)?;
+                    bound.bind(&mut session);
+                    Some(session.to_bytes(policy))
+                } else {
+                    if session_news.is_some() {
+                        bound.keep()?;
+                    }
+                    bound.hold(&mut session, &changed.session, policy)?;
+                    Some(session.to_bytes(accepted))
+                }
+            }
+            (_, bound) => {
+                if let (true, Some(bound)) = (is_new, bound) {
+                    bound.keep()?;
+                }
+                Some(session.to_bytes(policy))
+            }
+        };
+        let shared_state = (!shared.is_empty()).then(|| shared_state.to_bytes(policy));
         let entries: Vec<String> = entries.iter().map(LogEntry::to_json).collect();
-        let questions = self.session.asked.len() as u64;
-        let rest = |bytes| SessionRow { bytes, clock: self.session.clock, questions };
+        let questions = session.asked.len() as u64;
+        let rest = |bytes| SessionRow { bytes, clock: session.clock, questions };
         let write = RowWrite {
-            session: session.as_deref().map(rest),
+            session: bytes.as_deref().map(rest),
             shared_state: shared_state.as_deref(),
             entries: &entries,
         };
-        self.row.write(&write)
+        row.write(&write)
     }
 }

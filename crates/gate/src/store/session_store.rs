@@ -13,7 +13,8 @@ use hashbrown::HashTable;
 
 use crate::{
     audit_log::LogEntry,
-    state::{Event, Session, SharedEvent, SharedState},
+    rulebook::Rulebook,
+    state::{Binding, Event, PolicyNews, Session, SharedEvent, SharedState},
 };
 
 /// Where sessions rest.
@@ -42,6 +43,10 @@ pub trait Store: Send + Sync {
 pub struct Changes<'a> {
     /// What happened to the session.
     pub events: &'a [Event],
+    /// What happened to it under a changed policy that waits to be accepted.
+    pub changed: &'a [Event],
+    /// Whether a human accepts the changed policy.
+    pub accepts: bool,
     /// What happened to all of them.
     pub shared: &'a [SharedEvent],
     /// What the audit log says about it.
@@ -67,11 +72,32 @@ pub trait OpenedSession {
     /// What all sessions share, as it stands.
     fn shared_state(&self) -> &SharedState;
 
+    /// The session under the policy in force, where that is another than the one it is bound to. Then both decide.
+    fn held(&self) -> Option<Held<'_>> {
+        None
+    }
+
+    /// What became of its policy since it was opened last.
+    fn news(&self) -> Option<&PolicyNews> {
+        None
+    }
+
     /// Stores what happened, all of it or nothing.
     ///
     /// # Errors
     /// [`StoreError::Conflict`] if somebody else was first: open the session again and judge again.
     fn commit(self: Box<Self>, changes: &Changes<'_>) -> Result<(), StoreError>;
+}
+
+/// The other side of a session whose policy has changed.
+#[derive(Clone, Copy, Debug)]
+pub struct Held<'a> {
+    /// What the session is bound to.
+    pub binding: &'a Binding,
+    /// The rules that it is bound to.
+    pub accepted: &'a Rulebook,
+    /// The session under the policy in force.
+    pub session: &'a Session,
 }
 
 /// Why a store could not do its work.

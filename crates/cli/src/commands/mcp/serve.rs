@@ -11,14 +11,14 @@ use std::{
 };
 
 use lockgate::engine::{
-    Gate, LocalRunner, Source,
-    gate::{AnswerTrust, Backend},
+    Gate, LocalRunner, Source, bound_policy,
+    gate::{AnswerTrust, Backend, BoundPolicy, Protection},
     read_sources,
     store::Sqlite,
 };
 use lockgate_agents::{
     Agent, Environment,
-    hook::{pins_folder, protection_of, remember, under},
+    hook::{self, pins_folder, protection_of, remember, under},
     human_key, processes,
     settings::{self, Settings},
 };
@@ -202,7 +202,7 @@ fn context(
     lines(&doubts(&opened.compiled(), opened.findings().to_vec(), &sources, &known))
         .iter()
         .for_each(|line| say(line));
-    let mut builder = Gate::builder(opened).mode(arguments.mode.unwrap_or(settings.mode));
+    let mut builder = Gate::builder(opened.clone()).mode(arguments.mode.unwrap_or(settings.mode));
     // Names of the settings are about the policy of the settings.
     if arguments.policy.is_empty() {
         builder = settings.registry.lend(builder);
@@ -230,7 +230,13 @@ fn context(
             }
             AnswerTrust::Store | AnswerTrust::Signed(_) => true,
         };
-        builder = builder.backend(Arc::clone(&backend)).answer_trust(trust);
+        let chosen = !arguments.policy.is_empty() || arguments.mode.is_some();
+        let bound = if chosen {
+            bound_by_arguments(&opened, arguments, &settings, &state, &servers.key(arguments), &trust)
+        } else {
+            hook::bound(&opened, &settings, &folder, environment, &trust)
+        };
+        builder = builder.bound_backend(Arc::clone(&backend), bound).answer_trust(trust);
         is_answerable.then_some(backend as Arc<dyn Backend>)
     };
     if settings.protect {
@@ -261,6 +267,25 @@ fn context(
         pins,
     };
     Context::new(config).map_err(CommandError::said)
+}
+
+/// What binds sessions to a policy of the command line, which is another place than that of the settings.
+fn bound_by_arguments(
+    policy: &lockgate::Policy,
+    arguments: &McpServeArguments,
+    settings: &Settings,
+    state: &Path,
+    key: &str,
+    trust: &AnswerTrust,
+) -> BoundPolicy {
+    let mode = arguments.mode.unwrap_or(settings.mode);
+    let settings = Settings { mode, ..settings.clone() };
+    let (place, changes, trust) = (format!("mcp {key}"), settings.policy_changes, trust.clone());
+    bound_policy(policy, &place, settings.bound(), changes, state, move |policy, bound| {
+        let mut rulebook = settings::accepted_rulebook(policy, bound, Protection::new)?;
+        rulebook.answer_trust = trust.clone();
+        Ok(rulebook)
+    })
 }
 
 fn sources(arguments: &McpServeArguments, settings: &Settings) -> Result<Vec<Source>, CommandError> {

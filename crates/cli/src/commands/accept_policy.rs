@@ -1,0 +1,329 @@
+//! `lockgate accept-policy`: lets sessions go on under a policy that was changed while they run.
+//!
+//! What changed is shown for each pair of policies: the files, the settings, and the shortest sessions that tell the two apart.
+//! A human agrees, and the sessions are bound to exactly the policy that was shown. What is stricter counts before that.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use clap::Args;
+use lockgate::{
+    PolicyDiff,
+    engine::{
+        Gate, PolicyChanges,
+        call::visible,
+        gate::{Backend, Binding, BoundFile, Protection, Rulebook},
+        policy::Layer,
+        waiting_policy,
+    },
+};
+use lockgate_agents::{
+    Environment, hook, now,
+    settings::{BUILT_IN, USER_SETTINGS, accepted_rulebook},
+};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::questions::user;
+use crate::{
+    console::{CommandError, Console, Ending},
+    human::{self, Opening},
+    progress::Progress,
+    protocol::encode,
+    session_index::SessionIndex,
+};
+
+pub(crate) const ACCEPT_POLICY_EXAMPLES: &str = "\
+Examples:
+  lockgate accept-policy              the session whose policy changed; asks first
+  lockgate accept-policy --session claude-code/3f2a…
+  lockgate accept-policy --all        all sessions whose policy changed
+  lockgate accept-policy --json       show what waits, and do not ask
+
+A session stays under the policy that it was first judged by. If the policy
+changes, stricter parts count at once, and what it opens waits for you. Only a
+human at a terminal can accept it.
+Exit 0: accepted, or nothing waits, 1: not accepted, 2: could not.";
+
+#[derive(Debug, Args)]
+pub(crate) struct AcceptPolicyArguments {
+    /// The session [default: the only one whose policy changed]
+    #[arg(long, value_name = "ID", conflicts_with = "all")]
+    pub(crate) session: Option<String>,
+    /// All sessions whose policy changed
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// The database of sessions [default: the one in force in this folder]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) state: Option<PathBuf>,
+}
+
+/// A session whose policy has changed at one place.
+struct Held {
+    session: String,
+    /// A gate under the changed policy.
+    gate: Gate,
+    from: Option<Binding>,
+    to: Binding,
+    /// The rules that the session is bound to; none where they are lost.
+    accepted: Option<Rulebook>,
+    /// Why they are lost.
+    fault: Option<String>,
+}
+
+pub(crate) fn run(
+    arguments: &AcceptPolicyArguments,
+    json: bool,
+    console: &mut Console<'_>,
+) -> Result<Ending, CommandError> {
+    let environment = Environment::of_process();
+    let Some(index) = SessionIndex::open_if_there(arguments.state.as_deref())? else {
+        return nothing(json, console);
+    };
+    let labels = index.backend().sessions().map_err(CommandError::said)?;
+    if let Some(session) = &arguments.session
+        && !labels.iter().any(|label| label.session == *session)
+    {
+        return Err(CommandError::Said(format!(
+            "no session is called `{}`; `lockgate status` lists them",
+            visible(session)
+        )));
+    }
+    let mut held = Vec::new();
+    for label in labels {
+        if arguments.session.as_ref().is_none_or(|session| *session == label.session) {
+            held.extend(held_at(&index, &label.session, &environment)?);
+        }
+    }
+    if held.is_empty() {
+        return nothing(json, console);
+    }
+    if json {
+        let answers: Vec<HeldAnswer> = held.iter().map(Held::answer).collect::<Result<_, _>>()?;
+        writeln!(console.out, "{}", encode(&serde_json::json!({ "sessions": answers })))?;
+        return Ok(Ending::No);
+    }
+    let mut sessions: Vec<&str> = held.iter().map(|held| held.session.as_str()).collect();
+    sessions.dedup();
+    if sessions.len() > 1 && !arguments.all {
+        return Err(CommandError::Said(format!(
+            "the policy of {} sessions has changed: {}; choose one with `--session`, or `--all`",
+            sessions.len(),
+            visible(&sessions.join(", "))
+        )));
+    }
+    let progress = Progress::start("comparing", json);
+    let shown = shown(&held)?;
+    drop(progress);
+    let deed = match sessions.as_slice() {
+        [session] => format!("let session {session} go on under the changed policy"),
+        sessions => format!("let {} sessions go on under the changed policy", sessions.len()),
+    };
+    let state = index.backend().path();
+    let opening = Opening { command: "accept-policy", deed: &deed, shown: &shown, state };
+    if !human::confirm(&opening, &environment)? {
+        writeln!(console.err, "nothing was accepted")?;
+        return Ok(Ending::No);
+    }
+    let by = user(&environment);
+    for held in &held {
+        held.gate.accept_policy(&held.session, &by, now()).map_err(CommandError::said)?;
+        writeln!(console.out, "{} goes on under {}", visible(&held.session), short(&held.to.policy))?;
+    }
+    Ok(Ending::Yes)
+}
+
+/// Lets the sessions of a project go on under its policy, which a human has just trusted. A session for which the user's own
+/// policy or settings have changed too keeps waiting: nobody was shown that.
+pub(super) fn accept_trusted(root: &Path, state: &Path) -> Result<(), CommandError> {
+    let environment = Environment::of_process();
+    if fs::symlink_metadata(state).is_err() {
+        return Ok(());
+    }
+    let index = SessionIndex::open(Some(state))?;
+    for label in index.backend().sessions().map_err(CommandError::said)? {
+        let folder_gate = index.of(&label.session)?;
+        let project = folder_gate.settings.as_ref().and_then(|settings| settings.project.as_ref());
+        if project.is_none_or(|project| project.root != root) || folder_gate.fault.is_some() {
+            continue;
+        }
+        for held in held_at(&index, &label.session, &environment)? {
+            if held.from.as_ref().is_some_and(|from| is_same_user(from, &held.to)) {
+                let by = user(&environment);
+                held.gate.accept_policy(&held.session, &by, now()).map_err(CommandError::said)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether the user's own files and settings are the same. The built-in policy is not a file of the user.
+fn is_same_user(from: &Binding, to: &Binding) -> bool {
+    let own = |binding: &Binding| -> Vec<BoundFile> {
+        let is_own = |file: &&BoundFile| file.layer == Layer::User.word() && file.path != BUILT_IN;
+        binding.files.iter().filter(is_own).cloned().collect()
+    };
+    own(from) == own(to) && from.settings.get(USER_SETTINGS) == to.settings.get(USER_SETTINGS)
+}
+
+fn nothing(json: bool, console: &mut Console<'_>) -> Result<Ending, CommandError> {
+    if json {
+        writeln!(console.out, "{}", encode(&serde_json::json!({ "sessions": [] })))?;
+    } else {
+        writeln!(console.out, "no session waits for a changed policy to be accepted")?;
+    }
+    Ok(Ending::Yes)
+}
+
+/// Where a session is bound to another policy than the one that is in force there.
+fn held_at(
+    index: &SessionIndex,
+    session: &str,
+    environment: &Environment,
+) -> Result<Vec<Held>, CommandError> {
+    let mut held = Vec::new();
+    let (read, _) = index.session(session)?;
+    let state = index.backend().path().to_path_buf();
+    for (place, waiting) in read.waiting_bindings() {
+        if place == hook::SETTINGS_PLACE {
+            continue;
+        }
+        // What waits there was kept when it first decided about a call.
+        let make = |policy, bound: &_| accepted_rulebook(policy, bound, Protection::new);
+        let (policy, bound) = waiting_policy(place, waiting, &state, make).map_err(CommandError::Said)?;
+        let gate = Gate::builder(policy).bound_backend(index.shared_backend(), bound);
+        let gate = gate.build().map_err(CommandError::said)?;
+        let from = read.bindings().find(|(at, _)| *at == place).map(|(_, binding)| binding.clone());
+        held.extend(Held::new(session, gate, from, waiting.clone()));
+    }
+    let from = read.bindings().find(|(place, _)| *place == hook::SETTINGS_PLACE);
+    let folder_gate = index.of(session)?;
+    let (Some((_, from)), Some(settings)) = (from, &folder_gate.settings) else { return Ok(held) };
+    if let Some(fault) = &folder_gate.fault {
+        return Err(CommandError::Said(format!(
+            "the policy of `{}` cannot be used: {fault}",
+            visible(session)
+        )));
+    }
+    let folder = index.folder_of(session);
+    let opened = settings
+        .sources()
+        .and_then(|sources| lockgate::Policy::builder().sources(&sources).without_findings().load())?;
+    let is_lost = folder_gate.gate.held(session).is_err();
+    let changes = if is_lost { PolicyChanges::Replace } else { settings.policy_changes };
+    let mut bound =
+        hook::bound(&opened, settings, &folder, environment, &folder_gate.gate.rulebook().answer_trust);
+    bound.changes = changes;
+    let to = Binding::clone(&bound.binding);
+    if from.is_same_as(&to) || (from.follows() && to.follows()) {
+        return Ok(held);
+    }
+    let gate = Gate::builder(opened).bound_backend(index.shared_backend(), bound);
+    let gate = gate.build().map_err(CommandError::said)?;
+    held.extend(Held::new(session, gate, Some(from.clone()), to));
+    Ok(held)
+}
+
+impl Held {
+    fn new(session: &str, gate: Gate, from: Option<Binding>, to: Binding) -> Option<Self> {
+        let (accepted, fault) = match gate.held(session) {
+            Ok(Some((_, policy))) => (Some(Rulebook::new(policy)), None),
+            Ok(None) => {
+                (None, Some("the policy that the session is bound to is not kept any more".to_owned()))
+            }
+            Err(error) => (None, Some(error.to_string())),
+        };
+        Some(Self { session: session.to_owned(), gate, from, to, accepted, fault })
+    }
+
+    /// The files that only one of both policies has, each with a sign.
+    fn files(&self) -> Vec<(char, &BoundFile)> {
+        let from: &[BoundFile] = self.from.as_ref().map_or(&[], |from| from.files.as_slice());
+        let only = |one: &'_ [BoundFile], file: &BoundFile| !one.iter().any(|it| it == file);
+        let gone = from.iter().filter(|file| only(&self.to.files, file)).map(|file| ('-', file));
+        let new = self.to.files.iter().filter(|file| only(from, file)).map(|file| ('+', file));
+        gone.chain(new).collect()
+    }
+
+    /// The settings that differ, as lines.
+    fn settings(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        for (name, now) in &self.to.settings {
+            let then = self.from.as_ref().and_then(|from| from.settings.get(name)).unwrap_or(&Value::Null);
+            if then != now {
+                lines.push(format!("{name}: {then} becomes {now}"));
+            }
+        }
+        lines
+    }
+
+    /// What the change does, where the accepted policy is still known.
+    fn diff(&self) -> Result<Option<PolicyDiff>, CommandError> {
+        let Some(accepted) = &self.accepted else { return Ok(None) };
+        let current = Arc::clone(&self.gate.rulebook().policy);
+        PolicyDiff::between(Arc::clone(&accepted.policy), current).map(Some).map_err(CommandError::said)
+    }
+
+    fn answer(&self) -> Result<HeldAnswer, CommandError> {
+        let diff = self.diff()?.and_then(|diff| serde_json::to_value(&diff).ok());
+        Ok(HeldAnswer {
+            session: self.session.clone(),
+            from: self.from.as_ref().map(|from| from.policy.clone()),
+            to: self.to.policy.clone(),
+            files: self.files().into_iter().map(|(sign, file)| format!("{sign} {}", file.path)).collect(),
+            settings: self.settings(),
+            fault: self.fault.clone(),
+            diff,
+        })
+    }
+}
+
+/// What a human has to see before: each change once, with the sessions it is about.
+fn shown(held: &[Held]) -> Result<String, CommandError> {
+    let mut text = String::new();
+    let mut told: Vec<(&Option<Binding>, &Binding)> = Vec::new();
+    for one in held {
+        text.push_str(&format!("session {}\n", one.session));
+        if told.contains(&(&one.from, &one.to)) {
+            text.push_str("    the same change\n");
+            continue;
+        }
+        told.push((&one.from, &one.to));
+        for (sign, file) in one.files() {
+            text.push_str(&format!("    {sign} {}  {} ({})\n", short(&file.hash), file.path, file.layer));
+        }
+        for line in one.settings() {
+            text.push_str(&format!("    {line}\n"));
+        }
+        if let Some(fault) = &one.fault {
+            text.push_str(&format!("    what changed cannot be shown: {fault}\n"));
+        }
+        if let Some(diff) = one.diff()? {
+            let mut out = Vec::new();
+            super::diff::write(&diff, &mut out)?;
+            text.push_str(&String::from_utf8_lossy(&out));
+        }
+    }
+    Ok(text)
+}
+
+fn short(hash: &str) -> &str {
+    hash.get(..12).unwrap_or(hash)
+}
+
+#[derive(Debug, Serialize)]
+struct HeldAnswer {
+    session: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from: Option<String>,
+    to: String,
+    files: Vec<String>,
+    settings: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fault: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    diff: Option<Value>,
+}

@@ -1,0 +1,65 @@
+//! Which policies decide about a session: the one in force, and another that the session is bound to.
+
+use std::sync::Arc;
+
+use lockgate_call::Time;
+use lockgate_policy::Policy;
+
+use super::{ATTEMPTS_MAX, Gate};
+use crate::{
+    audit_log,
+    both::{Both, Rules},
+    rulebook::Rulebook,
+    state::Binding,
+    store::{Changes, Held, OpenedSession, Reach, StoreError},
+};
+
+impl Gate {
+    /// The policy that a session is bound to, where another one is in force and waits to be accepted.
+    ///
+    /// # Errors
+    /// When the store fails, or the policy that the session is bound to is not there any more.
+    pub fn held(&self, session: &str) -> Result<Option<(Binding, Arc<Policy>)>, StoreError> {
+        let opened = self.store.open(session, Reach::Look)?;
+        Ok(opened.held().map(|held| (held.binding.clone(), Arc::clone(&held.accepted.policy))))
+    }
+
+    /// Binds a session to the policy in force. For a human who has seen what the change opens, never for the agent.
+    ///
+    /// # Errors
+    /// When the store fails: then the session stays as it was.
+    pub fn accept_policy(&self, session: &str, by: &str, at: Time) -> Result<(), StoreError> {
+        for _ in 0..ATTEMPTS_MAX {
+            let opened = self.store.open(session, Reach::Session)?;
+            let told = self.told(|| audit_log::accepted(opened.news(), &self.rulebook.policy, by));
+            let entries = self.entries(Some((session, opened.session())), &[], told, at);
+            match opened.commit(&Changes { accepts: true, entries: &entries, ..Changes::default() }) {
+                Err(StoreError::Conflict) => {}
+                ended => return ended,
+            }
+        }
+        Err(StoreError::Conflict)
+    }
+
+    /// The rules with hooks and terms, taken out of the gate.
+    pub fn into_rulebook(self) -> Rulebook {
+        self.rulebook
+    }
+
+    /// The rules that decide about a session.
+    pub(super) fn rules_of<'a>(&'a self, opened: &'a (dyn OpenedSession + 'a)) -> Rules<'a> {
+        match opened.held() {
+            None => Rules::One(&self.rulebook),
+            Some(Held { accepted, session, .. }) => {
+                Rules::Both(Both { accepted, current: &self.rulebook, session })
+            }
+        }
+    }
+}
+
+/// Why an operator cannot do something to a rule of a session.
+pub(super) fn policy_changed() -> StoreError {
+    let why = "the policy was changed after this session began, so its rules cannot be moved or switched; run `lockgate \
+               accept-policy` first, or restore the policy";
+    StoreError::Unavailable(why.to_owned())
+}
