@@ -3,13 +3,17 @@
 //! [`Sqlite`] is a [`Backend`](lockgate_gate::Backend) that outlives its process and that many processes share. What is
 //! written is stored with its entries of the audit log in one transaction, or not at all. The entries are a
 //! chain of hashes under a signed [`Head`]: [`Sqlite::verify_trail`] finds what was changed, lost or put in behind
-//! our back, and [`verify_lines`] finds it in an export. There are no decisions in this room: what bytes mean and
+//! our back, and [`verify_lines`] finds it in an export. Rows of the state are sealed and listed under the same head: one
+//! that somebody changed, deleted or brought back is refused. There are no decisions in this room: what bytes mean and
 //! what an entry says is the gate's.
 //!
-//! `audit/` is the audit log without a database, `sqlite/` the database. Reading order: `sqlite/backend.rs`,
-//! `sqlite/turns.rs` (one writer at a time), `sqlite/prepare.rs`, `sqlite/key.rs` and `sqlite/schema.rs` (what opening
-//! looks at), `audit/chain.rs` (the format of the chain), `sqlite/log.rs` and `sqlite/records.rs` (append and read),
-//! `sqlite/verify.rs` and `audit/walk.rs`, `audit/lines.rs` (exports), `sqlite/forget.rs`, `sqlite/short_ids.rs`, `sqlite/human.rs`.
+//! `audit/` is the audit log without a database, `sqlite/` the database, `seal.rs` the seal of a row of any table. Reading
+//! order: `sqlite/backend.rs`, `sqlite/turns.rs` (one writer at a time), `sqlite/prepare.rs`, `sqlite/key.rs`,
+//! `sqlite/schema.rs` and `sqlite/anchor.rs` (what opening looks at), `audit/chain.rs` (the format of the chain),
+//! `sqlite/state.rs`, `sqlite/roster.rs` and `sqlite/rows.rs` (what must be there, and how it is read and written),
+//! `sqlite/log.rs` and `sqlite/records.rs`, `sqlite/verify.rs`, `sqlite/verify_state.rs` and `audit/walk.rs`,
+//! `audit/lines.rs` (exports), `sqlite/forget.rs`, `sqlite/short_ids.rs`, `sqlite/human.rs`,
+//! `sqlite/sealing.rs` (older databases).
 
 mod audit;
 mod error;

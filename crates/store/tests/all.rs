@@ -8,3 +8,4 @@ mod audit_log;
 mod refusals;
 mod sealed;
 mod tamper;
+mod tampering;

@@ -21,6 +21,7 @@ mod spaces;
 mod spec;
 mod statements;
 mod tables;
+mod tampering;
 mod test_files;
 mod threads;
 mod windows;
