@@ -4,6 +4,7 @@
 
 mod architecture;
 mod bash;
+mod bypasses;
 mod contract;
 mod cycles;
 mod english;
