@@ -2,9 +2,12 @@
 
 pub(crate) mod consoles;
 pub(crate) mod files;
+mod git;
+pub(crate) mod grammars;
 pub(crate) mod inner;
 pub(crate) mod interpreters;
 pub(crate) mod launchers;
+pub(crate) mod loose;
 pub(crate) mod names;
 pub(crate) mod network;
 pub(crate) mod program;

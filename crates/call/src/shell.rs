@@ -2,7 +2,7 @@
 
 pub(crate) mod cache;
 mod confirm;
-mod environment;
+pub(crate) mod environment;
 mod outline;
 pub(crate) mod read;
 mod reader;

@@ -4,6 +4,7 @@
 
 mod hosts;
 mod paths;
+mod runners;
 mod scripts;
 mod selectors;
 mod sensitive;

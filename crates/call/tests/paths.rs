@@ -257,7 +257,7 @@ fn the_host_may_tell_home_and_other_variables() {
         (json!({ "path": "~other/x" }), "?Home"),
         (json!({ "command": "cat ~/x" }), "/home/me/x"),
         (json!({ "command": "cd && cat x" }), "/home/me, /home/me/x"),
-        (json!({ "command": "HOME=/etc; cat ~/x" }), "?Home"),
+        (json!({ "command": "HOME=/etc; cat ~/x" }), "/etc, ?Home"),
         (
             json!({ "command": "export HOME=/etc && cd && cat x" }),
             "/desk/app/HOME=/etc, /etc, ?Home, ?Folder",

@@ -11,6 +11,7 @@ mod decision;
 mod deed;
 mod diagnostic;
 mod hash;
+mod idle;
 mod maps;
 mod names;
 mod net;

@@ -157,7 +157,10 @@ impl ToolMaps {
         scripts: &mut Scripts<'c>,
         deeds: &mut Deeds,
     ) {
-        for (field, value) in call.input.iter().filter(|(field, _)| self.is_script(field)) {
+        let fields = || call.input.iter().filter(|(field, _)| self.is_script(field));
+        // Of several scripts nobody knows which one the tool runs.
+        let is_alone = fields().filter(|(_, value)| value.is_string() || value.is_array()).count() == 1;
+        for (field, value) in fields() {
             let maps: SmallVec<[&ToolMap; 8]> =
                 self.scripts.iter().filter(|map| map.takes.looks_at(field)).collect();
             if maps.is_empty() {
@@ -168,7 +171,12 @@ impl ToolMaps {
                 Value::Null | Value::Bool(_) | Value::Number(_) => {}
                 Value::String(_) | Value::Array(_) | Value::Object(_) => match scripts.of(call, field, value)
                 {
-                    Some((script, text)) => take_script(&maps, script, text, itself, guesses, deeds),
+                    Some((script, text)) => {
+                        let start = deeds.len();
+                        take_script(&maps, script, text, itself, guesses, deeds);
+                        let read = deeds.iter_mut().skip(start).filter(|_| !is_alone);
+                        read.for_each(|deed| deed.is_confirmed = false);
+                    }
                     None => take_opaque(&maps, itself, guesses, deeds),
                 },
             }
@@ -204,7 +212,8 @@ fn take_script(
                 Fit::No | Fit::Unread => {}
                 Fit::Possible => push_once(deeds, map.deed.doubted()),
                 Fit::Certain => {
-                    deeds.push(Deed { is_confirmed: command.is_confirmed, ..map.deed.clone() });
+                    let is_confirmed = command.is_confirmed && map.takes.is_work(command);
+                    deeds.push(Deed { is_confirmed, ..map.deed.clone() });
                     is_taken = true;
                     break;
                 }

@@ -5,6 +5,7 @@
 mod architecture;
 mod bash;
 mod bound;
+mod bypasses;
 mod contract;
 mod cycles;
 mod english;

@@ -14,6 +14,8 @@ use crate::call::Call;
 use crate::contents::{Contents, Place};
 use crate::fields::ScriptFields;
 use crate::shell::cache::ScriptCache;
+use crate::shell::environment::{is_proxy, leads_elsewhere};
+use crate::shell::script::Script;
 
 use finder::Finder;
 pub use host::{Host, HostDoubt, HostPattern, Reach};
@@ -34,15 +36,26 @@ pub(crate) fn find(contents: &Contents) -> Hosts {
         finder.field(text);
     }
     for script in &contents.scripts {
+        let is_led = is_led(&script.script);
         for (i, command) in script.script.commands.iter().enumerate() {
             let place = |word| match word {
                 Some(word) => Place::Word { field: script.selector.clone(), command: i, word },
                 None => Place::Around { field: script.selector.clone(), command: i },
             };
-            finder.command(command, &place);
+            finder.command(command, is_led, &place);
         }
     }
     finder.found
+}
+
+/// Whether a script sets a variable by which programs are told where to go, and not by a value that is listed.
+fn is_led(script: &Script) -> bool {
+    let is_listed = |name: &String| {
+        script.commands.iter().any(|command| command.assignments.iter().any(|(known, _)| known == name))
+    };
+    script.sets.iter().any(|name| {
+        leads_elsewhere(name) && !name.starts_with("GIT_") && !(is_proxy(name) && is_listed(name))
+    })
 }
 
 #[cfg(test)]
@@ -60,7 +73,7 @@ mod tests {
         command.assignments =
             vec![("HTTPS_PROXY".into(), word("evil.com:8080")), ("A".into(), word("http://b.com"))];
         let mut finder = Finder::default();
-        finder.command(&command, &|_| Place::Field(crate::Selector::default()));
+        finder.command(&command, false, &|_| Place::Field(crate::Selector::default()));
         let seen: Vec<_> =
             finder.found.touched.iter().map(|host| host.host.as_ref().unwrap().name()).collect();
         assert_eq!(seen, ["127.0.0.1", "evil.com", "b.com"]);

@@ -39,7 +39,14 @@ pub fn paths(call: &Call) -> Paths {
 /// command's first word. With `-C` and the like, that is the folder that the command goes to itself.
 pub(crate) fn find(call: &Call, contents: &Contents) -> (Paths, Vec<TouchedPath>) {
     let (start, folders) = folders_of(call, contents);
-    let mut finder = Finder { call, found: Paths::default(), home_may_change: false, standing: Vec::new() };
+    let mut finder = Finder {
+        call,
+        found: Paths::default(),
+        home_may_change: false,
+        dots_fit: false,
+        is_led: false,
+        standing: Vec::new(),
+    };
     finder.found.unseen.clone_from(&contents.unseen);
     for text in &contents.texts {
         // What names the folder starts where the call would stand without it.

@@ -38,7 +38,7 @@ impl Console {
 }
 
 /// What can be said to a running `tmux` that starts nothing, or nothing that is not read elsewhere.
-const TMUX_KNOWN: &str = "ls list-sessions lsw list-windows lsp list-panes kill-session kill-server kill-window \
+pub(super) const TMUX_KNOWN: &str = "ls list-sessions lsw list-windows lsp list-panes kill-session kill-server kill-window \
     kill-pane has has-session capture-pane capturep display-message display show-options show rename-session \
     rename-window select-window select-pane resize-pane new-window neww split-window splitw run-shell run send-keys \
     send start-server detach-client detach -V";

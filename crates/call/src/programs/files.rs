@@ -44,6 +44,8 @@ pub struct FileUse {
     pub(crate) moves: Option<Moves>,
     /// What it writes to its standard output.
     pub(crate) output: Output,
+    /// Options by which it takes names of files from a file or from its standard input.
+    pub(crate) lists: &'static str,
 }
 
 /// The most that a program does to a file its words name, from nothing to anything.
@@ -173,6 +175,7 @@ impl FileUse {
         spread: Spread::None,
         moves: None,
         output: Output::Unknown,
+        lists: "",
     };
 
     /// A program whose words are no files.
@@ -189,6 +192,18 @@ impl FileUse {
 
     /// A program that makes, changes or removes the files its words name.
     pub(crate) const WRITER: Self = Self { operands: Some(Access::Writes), ..Self::UNKNOWN };
+
+    /// Whether a word tells it to take names of files from elsewhere. Long options may be cut short, short ones glued
+    /// together.
+    pub(crate) fn takes_names(&self, word: &str) -> bool {
+        let name = word.split('=').next().unwrap_or_default();
+        let letters = word.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
+        self.lists.split_ascii_whitespace().any(|option| match (option.strip_prefix("--"), letters) {
+            (Some(_), None) => name.len() > 5 && option.starts_with(name),
+            (None, Some(letters)) => letters.contains(option.trim_start_matches('-')),
+            _ => false,
+        })
+    }
 
     /// The most that it does to a file its words name.
     #[must_use]

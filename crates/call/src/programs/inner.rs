@@ -12,6 +12,12 @@ pub(crate) enum Inner {
     File(Field),
     /// A program and its arguments, unless the script wrote a file of that name.
     ProgramUnlessFile(Vec<Field>),
+    /// A program and its arguments, if the command begins here: one reading among others.
+    Perhaps(Vec<Field>),
+    /// A file with settings of git or ssh, some of which name programs.
+    Settings(Field),
+    /// A table of times and scripts: a file, or standard input where there is none.
+    Timetable(Option<Field>),
     /// Whatever comes on standard input, as a script.
     Input,
     /// Whatever is typed into it once it runs; what another command writes there does nothing more.
@@ -28,6 +34,8 @@ pub(crate) struct Unwrapped {
     pub(crate) assignments: Vec<Field>,
     /// What to call it in [`crate::Command::reached_by`], where its name does not say enough.
     pub(crate) label: Option<&'static str>,
+    /// Files that it writes beside.
+    pub(crate) writes: Vec<Field>,
     /// Words of its own that may name a place.
     pub(crate) places: Vec<Field>,
     /// Whether it does something of its own beside.

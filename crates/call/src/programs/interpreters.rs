@@ -25,6 +25,20 @@ pub(crate) struct Interpreter {
     pub(crate) valued: &'static str,
     /// Options whose value, if any, is glued to them.
     pub(crate) glued: &'static str,
+    /// Options whose value is a file of code.
+    pub(crate) files: &'static str,
+    /// Options whose value is a file of code that it runs beside its own.
+    pub(crate) loads: &'static str,
+    /// Whether what it reads counts only where it is known: numbers to compute with, texts to set.
+    pub(crate) trusts_input: bool,
+    /// Whether its options are whole words behind one dash, so that its letters are never written together.
+    pub(crate) whole_options: bool,
+    /// Whether what stands behind its code is for the code alone.
+    pub(crate) ends_with_code: bool,
+    /// Whether the word behind such an option is a module, which may take code as well.
+    pub(crate) has_modules: bool,
+    /// Whether the name of a file may be a command: `perl -ne 1 'rm x |'`.
+    pub(crate) opens_pipes: bool,
     /// Options that name what is run, so that neither standard input nor a file is code.
     pub(crate) elsewhere: &'static str,
     /// Whether the first word that is no option is code, not a file.
@@ -72,16 +86,25 @@ pub(crate) enum Dialect {
     Editor,
 }
 
-/// Where an interpreter takes its code from.
-pub(crate) enum Source {
-    /// These words, and what to call the option.
-    Inline(Vec<Field>, &'static str),
-    File(Field),
-    Input,
+/// Where an interpreter takes its code from: from all of these.
+#[derive(Default)]
+pub(crate) struct Sources {
+    /// These words.
+    pub(crate) inline: Vec<Field>,
+    /// What to call the option that they stand behind.
+    pub(crate) label: &'static str,
+    /// These files.
+    pub(crate) files: Vec<Field>,
+    /// These files beside.
+    pub(crate) loads: Vec<Field>,
+    /// Its standard input.
+    pub(crate) input: bool,
     /// A makefile of the usual name.
-    Makefile,
-    /// A module, a project or a prompt: nothing we could read.
-    Elsewhere,
+    pub(crate) makefile: bool,
+    /// A module of this name, and words that may be code for it.
+    pub(crate) module: Option<(Field, Vec<Field>)>,
+    /// Commands in its words: values of variables that name programs, files that are pipes.
+    pub(crate) commands: Vec<Field>,
 }
 
 impl Interpreter {
@@ -89,6 +112,13 @@ impl Interpreter {
         code: "",
         valued: "",
         glued: "",
+        files: "",
+        loads: "",
+        trusts_input: false,
+        whole_options: false,
+        ends_with_code: false,
+        has_modules: false,
+        opens_pipes: false,
         elsewhere: "",
         operand: false,
         input: true,
@@ -117,31 +147,40 @@ impl Interpreter {
         self.dialect == Dialect::Sed
     }
 
-    /// Where the code comes from.
-    pub(crate) fn source(&self, arguments: &[Field]) -> Source {
+    /// Where the code comes from. What was found is never dropped because of a later word.
+    pub(crate) fn sources(&self, arguments: &[Field]) -> Sources {
         let mut words = arguments.iter();
-        let mut code = Vec::new();
-        let mut label = "";
+        let mut found = Sources::default();
         let mut file = None;
         let mut data = self.data;
+        let mut is_elsewhere = false;
         while let Some(word) = words.next() {
             let text = word.text.as_str();
-            if self.dialect == Dialect::Make && matches!(text, "-f" | "--file" | "--makefile") {
-                file = words.next();
-                continue;
-            }
             let is_code = |text: &str| {
                 text.starts_with("-e")
                     || matches!(self.option(text), Meaning::Code(_, glued) if !glued.is_empty())
             };
+            if text == "--" && word.is_certain() && self.dialect == Dialect::Plain && !found.inline.is_empty()
+            {
+                break;
+            }
             if !text.starts_with('-') || text == "-" || !word.is_certain() && !is_code(text) {
-                if has(self.elsewhere, text) {
-                    return Source::Elsewhere;
+                found.commands.extend(self.command_in(word));
+                if has(self.elsewhere, text) && found.inline.is_empty() {
+                    is_elsewhere = true;
+                    break;
                 }
                 if has(self.code, text) {
-                    code.extend(words.next().cloned());
+                    found.inline.extend(words.next().cloned());
                 }
-                if self.dialect == Dialect::Make || !code.is_empty() {
+                if self.dialect == Dialect::Make || !found.inline.is_empty() || !found.files.is_empty() {
+                    continue;
+                }
+                // An editor's command may stand before its file.
+                if let Some(command) =
+                    text.strip_prefix('+').filter(|it| self.data == usize::MAX && !it.is_empty())
+                {
+                    found.inline.push(Field { text: command.to_owned(), ..word.clone() });
                     continue;
                 }
                 if data > 0 && !(self.data == usize::MAX && is_input(text)) {
@@ -150,38 +189,85 @@ impl Interpreter {
                 }
                 file = file.or(Some(word));
                 // Where options may follow files, code may still come.
-                if self.dialect == Dialect::Sed {
+                if self.dialect == Dialect::Sed || self.operand {
                     continue;
                 }
                 break;
             }
             match self.option(text) {
                 Meaning::Code(option, "") => {
-                    code.extend(words.next().cloned());
-                    label = option;
+                    found.inline.extend(words.next().cloned());
+                    found.label = option;
+                    if self.ends_with_code {
+                        break;
+                    }
                 }
                 Meaning::Code(option, glued) => {
-                    code.push(Field { text: glued.to_owned(), ..word.clone() });
-                    label = option;
+                    found.inline.push(Field { text: glued.to_owned(), ..word.clone() });
+                    found.label = option;
+                    if self.ends_with_code {
+                        break;
+                    }
                 }
-                Meaning::Elsewhere => return Source::Elsewhere,
-                Meaning::ValueFollows => drop(words.next()),
-                Meaning::Flag => {}
+                Meaning::FileFollows(true) => found.files.extend(words.next().cloned()),
+                Meaning::FileFollows(false) => found.loads.extend(words.next().cloned()),
+                Meaning::File(is_own, glued) => {
+                    let file = Field { text: glued.to_owned(), ..word.clone() };
+                    if is_own { &mut found.files } else { &mut found.loads }.push(file);
+                }
+                Meaning::Elsewhere if found.inline.is_empty() => {
+                    is_elsewhere = true;
+                    if self.has_modules {
+                        let glued = text.split_once('m').map_or("", |(_, glued)| glued);
+                        let module = match glued.is_empty() {
+                            true => words.next().cloned(),
+                            false => Some(Field { text: glued.to_owned(), ..word.clone() }),
+                        };
+                        found.module = module.map(|module| (module, words.cloned().collect()));
+                    }
+                    break;
+                }
+                Meaning::Elsewhere | Meaning::Flag => {}
+                Meaning::ValueFollows => {
+                    // Where the value looks like the option that takes code, it is that option.
+                    let is_option = |next: &&Field| has(self.code, &next.text) && next.text.starts_with('-');
+                    if !words.as_slice().first().is_some_and(|next| is_option(&next)) {
+                        words.next();
+                    }
+                }
             }
         }
+        if self.opens_pipes {
+            found.commands.extend(arguments.iter().filter_map(pipe));
+        }
+        let has_files = !found.files.is_empty();
+        found.input |= found.files.iter().any(|file| is_input(&file.text));
+        found.files.retain(|file| !is_input(&file.text));
         match file {
-            _ if !code.is_empty() => Source::Inline(code, label),
+            _ if !found.inline.is_empty() || has_files => {}
             // A name with such characters is more likely code behind an option we misread.
             Some(word) if self.operand || word.text.contains(['(', ';', '"', '`']) => {
-                Source::Inline(vec![word.clone()], "")
+                found.inline.push(word.clone());
             }
-            Some(word) if is_input(&word.text) => Source::Input,
-            Some(word) => Source::File(word.clone()),
-            None if self.dialect == Dialect::Make => Source::Makefile,
-            None if self.takes_none(arguments) => Source::Elsewhere,
-            None if self.input => Source::Input,
-            None => Source::Elsewhere,
+            Some(word) if is_input(&word.text) => found.input = true,
+            Some(word) => found.files.push(word.clone()),
+            None if is_elsewhere => {}
+            None if self.dialect == Dialect::Make => found.makefile = true,
+            None if self.takes_none(arguments) => {}
+            None => found.input |= self.input,
         }
+        found
+    }
+
+    /// The command that a word is which is not an option: `make CC='rm x #'`, `ed '!rm x'`.
+    fn command_in(&self, word: &Field) -> Option<Field> {
+        if let Some(command) = word.text.strip_prefix('!').filter(|_| self.dialect == Dialect::Editor) {
+            return Some(Field { text: command.to_owned(), ..word.clone() });
+        }
+        let (name, value) = word.text.split_once('=').filter(|_| self.dialect == Dialect::Make)?;
+        let name = name.trim_end_matches([':', '+', '?', '!']);
+        (has(PROGRAM_VARIABLES, name) && !value.is_empty())
+            .then(|| Field { text: value.to_owned(), ..word.clone() })
     }
 
     /// Whether it takes commands from its standard input after what it was given, this code among it.
@@ -218,16 +304,19 @@ impl Interpreter {
                 if has(list, &option) && !text.contains(':') {
                     return true;
                 }
-                if has(self.code, &option) || has(self.glued, &option) || has(self.valued, &option) {
+                let takes = |list: &str| has(list, &option);
+                if self.whole_options
+                    || [self.code, self.glued, self.valued, self.files, self.loads].into_iter().any(takes)
+                {
                     break;
                 }
             }
             match self.option(text) {
                 _ if !is_option => {}
-                Meaning::Code(_, "") | Meaning::ValueFollows => drop(words.next()),
+                Meaning::Code(_, "") | Meaning::ValueFollows | Meaning::FileFollows(_) => drop(words.next()),
                 // Some modules are prompts.
                 Meaning::Elsewhere => return words.next().is_some_and(|module| has(PROMPTS, &module.text)),
-                Meaning::Code(..) | Meaning::Flag => {}
+                Meaning::Code(..) | Meaning::Flag | Meaning::File(..) => {}
             }
         }
         false
@@ -236,7 +325,9 @@ impl Interpreter {
     fn option<'a>(&self, text: &'a str) -> Meaning<'a> {
         // Long options may be cut short: `--expr`.
         let named = |list: &'static str, name: &str| {
-            let is_cut = self.is_filter() && name.len() > 2 && name.starts_with("--");
+            let is_cut = (self.is_filter() || self.dialect == Dialect::Make)
+                && name.len() > 2
+                && name.starts_with("--");
             let is = |item: &&str| *item == name || is_cut && item.starts_with(name);
             list.split_ascii_whitespace().find(is)
         };
@@ -246,11 +337,18 @@ impl Interpreter {
         };
         if let Some(option) = named(self.code, name) {
             return Meaning::Code(option, value);
+        } else if let Some(option) = named(self.files, name).or_else(|| named(self.loads, name)) {
+            let is_own = has(self.files, option);
+            return if value.is_empty() {
+                Meaning::FileFollows(is_own)
+            } else {
+                Meaning::File(is_own, value)
+            };
         } else if named(self.elsewhere, name).is_some() {
             return Meaning::Elsewhere;
         } else if named(self.valued, name).is_some() && value.is_empty() {
             return Meaning::ValueFollows;
-        } else if text.starts_with("--") {
+        } else if text.starts_with("--") || self.whole_options {
             return Meaning::Flag;
         }
         // Letters may be glued together, and a value to the last of them: `-lane 'print'`.
@@ -259,6 +357,13 @@ impl Interpreter {
             let glued = text.get(at.saturating_add(letter.len_utf8())..).unwrap_or_default();
             if let Some(option) = named(self.code, &name) {
                 return Meaning::Code(option, glued);
+            } else if has(self.files, &name) || has(self.loads, &name) {
+                let is_own = has(self.files, &name);
+                return if glued.is_empty() {
+                    Meaning::FileFollows(is_own)
+                } else {
+                    Meaning::File(is_own, glued)
+                };
             } else if has(self.elsewhere, &name) {
                 return Meaning::Elsewhere;
             } else if has(self.valued, &name) {
@@ -276,8 +381,23 @@ fn is_input(word: &str) -> bool {
     matches!(word, "-" | "/dev/stdin" | "/dev/fd/0")
 }
 
+/// The command in the name of a file that is a pipe to perl and ruby: `rm x |`, `|rm x`.
+fn pipe(word: &Field) -> Option<Field> {
+    let text = word.text.trim();
+    let command = text.strip_prefix('|').or_else(|| text.strip_suffix('|'))?;
+    let is_option = command.is_empty() || command.starts_with('-');
+    (!is_option).then(|| Field { text: command.to_owned(), ..word.clone() })
+}
+
+/// Variables of makefiles that name programs.
+const PROGRAM_VARIABLES: &str = "CC CXX CPP LD AR AS FC F77 GO CARGO PYTHON SHELL MAKE INSTALL YACC LEX RM CP MV LN TEX \
+    TANGLE WEAVE RUSTC NODE NPM DOCKER SUDO EXEC RUN CMD COMMAND WRAPPER LAUNCHER RUNNER EDITOR PAGER .SHELLFLAGS";
+
 /// What an option of an interpreter means.
 enum Meaning<'a> {
+    /// Its value is a file of code: its own, or one beside.
+    FileFollows(bool),
+    File(bool, &'a str),
     Flag,
     ValueFollows,
     Elsewhere,

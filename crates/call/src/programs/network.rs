@@ -28,6 +28,8 @@ pub(crate) enum Words {
     Remotes,
     /// Addresses in pieces: `TCP:host:80`, `-connect host:443`.
     Pairs,
+    /// Names, some of which are hosts by their look: `//host/share`, `host:27017/db`.
+    Names,
     /// A host only behind an option.
     Options,
 }
@@ -98,4 +100,15 @@ pub(crate) const HOST_OPTIONS: &[&str] = &[
     "--socks4",
     "--remote",
     "--referer",
+    "--keyserver",
+    "--domains",
+    "--jump",
+    "--uri",
+    "--endpoint",
+    "--endpoint-url",
+    "--registry",
+    "--index-url",
+    "--extra-index-url",
+    "--doh-url",
+    "--ipfs-gateway",
 ];

@@ -35,6 +35,8 @@ pub struct Program {
     pub(crate) runs_unread: bool,
     /// What words begin with that make it leave its work out, or succeed without it.
     pub(crate) idle: &'static str,
+    /// Files by which it is told what to run.
+    pub(crate) settings: Option<&'static SettingsFiles>,
     /// What it does to the shell that runs it.
     pub(crate) builtin: &'static [Builtin],
     pub(crate) files: FileUse,
@@ -72,6 +74,23 @@ pub(crate) enum Grammar {
     Screen,
 }
 
+/// Files that tell a program what to run, where the script writes one.
+#[derive(Debug)]
+pub(crate) struct SettingsFiles {
+    /// The last names of files that it reads by itself.
+    pub(crate) names: &'static str,
+    /// A folder whose files it runs.
+    pub(crate) folder: &'static str,
+    /// Options whose value is such a file.
+    pub(crate) options: &'static str,
+    /// Whether they are packages of npm, which name scripts.
+    pub(crate) is_package: bool,
+}
+
+impl SettingsFiles {
+    pub(crate) const PLAIN: Self = Self { names: "", folder: "", options: "", is_package: false };
+}
+
 /// What a shell reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Language {
@@ -106,6 +125,8 @@ pub(crate) enum Builtin {
     Expands,
     /// `hash`: with some words it gives a name another program.
     Renames,
+    /// `shopt`: it changes what names of files and folders mean.
+    Options,
 }
 
 /// The first argument of a program that is told by it what to do, and the options that may stand before it.
@@ -139,6 +160,7 @@ impl Program {
         keeps_status: false,
         runs_unread: false,
         idle: "",
+        settings: None,
         builtin: &[],
         files: FileUse::UNKNOWN,
         network: None,

@@ -36,7 +36,7 @@ const FAMILIES: &[&[Program]] = &[
 ];
 
 /// The most names there are; a test sees to it.
-const NAMES_MAX: usize = 640;
+const NAMES_MAX: usize = 1_024;
 
 /// The rows by name: every command of every script asks. The names are ours, so the hash needs no secret.
 static ROWS: LazyLock<HashMap<&str, &Program, FixedState>> = LazyLock::new(|| {
@@ -51,7 +51,8 @@ static ROWS: LazyLock<HashMap<&str, &Program, FixedState>> = LazyLock::new(|| {
 #[must_use]
 pub fn program(name: &str) -> Option<&'static Program> {
     let versioned = || ROWS.get(without_version(name)?).filter(|row| row.has_versions);
-    ROWS.get(name).or_else(versioned).copied()
+    let loader = || ROWS.get("ld.so").filter(|_| name.starts_with("ld-") && name.contains(".so"));
+    ROWS.get(name).or_else(versioned).or_else(loader).copied()
 }
 
 /// Whether a program is a shell.

@@ -6,7 +6,10 @@
 //! value and the command. Options are not checked: a wrong command line is read like a right one.
 
 use super::consoles::{screen, tmux};
+use super::git;
+use super::grammars::{alias, blur, file, find, shell, source, trap};
 use super::inner::{Inner, Unwrapped};
+use super::loose::{somewhere, tmux_scripts};
 use super::names::has;
 use super::program::{Grammar, Program};
 use super::word::{Field, Known};
@@ -17,10 +20,10 @@ pub(crate) fn unwrap(program: &Program, words: &[Field]) -> Option<Unwrapped> {
     let arguments = words.get(1..).unwrap_or_default();
     let plain = Unwrapped::default();
     match program.grammar {
-        Grammar::Shell(_) => {
-            let inner = shell(arguments);
+        Grammar::Shell(language) => {
+            let (inner, assignments) = shell(arguments, language);
             let has_option = inner.iter().any(|inner| matches!(inner, Inner::Script(_)));
-            return Some(Unwrapped { inner, label: has_option.then_some("-c"), ..plain });
+            return Some(Unwrapped { inner, assignments, label: has_option.then_some("-c"), ..plain });
         }
         Grammar::Find => {
             let inner = find(arguments);
@@ -54,6 +57,18 @@ pub(crate) fn unwrap(program: &Program, words: &[Field]) -> Option<Unwrapped> {
         wrapper.unwrap(arguments, all);
         all.own |= wrapper.own;
         all.repeats |= wrapper.repeats;
+    }
+    if program.grammar == Grammar::Git {
+        let found = git::runs(program, arguments);
+        if !found.is_empty() {
+            let all = all.get_or_insert_with(Unwrapped::default);
+            all.inner.extend(found);
+            all.own = true;
+        }
+    }
+    if program.grammar == Grammar::Tmux {
+        let all = all.get_or_insert_with(|| Unwrapped { own: true, ..Unwrapped::default() });
+        all.inner.extend(tmux_scripts(arguments));
     }
     if takes_commands(program, arguments) {
         let all = all.get_or_insert_with(Unwrapped::default);
@@ -94,6 +109,11 @@ enum Meaning<'a> {
     Replaces(&'a str),
     Script(&'a str),
     Setting(&'a str),
+    FileFollows,
+    File(&'a str),
+    WrittenFollows,
+    Written(&'a str),
+    Opaque,
     /// In no list: perhaps a flag, perhaps its value follows.
     Unknown,
 }
@@ -107,16 +127,20 @@ impl Wrapper {
     }
 
     fn unwrap(&self, arguments: &[Field], all: &mut Unwrapped) {
+        if matches!(self.rest, Rest::Somewhere) {
+            return all.inner.extend(somewhere(arguments));
+        }
         let mut words = arguments.iter();
         let mut script = None;
         let mut replaced = None;
+        let mut table = None;
         let mut rest = Vec::new();
         let mut operands = self.operands;
         let mut options = true;
         // Whether the next word may be the value of an option we do not know.
         let mut unsure = false;
         let glues = matches!(self.rest, Rest::WordsOfScript);
-        let takes_no_words = matches!(self.rest, Rest::Shell | Rest::Nothing | Rest::Input);
+        let takes_no_words = matches!(self.rest, Rest::Shell | Rest::Nothing | Rest::Input | Rest::Timetable);
         while let Some(word) = words.next() {
             let text = word.text.as_str();
             let mut skipped = Some(word);
@@ -142,6 +166,17 @@ impl Wrapper {
                         all.inner.extend(skipped.and_then(setting));
                     }
                     Meaning::Setting(text) => all.inner.extend(setting(&Field::certain(text))),
+                    Meaning::FileFollows => {
+                        skipped = words.next();
+                        all.inner.extend(skipped.map(file));
+                    }
+                    Meaning::File(text) => all.inner.push(file(&Field::certain(text))),
+                    Meaning::WrittenFollows => {
+                        skipped = words.next();
+                        all.writes.extend(skipped.cloned());
+                    }
+                    Meaning::Written(text) => all.writes.push(Field::certain(text)),
+                    Meaning::Opaque => all.inner.push(Inner::Unknown),
                     Meaning::Replaces(mark) => replaced = Some(mark),
                     Meaning::ValueFollows => {
                         all.places.extend(may_be_place(word).then(|| word.clone()));
@@ -154,10 +189,15 @@ impl Wrapper {
                 }
             } else if self.assignments && script.is_none() && text.contains('=') {
                 all.assignments.push(word.clone());
+            } else if matches!(self.rest, Rest::Timetable) {
+                table = Some(word.clone());
             } else if takes_no_words {
                 // Nothing to run in here.
             } else if operands > 0 {
                 operands = operands.saturating_sub(1);
+                if has(self.writes, ".") {
+                    all.writes.push(word.clone());
+                }
                 if std::mem::take(&mut unsure) {
                     operands = operands.saturating_add(1);
                     // Were the word the operand, the command would stand here already.
@@ -188,6 +228,10 @@ impl Wrapper {
                 all.inner.push(Inner::Script(join(&words)));
             }
             Some(script) => all.inner.push(Inner::Script(script)),
+            None if matches!(self.rest, Rest::Timetable) => {
+                let file = table.filter(|file| file.text != "-" && !file.text.starts_with("/dev/"));
+                all.inner.push(Inner::Timetable(file));
+            }
             None => {
                 if unsure
                     && let [_, after @ ..] = rest.as_slice()
@@ -208,6 +252,7 @@ impl Wrapper {
         match self.meaning(&word.text) {
             Meaning::Script(script) => Some(Inner::Script(value(script))),
             Meaning::Setting(text) => setting(&value(text)),
+            Meaning::Opaque => Some(Inner::Unknown),
             _ => None,
         }
     }
@@ -239,6 +284,12 @@ impl Wrapper {
             let is =
                 |list: &str| name != "--" && list.split_ascii_whitespace().any(|item| item.starts_with(name));
             return match value {
+                Some(_) if is(self.opaque) => Meaning::Opaque,
+                None if has(self.opaque, name) => Meaning::Opaque,
+                None if is(self.files) => Meaning::FileFollows,
+                Some(file) if is(self.files) => Meaning::File(file),
+                None if is(self.writes) => Meaning::WrittenFollows,
+                Some(file) if is(self.writes) => Meaning::Written(file),
                 None if is(self.scripts) => Meaning::ScriptFollows,
                 Some(script) if is(self.scripts) => Meaning::Script(script),
                 None if is(self.settings) => Meaning::SettingFollows,
@@ -254,6 +305,9 @@ impl Wrapper {
         if name.len() > 2 && has(self.scripts, name) {
             return if value.is_empty() { Meaning::ScriptFollows } else { Meaning::Script(value) };
         }
+        if name.len() > 2 && has(self.opaque, name) {
+            return Meaning::Opaque;
+        }
         // Letters may be glued together, and a value to the last of them: `-qc 'rm x'`, `-0I{}`, `-n5`.
         for (at, letter) in option.char_indices().skip(1) {
             let name = format!("-{letter}");
@@ -261,6 +315,12 @@ impl Wrapper {
             let glued = option.get(at.saturating_add(letter.len_utf8())..).unwrap_or_default();
             if is(self.queries) {
                 return Meaning::Query;
+            } else if is(self.opaque) {
+                return Meaning::Opaque;
+            } else if is(self.files) {
+                return if glued.is_empty() { Meaning::FileFollows } else { Meaning::File(glued) };
+            } else if is(self.writes) {
+                return if glued.is_empty() { Meaning::WrittenFollows } else { Meaning::Written(glued) };
             } else if is(self.scripts) {
                 return if glued.is_empty() { Meaning::ScriptFollows } else { Meaning::Script(glued) };
             } else if is(self.settings) {
@@ -282,11 +342,11 @@ impl Wrapper {
 
     fn run(&self, mut rest: Vec<Field>, replaced: Option<&str>, all: &mut Unwrapped) {
         let inner = match self.rest {
-            Rest::ScriptAndInput => return all.inner.extend(parallel(&rest)),
+            Rest::ScriptAndInput => return all.inner.extend(parallel(&rest, replaced)),
             Rest::Input => Inner::Input,
             Rest::WordsOrShell | Rest::ScriptOrShell | Rest::Shell if rest.is_empty() => Inner::Input,
             Rest::WordsOrEntry if rest.is_empty() => Inner::Typed,
-            Rest::Nothing => return,
+            Rest::Nothing | Rest::Timetable | Rest::Somewhere => return,
             _ if rest.is_empty() => return,
             Rest::Words | Rest::WordsOrShell | Rest::WordsOrEntry | Rest::WordsOfScript | Rest::Shell => {
                 Inner::Words(rest)
@@ -321,99 +381,7 @@ fn setting(word: &Field) -> Option<Inner> {
     Some(Inner::Script(Field { text: script.to_owned(), ..*word }))
 }
 
-/// What a shell runs.
-fn shell(arguments: &[Field]) -> Vec<Inner> {
-    let mut words = arguments.iter();
-    let (mut from_option, mut from_input) = (false, false);
-    let mut found = Vec::new();
-    while let Some(word) = words.next() {
-        let text = word.text.as_str();
-        let is_option = word.is_certain() && text.starts_with(['-', '+']) && text != "-";
-        let inner = match text {
-            "--" if word.is_certain() => break,
-            // It talks about itself. Where a shell does not know the option, it ends.
-            "--version" | "--help" if word.is_certain() && arguments.len() == 1 => return found,
-            "--rcfile" | "--init-file" => {
-                found.extend(words.next().map(file));
-                continue;
-            }
-            _ if text.starts_with("--command") || text.starts_with("--init-command") => Inner::Unknown,
-            // PowerShell knows many ways to write the option that takes a script.
-            _ if is_option && text.starts_with(['-', '+']) && text.len() > 2 && text.contains("ommand") => {
-                Inner::Unknown
-            }
-            _ if is_option && text.starts_with("--") => continue,
-            _ if is_option => {
-                from_option |= text.contains('c');
-                from_input |= text.contains('s');
-                // Each `o` takes a word, wherever it stands among the letters.
-                let set = words.as_slice().iter().take(text.matches(['o', 'O']).count());
-                // With `nullglob` a word that fits no file goes away, and the next one is the program.
-                if set.clone().any(|option| option.text.contains("null") || !option.is_certain()) {
-                    found.push(Inner::Unknown);
-                }
-                words = words.as_slice().get(set.count()..).unwrap_or_default().iter();
-                continue;
-            }
-            _ if from_option => Inner::Script(word.clone()),
-            // It might be `-c`, with the script behind it.
-            _ if !word.is_certain() && (word.splits || !text.contains('/')) => Inner::Unknown,
-            _ if from_input => Inner::Input,
-            _ => file(word),
-        };
-        found.push(inner);
-        return found;
-    }
-    found.push(match words.next() {
-        Some(word) if from_option => Inner::Script(word.clone()),
-        None if from_option => Inner::Unknown,
-        Some(word) if !from_input => file(word),
-        _ => Inner::Input,
-    });
-    found
-}
-
-/// What reading a file as a script runs.
-fn file(word: &Field) -> Inner {
-    match word.text.as_str() {
-        "-" | "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0" => Inner::Input,
-        text if text.contains("/dev/") || text.contains("/proc/") => Inner::Unknown,
-        text if text.contains("<(") => Inner::Unknown,
-        _ => Inner::File(word.clone()),
-    }
-}
-
-/// What `source` runs. A bare name is looked for where programs are, so it is one: `. rm x`.
-fn source(arguments: &[Field]) -> Vec<Inner> {
-    let arguments = match arguments {
-        [option, rest @ ..] if option.text == "--" => rest,
-        all => all,
-    };
-    let Some(first) = arguments.first() else { return Vec::new() };
-    let is_program = first.is_certain() && !first.text.contains(['/', '.']) && first.text != "-";
-    let program = is_program.then(|| Inner::ProgramUnlessFile(arguments.to_vec()));
-    std::iter::once(file(first)).chain(program).collect()
-}
-
-fn find(arguments: &[Field]) -> Vec<Inner> {
-    let runs = |word: &Field| matches!(word.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir");
-    let ends = |word: &Field| matches!(word.text.as_str(), ";" | "+");
-    let mut found = Vec::new();
-    let mut words = arguments.iter();
-    while words.by_ref().any(runs) {
-        let mut inner: Vec<_> = words.by_ref().take_while(|word| !ends(word)).cloned().collect();
-        blur(&mut inner, "{}");
-        found.push(Inner::Words(inner));
-    }
-    // Something that looks like the end of a command whose beginning is not to be seen.
-    let marks = |word: &Field| ends(word) || word.text.contains("{}");
-    if found.is_empty() && arguments.iter().any(marks) && arguments.iter().any(|word| !word.is_certain()) {
-        found.push(Inner::Unknown);
-    }
-    found
-}
-
-fn parallel(rest: &[Field]) -> Vec<Inner> {
+fn parallel(rest: &[Field], replaced: Option<&str>) -> Vec<Inner> {
     let mut sides = rest.splitn(2, |word| word.text.starts_with(":::"));
     let (command, given) = (sides.next().unwrap_or_default(), sides.next());
     match (command, given) {
@@ -424,7 +392,11 @@ fn parallel(rest: &[Field]) -> Vec<Inner> {
             // The arguments are quoted before they are put in: they stay one word, an unknown one.
             let script = join(command);
             vec![Inner::Script(Field {
-                text: PARALLEL_MARKS.iter().fold(script.text, |text, mark| text.replace(mark, "\"$1\"")),
+                text: PARALLEL_MARKS
+                    .iter()
+                    .copied()
+                    .chain(replaced.filter(|mark| !mark.is_empty()))
+                    .fold(script.text, |text, mark| text.replace(mark, "\"$1\"")),
                 ..script
             })]
         }
@@ -434,24 +406,6 @@ fn parallel(rest: &[Field]) -> Vec<Inner> {
 /// Where `parallel` puts its arguments.
 const PARALLEL_MARKS: &[&str] = &["{}", "{.}", "{/}", "{//}", "{/.}", "{#}", "{%}", "{1}", "{2}", "{3}"];
 
-fn trap(arguments: &[Field]) -> Vec<Inner> {
-    let mut words = arguments.iter().skip_while(|word| word.text == "--");
-    match words.next() {
-        Some(word) if !matches!(word.text.as_str(), "-" | "-l" | "-p" | "-lp") && words.next().is_some() => {
-            vec![Inner::Script(word.clone())]
-        }
-        _ => vec![],
-    }
-}
-
-fn alias(arguments: &[Field]) -> Vec<Inner> {
-    let script = |word: &Field| {
-        let (_, value) = word.text.split_once('=')?;
-        Some(Inner::Script(Field { text: value.to_owned(), ..*word }))
-    };
-    arguments.iter().filter_map(script).collect()
-}
-
 fn join(words: &[Field]) -> Field {
     let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
     Field {
@@ -459,14 +413,5 @@ fn join(words: &[Field]) -> Field {
         known: if words.iter().all(Field::is_certain) { Known::Certain } else { Known::Unknown },
         splits: words.iter().any(|word| word.splits),
         quotes_code: words.iter().any(|word| word.quotes_code),
-    }
-}
-
-/// Marks the words in which the wrapper will put something of its own.
-fn blur(words: &mut [Field], mark: &str) {
-    for word in words {
-        if word.text.contains(mark) {
-            word.known = Known::Unknown;
-        }
     }
 }

@@ -23,6 +23,12 @@ pub(crate) struct Wrapper {
     pub(crate) scripts: &'static str,
     /// Options whose value is a setting, `key=value`, and some of those name a program.
     pub(crate) settings: &'static str,
+    /// Options whose value is a file that it runs as a script.
+    pub(crate) files: &'static str,
+    /// Options whose value is a file that it writes; `.` where its operands are such files.
+    pub(crate) writes: &'static str,
+    /// Options with which what it runs cannot be told, by how they begin.
+    pub(crate) opaque: &'static str,
     /// Options with which it only talks about its arguments.
     pub(crate) queries: &'static str,
     /// Options with which it starts no shell where it is given no command.
@@ -68,6 +74,11 @@ pub(crate) enum Rest {
     Shell,
     /// Not at all, but standard input is a script.
     Input,
+    /// As a program and its arguments, which begin at a word that only the program knows: each may be the one. A word
+    /// with blanks is a script.
+    Somewhere,
+    /// Not at all, but a table of times and scripts: a file, or standard input.
+    Timetable,
     /// Not at all, but a key and a value that may name a program.
     Setting,
     /// Not at all.
@@ -83,6 +94,9 @@ impl Wrapper {
         valued: "",
         scripts: "",
         settings: "",
+        files: "",
+        writes: "",
+        opaque: "",
         queries: "",
         shellless: "",
         guest: None,
@@ -99,6 +113,14 @@ impl Wrapper {
 
     /// A program with deeds of its own that runs what stands after a verb.
     pub(crate) const RUNNER: Self = Self { own: true, ..Self::PLAIN };
+
+    /// A program that runs some of its words, and whose options nobody wrote down.
+    pub(crate) const LOOSE: Self = Self { rest: Rest::Somewhere, own: true, repeats: true, ..Self::PLAIN };
+
+    /// Whether it always runs some of its words, and nobody knows at which of them the command begins.
+    pub(crate) fn is_loose(&self) -> bool {
+        matches!(self.rest, Rest::Somewhere) && self.verb.is_empty()
+    }
 }
 
 /// The script a setting makes its program run: `core.pager=less` does, `user.name=x` does not.
@@ -118,9 +140,16 @@ pub(crate) fn script_of_setting<'a>(key: &str, value: &'a str) -> Option<&'a str
 /// Keys of settings whose value names a program: whole, by their start and by their end.
 const RUNNING_KEYS: &str = "exec proxycommand localcommand knownhostscommand core.pager core.editor \
     core.sshcommand core.fsmonitor core.askpass core.gitproxy sequence.editor diff.external credential.helper \
-    include.path core.hookspath init.templatedir browser.cmd interactive.difffilter uploadpack.packobjectshook";
+    include.path core.hookspath init.templatedir browser.cmd interactive.difffilter uploadpack.packobjectshook \
+    core.alternaterefscommand web.browser sendemail.smtpserver sendemail.tocmd sendemail.cccmd gc.recentobjectshook \
+    script-shell git-upload-pack pinentry-program";
 const RUNNING_KEYS_STARTING: [&str; 3] = ["alias.", "pager.", "includeif."];
-const RUNNING_KEYS_ENDING: [&str; 14] = [
+const RUNNING_KEYS_ENDING: [&str; 19] = [
+    ".uploadpack",
+    ".receivepack",
+    ".proxycommand",
+    ".path",
+    ".sshcommand",
     ".program",
     ".command",
     ".cmd",

@@ -14,6 +14,7 @@ use crate::programs::program::{Builtin, Program};
 use crate::programs::table;
 use crate::programs::word::{Field, Word};
 use crate::shell::confirm::confirm;
+use crate::shell::environment;
 use crate::shell::outline::{self, Reading};
 use crate::shell::scan::Place;
 use crate::shell::script::{Command, Redirection, RedirectionKind, SCRIPT_BYTES_MAX, Script, TOO_LONG};
@@ -28,10 +29,12 @@ use sums::{set_in_sums, sets_unknown_in_sums};
 
 mod again;
 mod files;
+mod interpret;
 mod names;
 mod nodes;
 mod quoted;
 mod run;
+mod settings;
 mod steps;
 mod sums;
 mod values;
@@ -50,6 +53,12 @@ const NESTED_BYTES_MAX: usize = 256 * 1024;
 
 /// How often the limits of one script may be used up again by scripts within it.
 const ROUNDS_MAX: usize = 4;
+
+/// The most readings of commands that may begin at several words.
+const READINGS_MAX: usize = 128;
+
+/// The most code that is read in files because other code names them.
+const BROUGHT_BYTES_MAX: usize = 256 * 1024;
 
 /// The most variables that are listed as set.
 const SETS_MAX: usize = 256;
@@ -95,6 +104,10 @@ pub(crate) struct Reader {
     /// Whether the shell may have ended before what is read now.
     may_have_stopped: bool,
     depth: usize,
+    /// How many readings of commands were tried that may begin at several words.
+    readings: usize,
+    /// How much code was read in files because other code names them.
+    brought_bytes: usize,
     bytes: usize,
     substitutions: usize,
     /// How many scripts, one within the other, are read now.
@@ -286,7 +299,12 @@ impl Reader {
             self.write_files(redirects, &output);
         }
         if fields.is_empty() {
-            set.clear();
+            // What programs after it find there, by a variable that leads them elsewhere, is listed alone.
+            set.retain(|(name, _)| environment::leads_elsewhere(name));
+            if !set.is_empty() {
+                self.attached.assignments = take(&mut set);
+                self.list(Vec::new(), None, false, None);
+            }
         }
         self.attached.redirections.extend(files);
         self.attached.assignments.extend(set);

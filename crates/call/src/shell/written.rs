@@ -71,9 +71,20 @@ impl Written {
     }
 
     /// Takes in that files are copied; what the script wrote, or a program, may now stand elsewhere.
-    pub(crate) fn copy(&mut self, program: &Program, arguments: &[Field]) {
+    /// `input` is what certainly comes on its standard input.
+    pub(crate) fn copy(&mut self, program: &Program, arguments: &[Field], input: Option<&str>) {
         if program.files.change != Change::Copies {
             return;
+        }
+        let is_stream = |word: &Field| {
+            word.text == "-" || word.text.starts_with("/dev/") || word.text.starts_with("/proc/")
+        };
+        if let Some((target, sources)) = arguments.split_last()
+            && sources.iter().any(is_stream)
+        {
+            let is_one = sources.iter().filter(|word| !word.text.starts_with('-')).count() == 1;
+            let text = input.filter(|_| is_one && target.is_certain()).map(str::to_owned);
+            return self.write(target, text, false);
         }
         let is_found = |text: &str| text.contains("which ") || text.contains("command -v");
         let is_program = |word: &Field| match word.is_certain() {
@@ -93,6 +104,47 @@ impl Written {
         if arguments.iter().any(is_written) {
             arguments.iter().for_each(|word| self.write(word, None, false));
         }
+    }
+
+    /// Whether it has written nothing so far, as far as that is remembered.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    /// The last names of the files that it wrote in a folder of this name.
+    pub(crate) fn names_in(&self, folder: &str) -> impl Iterator<Item = String> {
+        let is_in = |file: &&File| file.name.rsplit('/').nth(1) == Some(folder);
+        self.files.iter().filter(is_in).map(|file| last_name(&file.name).to_owned())
+    }
+
+    /// What a file holds that is not run as a whole, however often it is asked for.
+    pub(crate) fn text(&self, name: &str) -> Content {
+        match self.files.iter().find(|file| last_name(&file.name) == name) {
+            Some(file) => file.text.clone().map_or(Content::Unknown, Content::Text),
+            None => Content::Foreign,
+        }
+    }
+
+    /// The texts of files that code brings in by their name, each with whether its name says that it is code, and
+    /// whether one of such a name is unknown.
+    pub(crate) fn brought_in(&self, code: &str) -> (Vec<(&str, bool)>, bool) {
+        const CODE: [&str; 16] = [
+            "py", "pm", "pl", "rb", "js", "mjs", "cjs", "ts", "php", "lua", "vim", "gdb", "tcl", "awk",
+            "sed", "so",
+        ];
+        let (mut texts, mut is_unknown) = (Vec::new(), false);
+        for file in &self.files {
+            let name = last_name(&file.name);
+            let (stem, ending) = name.rsplit_once('.').unwrap_or((name, ""));
+            if !has_token(code, stem) {
+                continue;
+            }
+            match &file.text {
+                Some(text) => texts.push((text.as_str(), CODE.contains(&ending))),
+                None => is_unknown |= CODE.contains(&ending),
+            }
+        }
+        (texts, is_unknown)
     }
 
     /// Whether the script wrote a file of this name.
@@ -137,7 +189,21 @@ fn mentions(command: &Command, name: &str) -> usize {
     let names = |text: &str| {
         text.rsplit(['/', '=', ':']).next() == Some(name) || text.starts_with('-') && text.ends_with(name)
     };
-    command.words.iter().skip(1).filter(|word| names(&word.text)).count()
+    // Code names its files within: `sed -n 'w s'`, `python -c 'open("s", "w")'`.
+    let has_code = command.row().is_some_and(|row| row.interpreter.is_some());
+    let is_named = |text: &str| names(text) || has_code && has_token(text, name);
+    command.words.iter().skip(1).filter(|word| is_named(&word.text)).count()
+}
+
+/// Whether a text has a name that is not part of a longer one.
+fn has_token(text: &str, name: &str) -> bool {
+    let is_letter = |c: char| c.is_alphanumeric() || c == '_';
+    !name.is_empty()
+        && text.match_indices(name).any(|(at, _)| {
+            let before = text.get(..at).unwrap_or_default();
+            let after = text.get(at.saturating_add(name.len())..).unwrap_or_default();
+            !before.ends_with(is_letter) && !after.starts_with(is_letter)
+        })
 }
 
 fn last_name(path: &str) -> &str {

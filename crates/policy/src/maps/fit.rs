@@ -3,6 +3,7 @@
 use lockgate_call::{Command, Known, Script, Word};
 use lockgate_pattern::{Match, Pattern};
 
+use crate::idle::works_unless;
 use crate::statement::Takes;
 
 /// How a map meets a command.
@@ -45,6 +46,17 @@ impl Takes {
                 // What else runs has words of its own.
                 doubt => doubt,
             },
+        }
+    }
+
+    /// Whether a command that the map takes does its work, and does not only talk about it. What the map itself asks for
+    /// is work.
+    pub(super) fn is_work(&self, command: &Command) -> bool {
+        match self {
+            Self::Field { pattern, .. } => works_unless(command, |option| pattern.key().contains(option)),
+            Self::Running { words, .. } => {
+                works_unless(command, |option| words.iter().any(|word| word == option))
+            }
         }
     }
 

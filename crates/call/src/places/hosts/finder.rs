@@ -12,7 +12,9 @@ use super::touched::{Hosts, TouchedHost};
 use crate::contents::{Place, TOUCHED_MAX, Text, TextKind, Unseen, unseen};
 use crate::programs::names::has;
 use crate::programs::network::{HOST_OPTIONS, Network, VERBS, Words};
+use crate::programs::program::Grammar;
 use crate::programs::word::{Known, Word};
+use crate::shell::environment::is_proxy;
 use crate::shell::script::Command;
 
 /// The longest text that is searched for URLs, and the longest URL that is read.
@@ -101,7 +103,13 @@ impl Finder {
         }
     }
 
-    pub(super) fn command(&mut self, command: &Command, place: &dyn Fn(Option<usize>) -> Place) {
+    /// The hosts of a command; `is_led` if the script leads such programs elsewhere by variables.
+    pub(super) fn command(
+        &mut self,
+        command: &Command,
+        is_led: bool,
+        place: &dyn Fn(Option<usize>) -> Place,
+    ) {
         let count = self.found.touched.len();
         for (i, word) in command.words.iter().enumerate() {
             self.urls(&word.text, &place(Some(i)), word.known);
@@ -112,9 +120,17 @@ impl Finder {
         }
         for (name, value) in &command.assignments {
             self.urls(&value.text, &place(None), value.known);
-            if name.to_ascii_lowercase().ends_with("_proxy") {
+            if is_proxy(name) {
                 self.host_word(value, &place(None));
             }
+        }
+        let row = command.row();
+        if row.is_none() && !command.words.is_empty() {
+            self.looks(command, place);
+        }
+        let sets = row.is_some_and(|row| row.grammar == Grammar::Git) && sets_address(command);
+        if is_led && row.is_some_and(|row| row.network.is_some()) || sets {
+            self.add(&command.text, &place(Some(0)), false, Address::doubt(HostDoubt::Elsewhere));
         }
         if let Some(network) = command.row().and_then(|row| row.network) {
             let mut words = command.words.iter().skip(1);
@@ -143,6 +159,7 @@ impl Finder {
         place: &dyn Fn(Option<usize>) -> Place,
     ) {
         let mut option = "";
+        let mut operands = 0_usize;
         for (i, word) in command.words.iter().enumerate().skip(1) {
             let place = place(Some(i));
             let before = std::mem::take(&mut option);
@@ -161,8 +178,16 @@ impl Finder {
             } else {
                 match network.words {
                     Words::Urls | Words::Hosts => self.host_word(word, &place),
-                    // What follows is a port or a command for the other side.
-                    Words::First => return self.host_word(word, &place),
+                    // What follows is a port or a command for the other side, and before that command options.
+                    Words::First => {
+                        operands += 1;
+                        match operands {
+                            1 => self.host_word(word, &place),
+                            _ if word.text.bytes().all(|byte| byte.is_ascii_digit()) => {}
+                            _ => return,
+                        }
+                    }
+                    Words::Names => self.name(word, &place),
                     Words::Remotes => self.remote(word, command, &place),
                     Words::Pairs => self.pair(word, &place),
                     Words::Options => {}
@@ -216,8 +241,31 @@ impl Finder {
         self.host_word(&Word { text: host.to_owned(), known: word.known }, place);
     }
 
+    /// A word that is a host only by its look.
+    fn name(&mut self, word: &Word, place: &Place) {
+        let is_computed = word.known == Known::Unknown;
+        if is_computed || starts_scheme_relative(&word.text) || Address::bare(&word.text).is_telling() {
+            self.host_word(word, place);
+        }
+    }
+
+    /// The words of a program that is not known, where they look like nothing but a host.
+    fn looks(&mut self, command: &Command, place: &dyn Fn(Option<usize>) -> Place) {
+        for (i, word) in command.words.iter().enumerate().skip(1) {
+            let text = word.text.as_str();
+            if word.known == Known::Certain && !has_url(text) && looks_like_host(text) {
+                self.add(text, &place(Some(i)), true, Address::bare(host_part(text)));
+            }
+        }
+    }
+
     /// `TCP:host:80`, `OPENSSL:host:443,verify=0`.
     pub(super) fn pair(&mut self, word: &Word, place: &Place) {
+        // `s_client host:443`
+        let is_port = |port: &str| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+        if word.text.split_once(':').is_some_and(|(host, port)| host.contains('.') && is_port(port)) {
+            return self.host_word(word, place);
+        }
         let mut parts = word.text.split([':', ',']);
         let kind = parts.next().unwrap_or_default().to_ascii_uppercase();
         let connects = ["TCP", "UDP", "SCTP", "OPENSSL", "SSL", "SOCKS", "PROXY"]
@@ -257,4 +305,41 @@ impl Finder {
     pub(super) fn is_full(&self) -> bool {
         self.found.touched.len() >= TOUCHED_MAX
     }
+}
+
+/// Whether git is told by a setting where to go from now on: `git config http.proxy host`.
+fn sets_address(command: &Command) -> bool {
+    let words = || command.words.iter().skip(1).map(|word| word.text.as_str());
+    let settings = command.row().and_then(|row| row.network).map_or("", |network| network.settings);
+    let is_setting = |word: &str| {
+        let word = word.to_ascii_lowercase();
+        settings.split_ascii_whitespace().any(|start| word.starts_with(start))
+    };
+    let asks = |word: &str| {
+        word.starts_with("--get") || matches!(word, "get" | "-l" | "--list" | "list" | "--unset")
+    };
+    let has_value = || words().zip(words().skip(1)).any(|(key, _)| is_setting(key));
+    words().any(|word| word == "config") && has_value() && !words().any(asks)
+}
+
+/// Whether a word can hardly be anything but a host: `//host/share`, `user@host:path`, `host:443`, `host.com`.
+fn looks_like_host(text: &str) -> bool {
+    const ENDS: [&str; 9] = [".com", ".net", ".org", ".info", ".biz", ".xyz", ".ru", ".cn", ".onion"];
+    let host = host_part(text);
+    let is_host =
+        |host: &str| !host.is_empty() && host.chars().all(|c| c.is_ascii_alphanumeric() || "-.".contains(c));
+    let name = host.split(':').next().unwrap_or_default();
+    let after = host.split_once(':').map(|(_, after)| after);
+    let is_address = after.is_some_and(|after| after.starts_with('/') || after.parse::<u16>().is_ok());
+    is_host(name)
+        && (starts_scheme_relative(text)
+            || name.contains('.') && (is_address || text.contains('@'))
+            || ENDS.iter().any(|end| name.ends_with(end)))
+}
+
+/// What names the host in a word: without a user before it and a path behind it.
+fn host_part(text: &str) -> &str {
+    let text = text.trim_start_matches('/');
+    let text = text.rsplit_once('@').map_or(text, |(_, host)| host);
+    text.split(['/', '?', '#']).next().unwrap_or_default()
 }

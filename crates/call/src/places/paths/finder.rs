@@ -11,7 +11,7 @@ use crate::call::Call;
 use crate::contents::{Place, ReadScript, TOUCHED_MAX, Text, TextKind, Unseen, unseen};
 use crate::places::path::PathDoubt;
 use crate::programs::files::{Access, Change, FileUse, Moves};
-use crate::programs::interpreters::Source;
+use crate::programs::network::Words;
 use crate::programs::program::Grammar;
 use crate::programs::word::{Field, Known, Word};
 use crate::shell::script::{Command, RedirectionKind};
@@ -21,6 +21,10 @@ pub(super) struct Finder<'r> {
     pub(super) found: Paths,
     /// Whether the script that is read makes `~` another folder.
     pub(super) home_may_change: bool,
+    /// Whether it makes patterns fit names with a dot in front.
+    pub(super) dots_fit: bool,
+    /// Whether it gives programs for the network other settings.
+    pub(super) is_led: bool,
     /// Where the commands of scripts stand.
     pub(super) standing: Vec<TouchedPath>,
 }
@@ -50,11 +54,17 @@ impl<'r> Finder<'r> {
     pub(super) fn script(&mut self, script: &'r ReadScript, folders: &Folders) {
         let commands = &script.script.commands;
         // In a loop or a function a command may run after any `cd`, and the same `cd ..` any number of times.
-        let is_ordered = !script.source.contains("done") && !script.source.contains("()");
+        let is_ordered = !commands.iter().any(|command| {
+            let repeats = moves(command).is_some() && may_repeat(command);
+            repeats || may_wait(command)
+        });
         let chain = chain(script);
         let mut standing = folders.clone();
         self.home_may_change = script.script.sets.iter().any(|name| name == "HOME");
-        let has_search_path = script.script.sets.iter().any(|name| name == "CDPATH");
+        let sets = |names: &[&str]| script.script.sets.iter().any(|name| names.contains(&name.as_str()));
+        let has_search_path = sets(&["CDPATH", "BASHOPTS", "SHELLOPTS"]);
+        self.dots_fit = sets(&["GLOBIGNORE", "BASHOPTS", "SHELLOPTS"]);
+        self.is_led = sets(&["HOME", "XDG_CONFIG_HOME", "CURL_HOME", "WGETRC", "SYSTEM_WGETRC", "NETRC"]);
         // Then `cd x` may lead into a folder of that name anywhere.
         standing.unknown |= has_search_path;
         if !is_ordered {
@@ -190,7 +200,14 @@ impl<'r> Finder<'r> {
             self.pieces(word, &place(w), folders);
             is_pattern = false;
         }
-        if command.is_fed() {
+        let takes_names = command.words.iter().skip(1).any(|word| files.takes_names(&word.text));
+        let is_bundle = row.is_some_and(|row| row.grammar == Grammar::Letters)
+            && command
+                .words
+                .get(1)
+                .is_some_and(|word| !word.text.starts_with('-') && word.text.contains('T'));
+        let is_led = self.is_led && row.and_then(|row| row.network).is_some_and(|it| it.words == Words::Urls);
+        if command.is_fed() || takes_names || is_bundle || is_led {
             let spots = Err(PathDoubt::Computed);
             self.add(&command.text, place(0), access.unwrap_or(Access::Unknown), true, spots, folders);
         }
@@ -205,7 +222,10 @@ impl<'r> Finder<'r> {
         let field =
             |word: &Word| Field { known: word.known, splits: false, ..Field::uncertain(word.text.clone()) };
         let arguments: Vec<Field> = command.words.iter().skip(1).map(field).collect();
-        let Source::Inline(parts, _) = interpreter.source(&arguments) else { return none };
+        let parts = interpreter.sources(&arguments).inline;
+        if parts.is_empty() {
+            return none;
+        }
         let code = parts.iter().map(|part| part.text.as_str()).collect::<Vec<_>>().join("\n");
         let files = interpreter.opens(&code).filter(|_| parts.iter().all(Field::is_certain));
         let Some(files) = files else {
@@ -311,7 +331,13 @@ impl<'r> Finder<'r> {
         match word.known {
             _ if self.home_may_change && word.text.starts_with('~') => Err(PathDoubt::Home),
             Known::Certain => look(&word.text, Look::Word, self.call),
-            Known::Glob => look(&word.text, Look::Glob, self.call),
+            Known::Glob => {
+                let mut looked = look(&word.text, Look::Glob, self.call)?;
+                if self.dots_fit {
+                    looked.iter_mut().for_each(|looked| looked.globs = None);
+                }
+                Ok(looked)
+            }
             Known::Unknown
                 if word.text.starts_with('~') && !word.text.contains(['$', '`', '(', '*', '?', '[']) =>
             {
@@ -346,6 +372,34 @@ pub(super) enum Target<'c> {
     Word(&'c Word),
     Home,
     Unknown,
+}
+
+/// Whether a command stands where it may run more than once, or later than it is written.
+fn may_repeat(command: &Command) -> bool {
+    const REPEATING: [&str; 12] = [
+        "for",
+        "while",
+        "until",
+        "select",
+        "function",
+        "alias",
+        "trap",
+        "repeat",
+        "source",
+        ".",
+        "PROMPT_COMMAND=",
+        "fc",
+    ];
+    let starts = |by: &String| by.split(' ').next().is_some_and(|first| REPEATING.contains(&first));
+    command.reached_by.iter().any(starts)
+}
+
+/// Whether a command stands where it may run later than it is written: after any other.
+fn may_wait(command: &Command) -> bool {
+    let starts = |by: &String| {
+        by.split(' ').next().is_some_and(|first| matches!(first, "function" | "alias" | "trap"))
+    };
+    command.reached_by.iter().any(starts)
 }
 
 /// Where a command leaves those after it.

@@ -79,7 +79,10 @@ impl Interpreter {
                 return Some(Inner::Unknown);
             }
             // A function that is only named may be called later by another name.
-            None => return (is_named && kind == Kind::Shell).then_some(Inner::Unknown),
+            None => {
+                let finds_by_name = kind == Kind::Eval && after.starts_with('[');
+                return (is_named && (kind == Kind::Shell || finds_by_name)).then_some(Inner::Unknown);
+            }
         };
         let (fields, is_list) = self.arguments(given);
         match (kind, fields.as_slice()) {
@@ -273,7 +276,11 @@ pub(super) fn pipes(code: &str) -> Vec<(&str, &str)> {
             (Some(_), _) => {}
             (None, '"') => within = Some('"'),
             // After an operand it divides.
-            (None, '/') if !before.is_alphanumeric() && !")]$_\"".contains(before) => within = Some('/'),
+            (None, '/')
+                if !before.is_alphanumeric() && !")]$_\"".contains(before) || follows_keyword(code, at) =>
+            {
+                within = Some('/');
+            }
             (None, '#') => while chars.next_if(|(_, c)| *c != '\n').is_some() {},
             (None, '|') if chars.next_if(|(_, c)| *c == '|').is_some() => {}
             (None, '|') if found.len() <= CALLS_MAX => {
@@ -287,6 +294,17 @@ pub(super) fn pipes(code: &str) -> Vec<(&str, &str)> {
         }
     }
     found
+}
+
+/// Whether a word stands before a place in awk code behind which a slash begins a pattern: `print /"/`.
+fn follows_keyword(code: &str, at: usize) -> bool {
+    let before = code.get(..at).unwrap_or_default().trim_end();
+    ["print", "printf", "return", "getline", "in", "else", "do", "delete", "exit", "case"].iter().any(
+        |keyword| {
+            let rest = before.strip_suffix(keyword);
+            rest.is_some_and(|rest| !rest.ends_with(|c: char| c.is_alphanumeric() || c == '_'))
+        },
+    )
 }
 
 /// What `sed` runs: the command `e` and the flag `e` of `s`.
@@ -324,16 +342,31 @@ pub(super) fn make(code: &str) -> Vec<Inner> {
     found
 }
 
-/// `:!rm x`, `\! rm x`, `:r !ls`.
+/// `:!rm x`, `\! rm x`, `:r !ls`, `e !ls`; and behind a pipe `.once |ls`, `\o |ls`.
 pub(super) fn editor(code: &str) -> Vec<Inner> {
-    let script = |line: &str| {
-        let (before, script) = line.split_once('!')?;
-        let before = before.trim();
-        let runs = before.is_empty()
-            || before.ends_with([':', '\\', '%', ' ', 'r', 'w', ','])
-            || before.chars().all(|c| c.is_ascii_digit() || ",.$%:".contains(c));
-        // `:q!` and `:wq!` end with the mark.
-        (runs && !script.trim().is_empty()).then(|| script_of(script.trim()))
-    };
-    code.split(['\n', '|']).take(CALLS_MAX).filter_map(script).collect()
+    let mut found = Vec::new();
+    for line in code.lines() {
+        let is_command = line.trim_start().starts_with(['.', '\\']) || line.trim_start().starts_with("pager");
+        for (at, part) in line.split('|').enumerate() {
+            if found.len() > CALLS_MAX {
+                found.push(Inner::Unknown);
+                return found;
+            }
+            if at > 0 && is_command && !part.trim().is_empty() {
+                found.push(script_of(part.trim()));
+            }
+            let Some((before, script)) = part.split_once('!') else { continue };
+            let before = before.trim();
+            // A place and a short command; a pattern or a text is longer.
+            let runs = before.len() <= EDITOR_BYTES_MAX && !before.contains(['/', '"', '\'', '<', '>', '=']);
+            // `:q!` and `:wq!` end with the mark.
+            if runs && !script.trim().is_empty() && !script.starts_with('=') {
+                found.push(script_of(script.trim()));
+            }
+        }
+    }
+    found
 }
+
+/// The longest text before the mark behind which an editor runs something.
+const EDITOR_BYTES_MAX: usize = 12;

@@ -65,7 +65,12 @@ pub(super) const ROWS: &[Program] = &[
         builtin: &[Builtin::Spoils, Builtin::Sets, Builtin::Stops, Builtin::KeepsAssignments],
         ..Program::PLAIN
     },
-    Program { names: "fc", grammar: Grammar::History, ..Program::PLAIN },
+    Program {
+        names: "fc",
+        grammar: Grammar::History,
+        builtin: &[Builtin::Spoils, Builtin::Sets],
+        ..Program::PLAIN
+    },
     Program {
         names: "eval",
         wrappers: &[Wrapper { rest: Rest::Script, ..Wrapper::PLAIN }],
@@ -140,7 +145,11 @@ pub(super) const ROWS: &[Program] = &[
         builtin: &[Builtin::Spoils, Builtin::Sets, Builtin::Stops, Builtin::KeepsAssignments],
         ..Program::PLAIN
     },
-    Program { names: "shopt", builtin: &[Builtin::Spoils, Builtin::Sets], ..Program::PLAIN },
+    Program {
+        names: "shopt",
+        builtin: &[Builtin::Spoils, Builtin::Sets, Builtin::Options],
+        ..Program::PLAIN
+    },
     Program {
         names: "emulate setopt unsetopt",
         builtin: &[Builtin::Spoils, Builtin::Sets],

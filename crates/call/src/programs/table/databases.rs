@@ -4,17 +4,20 @@ use crate::programs::consoles::Console;
 use crate::programs::interpreters::{Dialect, Interpreter};
 use crate::programs::network::{Network, Words};
 use crate::programs::program::Program;
+use crate::programs::wrappers::Wrapper;
 
 pub(super) const ROWS: &[Program] = &[
     Program {
         names: "sqlite3 duckdb",
         is_only_a_program: true,
         interpreter: Some(&Interpreter {
-            code: "-cmd -c",
-            valued: "-separator -newline -nullvalue -init -mmap -vfs -maxsize",
+            code: "-cmd -c -s",
+            valued: "-separator -newline -nullvalue -mmap -vfs -maxsize -pagecache -lookaside -heap",
+            loads: "-init",
+            whole_options: true,
             data: 1,
             operand: true,
-            shells: ".shell .system",
+            shells: ".shell .system .sh .she .shel .sy .sys .syst .syste .load .excel .www .edit",
             bare: true,
             dialect: Dialect::Editor,
             ..Interpreter::PLAIN
@@ -24,13 +27,14 @@ pub(super) const ROWS: &[Program] = &[
     Program {
         names: "psql mysql mariadb",
         is_only_a_program: true,
+        wrappers: &[Wrapper { scripts: "--pager", ..Wrapper::HOST }],
         interpreter: Some(&Interpreter {
             code: "-c --command -e --execute",
-            valued: "-h -U -d -p -P -u -v -f -o -L -F -R -T --host --username --dbname --port --user --file \
-                --set",
+            valued: "-h -U -d -p -P -u -v -o -L -F -R -T --host --username --dbname --port --user --set --output",
+            files: "-f --file",
             data: usize::MAX,
             leaves_with: "-f --file -l --list",
-            shells: ".shell .system",
+            shells: ".shell .system PROGRAM program",
             bare: true,
             dialect: Dialect::Editor,
             ..Interpreter::PLAIN
@@ -42,7 +46,7 @@ pub(super) const ROWS: &[Program] = &[
         names: "mongosh mongo",
         is_only_a_program: true,
         consoles: &[Console { unless: "--version --help --eval -f --file -i -Q -q", ..Console::PLAIN }],
-        network: Some(&Network { words: Words::Options, ..Network::PLAIN }),
+        network: Some(&Network { words: Words::Names, values: "--eval -f --file -u -p", ..Network::PLAIN }),
         ..Program::PLAIN
     },
     Program {
@@ -57,20 +61,26 @@ pub(super) const ROWS: &[Program] = &[
         ..Program::PLAIN
     },
     Program {
-        names: "smbclient ldapsearch",
-        network: Some(&Network { words: Words::Options, ..Network::PLAIN }),
+        names: "smbclient ldapsearch smbget rpcclient mount.cifs",
+        network: Some(&Network {
+            words: Words::Names,
+            values: "-c -U -W -m -b -D -w -s --command --user",
+            ..Network::PLAIN
+        }),
         ..Program::PLAIN
     },
     Program {
         names: "gdb lldb",
         has_versions: true,
         interpreter: Some(&Interpreter {
-            code: "-ex -eval-command -iex -o --one-line",
-            valued: "-x -p -c -s --command",
+            code: "-ex -eval-command --eval-command -iex --init-eval-command -o --one-line -O",
+            valued: "-p -c -s -e -cd -d",
+            loads: "-x -command --command -ix --init-command -S --source",
+            whole_options: true,
             data: usize::MAX,
             stays: true,
             leaves_with: "-batch --batch",
-            shells: "shell system",
+            shells: "shell system !shell make",
             evals: "python pi py",
             bare: true,
             dialect: Dialect::Editor,

@@ -1,6 +1,7 @@
 //! Programs that work on files.
 
 use crate::programs::files::{Access, Change, FileUse, Output, Search, Shows, Spread, Walks};
+use crate::programs::network::{Network, Words};
 use crate::programs::program::{Grammar, Program};
 use crate::programs::wrappers::Wrapper;
 
@@ -20,7 +21,17 @@ pub(super) const ROWS: &[Program] = &[
         files: FileUse { shows: Some(Shows { flags: "", counts: false }), ..FileUse::READER },
         ..Program::PLAIN
     },
-    Program { names: "tac stat wc", files: FileUse::READER, ..Program::PLAIN },
+    Program { names: "tac stat", files: FileUse::READER, ..Program::PLAIN },
+    Program { names: "wc", files: FileUse { lists: "--files0-from", ..FileUse::READER }, ..Program::PLAIN },
+    Program {
+        names: "gzip gunzip zcat pigz bzip2 bunzip2 xz unxz lzma lz4 zstd unzstd brotli compress",
+        files: FileUse {
+            walks: Walks::IfRecursive,
+            lists: "--filelist --files --files0",
+            ..FileUse::UNKNOWN
+        },
+        ..Program::PLAIN
+    },
     Program {
         names: "bat batcat",
         wrappers: &[Wrapper { scripts: "--pager", ..Wrapper::HOST }],
@@ -59,7 +70,7 @@ pub(super) const ROWS: &[Program] = &[
     },
     Program {
         names: "du",
-        files: FileUse { walks: Walks::Always, walks_here: true, ..FileUse::READ },
+        files: FileUse { walks: Walks::Always, walks_here: true, lists: "--files0-from", ..FileUse::READ },
         ..Program::PLAIN
     },
     Program {
@@ -82,6 +93,7 @@ pub(super) const ROWS: &[Program] = &[
     Program {
         names: "fd fdfind",
         wrappers: &[
+            Wrapper { scripts: "-x -X --exec --exec-batch", ..Wrapper::HOST },
             Wrapper { verb: "-x", repeats: true, ..Wrapper::RUNNER },
             Wrapper { verb: "-X", repeats: true, ..Wrapper::RUNNER },
             Wrapper { verb: "--exec", repeats: true, ..Wrapper::RUNNER },
@@ -130,8 +142,14 @@ pub(super) const ROWS: &[Program] = &[
         ..Program::PLAIN
     },
     Program {
-        names: "basename dirname file md5sum sha1sum sha256sum cksum readlink realpath cmp shellcheck",
+        names: "basename dirname readlink realpath cmp shellcheck",
         files: FileUse::READ,
+        ..Program::PLAIN
+    },
+    Program { names: "file", files: FileUse { lists: "-f --files-from", ..FileUse::READ }, ..Program::PLAIN },
+    Program {
+        names: "md5sum sha1sum sha256sum cksum",
+        files: FileUse { lists: "-c --check", ..FileUse::READ },
         ..Program::PLAIN
     },
     Program {
@@ -147,6 +165,7 @@ pub(super) const ROWS: &[Program] = &[
     Program {
         names: "sort gsort",
         wrappers: &[Wrapper { scripts: "--compress-program", ..Wrapper::HOST }],
+        files: FileUse { lists: "--files0-from", ..FileUse::UNKNOWN },
         ..Program::PLAIN
     },
     Program {
@@ -258,7 +277,13 @@ pub(super) const ROWS: &[Program] = &[
             settings: "--checkpoint-action",
             ..Wrapper::HOST
         }],
-        files: FileUse { walks: Walks::Always, spread: Spread::Extracts, ..FileUse::UNKNOWN },
+        files: FileUse {
+            walks: Walks::Always,
+            spread: Spread::Extracts,
+            lists: "-T --files-from",
+            ..FileUse::UNKNOWN
+        },
+        network: Some(&Network { words: Words::Remotes, ..Network::PLAIN }),
         ..Program::PLAIN
     },
     Program {
@@ -273,7 +298,11 @@ pub(super) const ROWS: &[Program] = &[
     },
     Program {
         names: "cpio pax",
-        files: FileUse { spread: Spread::Here, ..FileUse::UNKNOWN },
+        files: FileUse {
+            spread: Spread::Here,
+            lists: "-o -p -w --create --pass-through",
+            ..FileUse::UNKNOWN
+        },
         ..Program::PLAIN
     },
     Program {
@@ -285,7 +314,7 @@ pub(super) const ROWS: &[Program] = &[
         names: "zip",
         is_only_a_program: true,
         wrappers: &[Wrapper { scripts: "-TT --unzip-command", ..Wrapper::HOST }],
-        files: FileUse { walks: Walks::IfRecursive, ..FileUse::UNKNOWN },
+        files: FileUse { walks: Walks::IfRecursive, lists: "-@ --names-stdin", ..FileUse::UNKNOWN },
         ..Program::PLAIN
     },
     Program {

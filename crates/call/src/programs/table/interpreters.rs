@@ -10,20 +10,24 @@ const PYTHON: Interpreter = Interpreter {
     code: "-c",
     valued: "-W -X --check-hash-based-pycs",
     elsewhere: "-m",
+    ends_with_code: true,
+    has_modules: true,
     stays_with: "-i",
     talks_with: "--version --help --help-all -V -VV -h -?",
     shells: "system popen getoutput getstatusoutput execv execve execvp execvpe execl execle execlp execlpe \
         spawnl spawnle spawnlp spawnlpe spawnv spawnve spawnvp spawnvpe posix_spawn posix_spawnp Popen \
-        check_call check_output create_subprocess_shell create_subprocess_exec startfile",
+        check_call check_output create_subprocess_shell create_subprocess_exec startfile CDLL PyDLL LoadLibrary",
     typed: "interact breakpoint set_trace embed start_ipython",
-    evals: "eval exec getattr __import__ import_module __getattribute__ globals __builtins__",
-    modules: "subprocess pty plumbum pexpect",
+    evals: "eval exec getattr __import__ import_module __getattribute__ globals __builtins__ __dict__ \
+        runsource runcode",
+    modules: "subprocess pty plumbum pexpect ctypes",
     ..Interpreter::PLAIN
 };
 
 const JAVASCRIPT: Interpreter = Interpreter {
     code: "-e -p --eval --print -pe eval",
-    valued: "-r --require --import --loader -C --conditions --env-file --input-type",
+    valued: "-C --conditions --env-file --input-type",
+    loads: "-r --require --import --loader --experimental-loader --preload",
     elsewhere: "run test x install add --test",
     stays_with: "-i --interactive inspect",
     talks_with: "--version --help -v -V -h --v8-options",
@@ -60,6 +64,7 @@ pub(super) const ROWS: &[Program] = &[
             bare: true,
             backticks: true,
             interpolates: true,
+            opens_pipes: true,
             ..Interpreter::PLAIN
         }),
         files: FileUse { pattern_first: true, ..FileUse::UNKNOWN },
@@ -71,12 +76,14 @@ pub(super) const ROWS: &[Program] = &[
         has_versions: true,
         interpreter: Some(&Interpreter {
             code: "-e",
-            valued: "-I -C -E -r",
+            valued: "-I -C -E",
+            loads: "-r",
             glued: "-i -F -x -T -W -K",
             talks_with: "--version --help -v -h",
             typed: "irb pry byebug debugger",
             shells: "system exec spawn popen popen2 popen2e popen3 capture2 capture2e capture3 pipeline %x",
             evals: "eval instance_eval class_eval module_eval send public_send __send__ method",
+            opens_pipes: true,
             bare: true,
             backticks: true,
             interpolates: true,
@@ -100,6 +107,7 @@ pub(super) const ROWS: &[Program] = &[
             Wrapper { verb: "x", ..Wrapper::RUNNER },
         ],
         interpreter: Some(&JAVASCRIPT),
+        settings: Some(&super::packages::PACKAGE),
         goes_unread: true,
         ..Program::PLAIN
     },
@@ -109,7 +117,8 @@ pub(super) const ROWS: &[Program] = &[
         has_versions: true,
         interpreter: Some(&Interpreter {
             code: "-r -B -R -E",
-            valued: "-d -c -f -t -S -z",
+            valued: "-d -c -t -S -z",
+            files: "-f --file -F",
             stays_with: "-a --interactive",
             leaves_with: "-i -m -l --ini --rf --ri --info --modules",
             talks_with: "--version --help -v -h",
@@ -127,8 +136,9 @@ pub(super) const ROWS: &[Program] = &[
         has_versions: true,
         interpreter: Some(&Interpreter {
             code: "-e --source",
-            valued: "-v -F -i -l --assign --field-separator --include --load",
-            elsewhere: "-f --file -E --exec",
+            valued: "-v -F -l --assign --field-separator --load",
+            files: "-f --file -E --exec",
+            loads: "-i --include",
             operand: true,
             input: false,
             shells: "system",
@@ -145,7 +155,7 @@ pub(super) const ROWS: &[Program] = &[
             code: "-e --expression",
             valued: "-l --line-length",
             glued: "-i",
-            elsewhere: "-f --file",
+            files: "-f --file",
             operand: true,
             input: false,
             dialect: Dialect::Sed,
@@ -159,7 +169,7 @@ pub(super) const ROWS: &[Program] = &[
         has_versions: true,
         interpreter: Some(&Interpreter {
             code: "-e",
-            valued: "-l",
+            loads: "-l",
             stays_with: "-i",
             talks_with: "-v",
             shells: "execute popen",
@@ -185,6 +195,7 @@ pub(super) const ROWS: &[Program] = &[
         interpreter: Some(&Interpreter {
             code: "--eval -E",
             valued: "-C -I -j -l -o -W --directory --include-dir --old-file --what-if --jobs",
+            files: "-f --file --makefile",
             elsewhere: "-v --version",
             input: false,
             dialect: Dialect::Make,
@@ -257,7 +268,7 @@ pub(super) const ROWS: &[Program] = &[
         ..Program::PLAIN
     },
     Program {
-        names: "bpython ptpython ghci octave maxima gp sage utop hy coffee",
+        names: "bpython ptpython ghci maxima gp sage utop hy coffee",
         has_versions: true,
         consoles: &[Console { unless: "--version --help -e --eval", takes_files: true, ..Console::PLAIN }],
         ..Program::PLAIN
@@ -281,5 +292,99 @@ pub(super) const ROWS: &[Program] = &[
         consoles: &[Console { verbs: "repl ghci console", ..Console::PLAIN }],
         ..Program::PLAIN
     },
-    Program { names: "dc gnuplot m4 pic rpm rpmbuild troff", runs_unread: true, ..Program::PLAIN },
+    Program {
+        names: "raku rakudo perl6",
+        interpreter: Some(&Interpreter {
+            code: "-e",
+            shells: "shell run qx Proc QX qqx",
+            evals: "EVAL EVALFILE",
+            bare: true,
+            interpolates: true,
+            ..Interpreter::PLAIN
+        }),
+        ..Program::PLAIN
+    },
+    Program {
+        names: "octave octave-cli matlab scilab",
+        has_versions: true,
+        interpreter: Some(&Interpreter {
+            code: "--eval -r -batch -e",
+            whole_options: true,
+            shells: "system shell_cmd dos unix popen popen2 exec unix_g unix_s",
+            evals: "eval evalin feval",
+            ..Interpreter::PLAIN
+        }),
+        ..Program::PLAIN
+    },
+    Program {
+        names: "clisp ecl abcl ccl gcl newlisp scheme csi chez gsi mit-scheme",
+        interpreter: Some(&Interpreter {
+            code: "-x -e -eval --eval -p --expression",
+            loads: "-l -i --load",
+            shells: "shell run-program run-shell-command execute system exec process! !",
+            evals: "eval load",
+            bare: true,
+            ..Interpreter::PLAIN
+        }),
+        ..Program::PLAIN
+    },
+    Program {
+        names: "dc",
+        runs_unread: true,
+        interpreter: Some(&Interpreter {
+            trusts_input: true,
+            code: "-e --expression",
+            files: "-f --file",
+            dialect: Dialect::Editor,
+            ..Interpreter::PLAIN
+        }),
+        ..Program::PLAIN
+    },
+    Program {
+        names: "gnuplot",
+        runs_unread: true,
+        interpreter: Some(&Interpreter {
+            trusts_input: true,
+            code: "-e",
+            shells: "system shell",
+            backticks: true,
+            bare: true,
+            dialect: Dialect::Editor,
+            ..Interpreter::PLAIN
+        }),
+        ..Program::PLAIN
+    },
+    Program {
+        names: "m4 gm4",
+        runs_unread: true,
+        interpreter: Some(&Interpreter {
+            trusts_input: true,
+            shells: "syscmd esyscmd",
+            ..Interpreter::PLAIN
+        }),
+        ..Program::PLAIN
+    },
+    Program {
+        names: "rpm rpmbuild rpmspec",
+        runs_unread: true,
+        interpreter: Some(&Interpreter {
+            code: "-E --eval -D --define",
+            data: usize::MAX,
+            input: false,
+            shells: "%",
+            ..Interpreter::PLAIN
+        }),
+        ..Program::PLAIN
+    },
+    Program {
+        names: "pic troff groff nroff",
+        runs_unread: true,
+        interpreter: Some(&Interpreter {
+            trusts_input: true,
+            shells: ".sy .pso .pi sh",
+            bare: true,
+            ..Interpreter::PLAIN
+        }),
+        ..Program::PLAIN
+    },
 ];

@@ -17,25 +17,29 @@ const CONTAINER_VALUED: &str = "-a -c -e -h -l -m -p -u -v -w --add-host --annot
     --pull --restart --runtime --security-opt --shm-size --stop-signal --stop-timeout --storage-opt \
     --sysctl --tmpfs --ulimit --user --userns --uts --volume --volume-driver --volumes-from --workdir";
 
-const CONTAINERS: &[Wrapper] = &[
-    Wrapper {
-        verb: "exec",
-        flags: CONTAINER_FLAGS,
-        valued: CONTAINER_VALUED,
-        operands: 1,
-        ..Wrapper::RUNNER
-    },
-    Wrapper {
-        verb: "run",
-        flags: CONTAINER_FLAGS,
-        valued: CONTAINER_VALUED,
-        scripts: "--entrypoint --health-cmd",
-        shell_only_with: "-i --interactive",
-        operands: 1,
-        rest: Rest::WordsOrEntry,
-        ..Wrapper::RUNNER
-    },
-];
+const IN_CONTAINER: Wrapper = Wrapper {
+    verb: "exec",
+    flags: CONTAINER_FLAGS,
+    valued: CONTAINER_VALUED,
+    operands: 1,
+    ..Wrapper::RUNNER
+};
+
+const NEW_CONTAINER: Wrapper = Wrapper {
+    verb: "run",
+    flags: CONTAINER_FLAGS,
+    valued: CONTAINER_VALUED,
+    scripts: "--entrypoint --health-cmd",
+    shell_only_with: "-i --interactive",
+    operands: 1,
+    rest: Rest::WordsOrEntry,
+    ..Wrapper::RUNNER
+};
+
+const CONTAINERS: &[Wrapper] = &[IN_CONTAINER, NEW_CONTAINER];
+
+const CONTAINERS_AND_SPACES: &[Wrapper] =
+    &[IN_CONTAINER, NEW_CONTAINER, Wrapper { verb: "unshare", ..Wrapper::LOOSE }];
 
 const CONTAINER_CONSOLES: &[Console] = &[
     Console { verbs: "attach", ..Console::PLAIN },
@@ -53,6 +57,9 @@ const IN_POD: Wrapper = Wrapper {
 
 const PODS: &[Wrapper] = &[
     IN_POD,
+    Wrapper { verb: "debug", only_with: "--", ..Wrapper::LOOSE },
+    Wrapper { verb: "create job", ..Wrapper::LOOSE },
+    Wrapper { verb: "rsh", ..Wrapper::LOOSE },
     Wrapper {
         verb: "run",
         flags: "-i -t -it --rm --stdin --tty --command --quiet --attach",
@@ -64,7 +71,32 @@ const PODS: &[Wrapper] = &[
     },
 ];
 
+/// They run something in a container, a sandbox or another environment after one of these verbs.
+const ENVIRONMENTS: &[Wrapper] = &[
+    Wrapper { verb: "exec", ..Wrapper::LOOSE },
+    Wrapper { verb: "run", ..Wrapper::LOOSE },
+    Wrapper { verb: "shell", ..Wrapper::LOOSE },
+    Wrapper { verb: "enter", ..Wrapper::LOOSE },
+    Wrapper { verb: "ssh", ..Wrapper::LOOSE },
+    Wrapper { verb: "environment", ..Wrapper::LOOSE },
+    Wrapper { verb: "unshare", ..Wrapper::LOOSE },
+    Wrapper { verb: "start", ..Wrapper::LOOSE },
+];
+
 pub(super) const ROWS: &[Program] = &[
+    Program {
+        names: "apptainer singularity guix flatpak snap buildah crun runc youki ctr crictl limactl colima multipass \
+            docker-machine lerna devbox devenv",
+        wrappers: ENVIRONMENTS,
+        ..Program::PLAIN
+    },
+    Program {
+        names: "toolbox distrobox",
+        wrappers: ENVIRONMENTS,
+        consoles: &[Console { verbs: "enter", unless: "--", ..Console::PLAIN }],
+        ..Program::PLAIN
+    },
+    Program { names: "distrobox-enter", wrappers: &[Wrapper::LOOSE], ..Program::PLAIN },
     Program {
         names: "docker",
         is_only_a_program: true,
@@ -81,7 +113,7 @@ pub(super) const ROWS: &[Program] = &[
     Program {
         names: "podman nerdctl",
         is_only_a_program: true,
-        wrappers: CONTAINERS,
+        wrappers: CONTAINERS_AND_SPACES,
         consoles: CONTAINER_CONSOLES,
         goes_unread: true,
         ..Program::PLAIN
@@ -129,11 +161,6 @@ pub(super) const ROWS: &[Program] = &[
         ..Program::PLAIN
     },
     Program {
-        names: "toolbox distrobox",
-        consoles: &[Console { verbs: "enter", unless: "--", ..Console::PLAIN }],
-        ..Program::PLAIN
-    },
-    Program {
         names: "gcloud",
         is_only_a_program: true,
         wrappers: &[Wrapper { verb: "ssh", scripts: "--command", rest: Rest::Shell, ..Wrapper::HOST }],
@@ -143,11 +170,25 @@ pub(super) const ROWS: &[Program] = &[
     Program {
         names: "aws",
         is_only_a_program: true,
+        wrappers: &[
+            Wrapper { verb: "execute-command", scripts: "--command", ..Wrapper::HOST },
+            Wrapper { verb: "send-command", opaque: "--parameters", ..Wrapper::HOST },
+        ],
         consoles: &[Console { verbs: "start-session execute-command", ..Console::PLAIN }],
         goes_unread: true,
         ..Program::PLAIN
     },
-    Program { names: "az", is_only_a_program: true, goes_unread: true, ..Program::PLAIN },
+    Program {
+        names: "az",
+        is_only_a_program: true,
+        wrappers: &[
+            Wrapper { verb: "run-command", scripts: "--scripts --script", ..Wrapper::HOST },
+            Wrapper { verb: "exec", scripts: "--exec-command --command", ..Wrapper::HOST },
+            Wrapper { verb: "command invoke", scripts: "-c --command", ..Wrapper::HOST },
+        ],
+        goes_unread: true,
+        ..Program::PLAIN
+    },
     Program { names: "terraform tofu pulumi", is_only_a_program: true, goes_unread: true, ..Program::PLAIN },
     Program {
         names: "railway",

@@ -3,14 +3,14 @@
 use crate::programs::consoles::Console;
 use crate::programs::files::{FileUse, Spread, Walks};
 use crate::programs::network::{Network, Words};
-use crate::programs::program::Program;
+use crate::programs::program::{Program, SettingsFiles};
 use crate::programs::wrappers::{Rest, Wrapper};
 
 const HTTP: Network =
     Network { words: Words::First, values: "-o -d --output --dir --out --auth --timeout", ..Network::PLAIN };
 
 const NETCAT: Network =
-    Network { words: Words::First, values: "-p -s -w -q -i -I -O -T -X -x -c -e -m -b", ..Network::PLAIN };
+    Network { words: Words::First, values: "-p -s -w -q -i -I -O -T -X -c -e -m -b", ..Network::PLAIN };
 
 const SSH: Network = Network {
     words: Words::First,
@@ -18,6 +18,9 @@ const SSH: Network = Network {
     elsewhere: "-F",
     ..Network::PLAIN
 };
+
+const SSH_FILES: SettingsFiles =
+    SettingsFiles { names: "config ssh_config", options: "-F", ..SettingsFiles::PLAIN };
 
 pub(super) const ROWS: &[Program] = &[
     Program {
@@ -32,6 +35,7 @@ pub(super) const ROWS: &[Program] = &[
             elsewhere: "-K --config",
             ..Network::PLAIN
         }),
+        files: FileUse { lists: "-K --config", ..FileUse::UNKNOWN },
         ..Program::PLAIN
     },
     Program {
@@ -42,9 +46,10 @@ pub(super) const ROWS: &[Program] = &[
             words: Words::Urls,
             values: "-O -o -a -P -U -t -T -w -Q -A -R -D -I -X -l -e -i -B --output-document --output-file \
                 --user-agent --header --post-data --post-file --directory-prefix --tries --timeout",
-            elsewhere: "-i -e --input-file --execute --config",
+            elsewhere: "-i -e -H --input-file --execute --config --span-hosts",
             ..Network::PLAIN
         }),
+        files: FileUse { lists: "-i --input-file", ..FileUse::UNKNOWN },
         ..Program::PLAIN
     },
     Program {
@@ -54,6 +59,11 @@ pub(super) const ROWS: &[Program] = &[
     },
     Program {
         names: "aria2c",
+        wrappers: &[Wrapper {
+            scripts: "--on-download-complete --on-download-start --on-download-stop --on-download-error \
+                --on-download-pause --on-bt-download-complete",
+            ..Wrapper::HOST
+        }],
         network: Some(&Network { elsewhere: "-i --input-file --conf-path", ..HTTP }),
         ..Program::PLAIN
     },
@@ -71,6 +81,7 @@ pub(super) const ROWS: &[Program] = &[
             own: true,
             ..Wrapper::PLAIN
         }],
+        settings: Some(&SSH_FILES),
         network: Some(&Network { settings: "hostname proxy", ..SSH }),
         ..Program::PLAIN
     },
@@ -85,6 +96,7 @@ pub(super) const ROWS: &[Program] = &[
         is_only_a_program: true,
         wrappers: &[Wrapper { valued: "-S", scripts: "-S", settings: "-o", ..Wrapper::HOST }],
         files: FileUse { walks: Walks::IfRecursive, ..FileUse::UNKNOWN },
+        settings: Some(&SSH_FILES),
         network: Some(&Network { words: Words::Remotes, values: "", settings: "hostname proxy", ..SSH }),
         ..Program::PLAIN
     },
@@ -93,6 +105,7 @@ pub(super) const ROWS: &[Program] = &[
         is_only_a_program: true,
         wrappers: &[Wrapper { valued: "-S", scripts: "-S", settings: "-o", ..Wrapper::HOST }],
         consoles: &[Console { unless: "-b", ..Console::PLAIN }],
+        settings: Some(&SSH_FILES),
         network: Some(&Network { words: Words::Remotes, values: "", settings: "hostname proxy", ..SSH }),
         ..Program::PLAIN
     },
@@ -100,11 +113,26 @@ pub(super) const ROWS: &[Program] = &[
         names: "rsync",
         is_only_a_program: true,
         wrappers: &[Wrapper { scripts: "-e --rsh --rsync-path", ..Wrapper::HOST }],
-        files: FileUse { walks: Walks::Always, spread: Spread::LastWord, ..FileUse::UNKNOWN },
+        files: FileUse {
+            walks: Walks::Always,
+            spread: Spread::LastWord,
+            lists: "--files-from --include-from --exclude-from",
+            ..FileUse::UNKNOWN
+        },
         network: Some(&Network { words: Words::Remotes, ..Network::PLAIN }),
         ..Program::PLAIN
     },
-    Program { names: "nc ncat netcat", is_only_a_program: true, network: Some(&NETCAT), ..Program::PLAIN },
+    Program {
+        names: "nc ncat netcat nc.openbsd nc.traditional",
+        is_only_a_program: true,
+        wrappers: &[Wrapper {
+            valued: "-p -s -w -q -i -I -O -T -X -x -m -b",
+            scripts: "-e -c --exec --sh-exec --lua-exec",
+            ..Wrapper::HOST
+        }],
+        network: Some(&NETCAT),
+        ..Program::PLAIN
+    },
     Program {
         names: "ftp telnet",
         is_only_a_program: true,
@@ -133,6 +161,35 @@ pub(super) const ROWS: &[Program] = &[
         wrappers: &[Wrapper::RUNNER],
         consoles: &[Console { verbs: "- STDIO STDIN READLINE", ..Console::PLAIN }],
         network: Some(&Network { words: Words::Pairs, ..Network::PLAIN }),
+        ..Program::PLAIN
+    },
+    Program {
+        names: "sshfs lftpget curlftpfs unison bbcp",
+        network: Some(&Network { words: Words::Remotes, ..Network::PLAIN }),
+        ..Program::PLAIN
+    },
+    Program {
+        names: "ssh-keyscan ssh-copy-id sslscan testssl nikto whatweb httping hping3 fping arping iperf iperf3 snmpwalk \
+            snmpget rpcinfo showmount ntpdate whois6 finger rusers",
+        network: Some(&Network {
+            words: Words::Hosts,
+            values: "-p -t -T -f -O -i -c -s -w",
+            ..Network::PLAIN
+        }),
+        ..Program::PLAIN
+    },
+    Program {
+        names: "mail mailx mutt neomutt sendmail msmtp swaks s-nail ssmtp",
+        network: Some(&Network {
+            words: Words::Hosts,
+            values: "-s -a -A -r -f -F -S -q -X -C -i -E --header --body --attach --data",
+            ..Network::PLAIN
+        }),
+        ..Program::PLAIN
+    },
+    Program {
+        names: "gpg gpg2 dirmngr-client",
+        network: Some(&Network { words: Words::Options, ..Network::PLAIN }),
         ..Program::PLAIN
     },
     Program {

@@ -2,7 +2,7 @@
 
 use crate::programs::consoles::Console;
 use crate::programs::files::FileUse;
-use crate::programs::program::Program;
+use crate::programs::program::{Program, SettingsFiles};
 use crate::programs::wrappers::{Rest, Wrapper};
 
 /// They fetch a package and run a program of it.
@@ -12,6 +12,10 @@ const FETCHED: &[Wrapper] = &[Wrapper {
     scripts: "-c --call",
     ..Wrapper::RUNNER
 }];
+
+/// What a package of npm runs by its verbs.
+pub(super) const PACKAGE: SettingsFiles =
+    SettingsFiles { names: "package.json", is_package: true, ..SettingsFiles::PLAIN };
 
 pub(super) const ROWS: &[Program] = &[
     Program {
@@ -37,6 +41,7 @@ pub(super) const ROWS: &[Program] = &[
             Wrapper { verb: "x", scripts: "-c --call", ..Wrapper::RUNNER },
             Wrapper { scripts: "--script-shell", ..Wrapper::HOST },
         ],
+        settings: Some(&PACKAGE),
         launches: &["exec --"],
         goes_unread: true,
         ..Program::PLAIN
@@ -49,6 +54,7 @@ pub(super) const ROWS: &[Program] = &[
             Wrapper { verb: "dlx", ..Wrapper::RUNNER },
             Wrapper { scripts: "--script-shell", ..Wrapper::HOST },
         ],
+        settings: Some(&PACKAGE),
         launches: &["dlx", "exec"],
         goes_unread: true,
         ..Program::PLAIN
@@ -61,6 +67,7 @@ pub(super) const ROWS: &[Program] = &[
             Wrapper { verb: "dlx", ..Wrapper::RUNNER },
             Wrapper { scripts: "--script-shell", ..Wrapper::HOST },
         ],
+        settings: Some(&PACKAGE),
         launches: &["dlx"],
         goes_unread: true,
         ..Program::PLAIN
@@ -140,13 +147,21 @@ pub(super) const ROWS: &[Program] = &[
     },
     Program { names: "gem", has_versions: true, goes_unread: true, ..Program::PLAIN },
     Program {
-        names: "rbenv pyenv nodenv asdf rtx fnm volta sops",
-        wrappers: &[Wrapper { verb: "exec", ..Wrapper::RUNNER }],
+        names: "rbenv pyenv nodenv asdf rtx fnm volta sops nvm",
+        wrappers: &[
+            Wrapper { verb: "exec", ..Wrapper::LOOSE },
+            Wrapper { verb: "exec-env", ..Wrapper::LOOSE },
+            Wrapper { verb: "exec-file", ..Wrapper::LOOSE },
+        ],
         ..Program::PLAIN
     },
     Program {
         names: "mise",
-        wrappers: &[Wrapper { verb: "exec", ..Wrapper::RUNNER }],
+        wrappers: &[
+            Wrapper { verb: "exec", ..Wrapper::LOOSE },
+            Wrapper { verb: "x", ..Wrapper::LOOSE },
+            Wrapper { verb: "watch", ..Wrapper::LOOSE },
+        ],
         launches: &["exec --"],
         ..Program::PLAIN
     },
@@ -163,6 +178,7 @@ pub(super) const ROWS: &[Program] = &[
         is_only_a_program: true,
         wrappers: &[
             Wrapper { verb: "exec", ..Wrapper::RUNNER },
+            Wrapper { verb: "watch", scripts: "-s --shell", ..Wrapper::HOST },
             Wrapper { settings: "--config", ..Wrapper::HOST },
         ],
         goes_unread: true,
@@ -212,6 +228,7 @@ pub(super) const ROWS: &[Program] = &[
     Program {
         names: "cc gcc g++ c++ clang clang++ ld rustc javac",
         has_versions: true,
+        wrappers: &[Wrapper { opaque: "-wrapper -fplugin -specs --specs", ..Wrapper::HOST }],
         files: FileUse { single_options: true, ..FileUse::UNKNOWN },
         ..Program::PLAIN
     },

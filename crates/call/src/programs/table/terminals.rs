@@ -16,14 +16,15 @@ pub(super) const ROWS: &[Program] = &[
         ..Program::PLAIN
     },
     Program {
-        names: "bash dash ash ksh mksh rbash yash",
+        names: "bash dash ash ksh mksh rbash yash posh bash-static zsh-static ksh93 lksh oksh loksh pdksh sash rzsh rksh \
+            bash.exe sh.exe hush ion osh",
         has_versions: true,
         grammar: Grammar::Shell(Language::Posix),
         files: FileUse::KEEPER,
         ..Program::PLAIN
     },
     Program {
-        names: "fish csh tcsh pwsh elvish nu xonsh",
+        names: "fish csh tcsh pwsh powershell pwsh.exe powershell.exe pwsh-preview elvish nu xonsh scsh",
         has_versions: true,
         grammar: Grammar::Shell(Language::Other),
         ..Program::PLAIN
@@ -89,7 +90,8 @@ pub(super) const ROWS: &[Program] = &[
         names: "vim vi nvim view ex vimdiff gvim vim.basic vim.tiny vim.nox",
         interpreter: Some(&Interpreter {
             code: "-c --cmd",
-            valued: "-S -s -u -U -i -t -T -w -W",
+            valued: "-u -U -i -t -T -W",
+            loads: "-S",
             data: usize::MAX,
             stays: true,
             shells: "system systemlist job_start termopen jobstart",
@@ -104,7 +106,9 @@ pub(super) const ROWS: &[Program] = &[
         has_versions: true,
         interpreter: Some(&Interpreter {
             code: "-e --eval -eval --execute",
-            valued: "-l --load -f --funcall --script",
+            valued: "-f --funcall",
+            loads: "-l --load --script -script",
+            whole_options: true,
             data: usize::MAX,
             stays: true,
             leaves_with: "-batch --batch --script",

@@ -2,7 +2,7 @@
 
 use crate::programs::files::{FileUse, Spread};
 use crate::programs::network::{Network, Words};
-use crate::programs::program::{Grammar, Program, Verbs};
+use crate::programs::program::{Grammar, Program, SettingsFiles, Verbs};
 use crate::programs::wrappers::{Rest, Wrapper};
 
 /// What git can be told to do without running anything but itself.
@@ -27,8 +27,12 @@ pub(super) const ROWS: &[Program] = &[
             Wrapper {
                 scripts: "--upload-pack --receive-pack --exec",
                 settings: "-c --config",
+                opaque: "--exec-path=",
                 ..Wrapper::HOST
             },
+            Wrapper { verb: "clone", scripts: "-u --upload-pack", settings: "-c --config", ..Wrapper::HOST },
+            Wrapper { verb: "grep", scripts: "-O --open-files-in-pager", ..Wrapper::HOST },
+            Wrapper { verb: "config --add", rest: Rest::Setting, ..Wrapper::HOST },
             Wrapper { verb: "config", rest: Rest::Setting, ..Wrapper::HOST },
             Wrapper { verb: "config set", rest: Rest::Setting, ..Wrapper::HOST },
             Wrapper { verb: "rebase", scripts: "-x --exec", ..Wrapper::HOST },
@@ -47,6 +51,11 @@ pub(super) const ROWS: &[Program] = &[
                 ..Wrapper::HOST
             },
         ],
+        settings: Some(&SettingsFiles {
+            names: "config .gitconfig gitconfig config.worktree",
+            folder: "hooks",
+            ..SettingsFiles::PLAIN
+        }),
         files: FileUse { spread: Spread::Git, ..FileUse::KEEPER },
         verbs: Some(&Verbs {
             valued: "-C -c --git-dir --work-tree --namespace --super-prefix --attr-source --config-env \

@@ -67,7 +67,8 @@ pub(super) const ROWS: &[Program] = &[
         names: "time",
         wrappers: &[Wrapper {
             flags: "-p -v -q -a -l -h --portability --verbose --quiet --append",
-            valued: "-f -o --format --output",
+            valued: "-f --format",
+            writes: "-o --output",
             ..Wrapper::PLAIN
         }],
         ..Program::PLAIN
@@ -115,13 +116,37 @@ pub(super) const ROWS: &[Program] = &[
         wrappers: &[Wrapper { valued: "-i -o -e --input --output --error", ..Wrapper::PLAIN }],
         ..Program::PLAIN
     },
+    // Their options are many and theirs alone: what they run begins at one of their words.
     Program {
         names: "gosu su-exec chpst setuidgid softlimit runcon sg cpulimit trickle rlwrap prlimit setpriv \
-            valgrind perf firejail bwrap proot xvfb-run systemd-run systemd-inhibit capsh dotenv faketime \
-            numactl schedtool cgexec nsjail hyperfine entr watchexec chronic ifne ts",
-        wrappers: &[Wrapper::RUNNER],
+            valgrind perf firejail bwrap proot xvfb-run systemd-run systemd-inhibit capsh dotenv \
+            faketime numactl schedtool cgexec nsjail hyperfine entr watchexec chronic ifne ts choom \
+            logsave start-stop-daemon coresched tini dumb-init catatonit envdir envuidgid setlock \
+            lckdo pee mispipe pgrphack fghack argv0 execlineb s6-setuidgid s6-envuidgid s6-envdir \
+            s6-softlimit s6-setlock s6-setsid s6-applyuidgid s6-sudo s6-fdholder-daemon s6-ioconnect \
+            s6-tcpclient s6-tcpserver s6-ipcclient s6-ipcserver s6-background s6-supervise runsv \
+            runsvdir daemonize daemon supervise fakechroot minijail0 isolate sandbox-exec systemd-nspawn \
+            schroot lxc-attach lxc-execute jexec jail gksu gksudo kdesu kdesudo beesu please calife sux \
+            torify usewithtor graftcp mgraftcp socksify datefudge optirun primusrun vglrun gamemoderun \
+            mangohud gamescope cage xinit startx wine wine64 box64 box86 FEXInterpreter qemu-x86_64 \
+            qemu-i386 qemu-aarch64 qemu-arm qemu-x86_64-static qemu-aarch64-static qemu-arm-static \
+            qemu-riscv64 qemu-ppc64le qemu-s390x gdbserver ccache sccache distcc icecc bear scan-build \
+            intercept-build checkinstall heaptrack uftrace kcov py-spy memray scalene viztracer austin \
+            poop multitime sysdig stap dtrace dtruss truss ktrace taskpolicy timelimit gtime ttyrec \
+            asciinema reptyr wezterm foot urxvt rxvt st xdg-terminal-exec i3-msg \
+            swaymsg hyprctl xdotool dbus-send gdbus busctl qdbus launchctl run-parts anacron tcpserver \
+            tcpsvd sslclient websocketd ttyd gotty shell2http incrontab chokidar \
+            onchange reflex modd gow watchmedo rerun xe rust-parallel rush forever honcho foreman forego \
+            envconsul chamber aws-okta saml2aws teller summon berglas dotenvx env-cmd cross-env with-env \
+            cross-env-shell npm-run-all run-s run-p flox lima orb wsl wsl.exe cmd cmd.exe pdsh dsh clush \
+            pssh parallel-ssh mussh prsync dbclient plink psexec salt salt-call salt-ssh fab ansible \
+            ansible-console arch ld.so ld-linux.so.2 ld-linux-x86-64.so.2 ld-linux-aarch64.so.1 \
+            ld-musl-x86_64.so.1 ld-musl-aarch64.so.1 krun sysbox-runc toolbx bpftrace pueue sem",
+        wrappers: &[Wrapper::LOOSE],
         ..Program::PLAIN
     },
+    Program { names: "rr", wrappers: &[Wrapper { verb: "record", ..Wrapper::LOOSE }], ..Program::PLAIN },
+    Program { names: "busybox.static", wrappers: &[AS_IT_IS], ..Program::PLAIN },
     Program {
         names: "direnv",
         wrappers: &[Wrapper::RUNNER, Wrapper { verb: "exec", operands: 1, ..Wrapper::RUNNER }],
@@ -131,9 +156,11 @@ pub(super) const ROWS: &[Program] = &[
         names: "xargs gxargs",
         is_only_a_program: true,
         wrappers: &[Wrapper {
-            flags: "-0 -r -t -p -x -o --null --no-run-if-empty --verbose --interactive --exit --open-tty",
+            // Their values are glued to the last three, if there are any.
+            flags: "-0 -r -t -p -x -o --null --no-run-if-empty --verbose --interactive --exit --open-tty \
+                --max-lines --eof --show-limits",
             valued: "-I -n -P -d -s -L -E -a -R -S -J --max-args --max-procs --delimiter --max-chars \
-                --max-lines --arg-file --process-slot-var",
+                --arg-file --process-slot-var",
             rest: Rest::WordsAndInput,
             repeats: true,
             ..Wrapper::PLAIN
@@ -207,8 +234,8 @@ pub(super) const ROWS: &[Program] = &[
         wrappers: &[Wrapper {
             flags: "-f -c -C -q -v -t -T -y -Y -i -r -d -D -k -z -Z -w -L --follow-forks --summary-only \
                 --quiet",
-            valued: "-o -e -p -s -u -E -a -b -P -I -O -S -X -n -A -F -l -x -U --output --trace --attach \
-                --string-limit",
+            valued: "-e -p -s -u -E -a -b -P -I -O -S -X --trace --attach --string-limit",
+            writes: "-o --output",
             ..Wrapper::PLAIN
         }],
         ..Program::PLAIN
@@ -216,8 +243,9 @@ pub(super) const ROWS: &[Program] = &[
     Program {
         names: "script",
         wrappers: &[Wrapper {
-            flags: "-a -e -f -q -t --append --return --flush --quiet --force",
-            valued: "-E -I -O -B -T -m -o --echo --log-in --log-out --log-io --log-timing",
+            flags: "-a -e -f -q --append --return --flush --quiet --force",
+            valued: "-E -m -o --echo",
+            writes: ". -I -O -B -T --log-in --log-out --log-io --log-timing",
             scripts: "-c --command",
             operands: 1,
             rest: Rest::WordsOrShell,
@@ -227,12 +255,27 @@ pub(super) const ROWS: &[Program] = &[
     },
     Program {
         names: "at batch",
-        wrappers: &[Wrapper { queries: "-l -c -r -d -f", rest: Rest::Input, own: true, ..Wrapper::PLAIN }],
+        wrappers: &[
+            Wrapper {
+                never_with: "-f",
+                queries: "-l -c -r -d",
+                rest: Rest::Input,
+                own: true,
+                ..Wrapper::PLAIN
+            },
+            Wrapper { only_with: "-f", files: "-f", ..Wrapper::HOST },
+        ],
         ..Program::PLAIN
     },
     Program {
-        names: "crontab",
-        wrappers: &[Wrapper { queries: "-l -r -e", rest: Rest::Input, own: true, ..Wrapper::PLAIN }],
+        names: "crontab fcrontab",
+        wrappers: &[Wrapper {
+            queries: "-l -r -e",
+            valued: "-u -c",
+            rest: Rest::Timetable,
+            own: true,
+            ..Wrapper::PLAIN
+        }],
         ..Program::PLAIN
     },
     Program { names: "systemctl", is_only_a_program: true, ..Program::PLAIN },

@@ -1,9 +1,11 @@
 //! What redirections read, write and run.
 
+use std::mem::replace;
+
 use rable::{Node, NodeKind};
 
-use super::{Input, Reader};
-use crate::programs::word::Field;
+use super::{Attached, Input, Reader};
+use crate::programs::word::{Field, Known, Word};
 use crate::shell::scan::Place;
 use crate::shell::script::{Redirection, RedirectionKind};
 use crate::shell::written::Content;
@@ -25,6 +27,18 @@ impl Reader {
     pub(super) fn list_files(&mut self) {
         if !self.attached.redirections.is_empty() {
             self.list(Vec::new(), None, false, None);
+        }
+    }
+
+    /// Lists the folders in which patterns look whose names are no words of a command: `for i in /etc/*`.
+    pub(super) fn list_patterns(&mut self, words: &[Field]) {
+        let is_told = |word: &&Field| word.known == Known::Glob && word.text.contains(['/', '~']);
+        let patterns: Vec<Word> = words.iter().filter(is_told).cloned().map(Word::from).collect();
+        if !patterns.is_empty() {
+            let attached =
+                replace(&mut self.attached, Attached { wrapper_places: patterns, ..Attached::default() });
+            self.list(Vec::new(), None, false, None);
+            self.attached = attached;
         }
     }
 

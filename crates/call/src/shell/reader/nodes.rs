@@ -65,13 +65,15 @@ impl Reader {
             }
             NodeKind::For { var, words, body, redirects } => {
                 self.sets(var);
-                self.words(words.as_deref().unwrap_or_default());
+                let words = self.words(words.as_deref().unwrap_or_default());
+                self.list_patterns(&words);
                 let input = self.group_files(redirects, input);
                 self.block("for", &[], &[body], &input);
             }
             NodeKind::Select { var, words, body, redirects } => {
                 self.sets(var);
-                self.words(words.as_deref().unwrap_or_default());
+                let words = self.words(words.as_deref().unwrap_or_default());
+                self.list_patterns(&words);
                 let input = self.group_files(redirects, input);
                 self.block("select", &[], &[body], &input);
             }

@@ -1,15 +1,18 @@
 //! What the words of a command run: the program itself, what it wraps, or code it is given.
 
 use super::names::short;
-use super::{Input, Reader};
+use super::settings::{scripts_of_settings, scripts_of_table};
+use super::{Input, READINGS_MAX, Reader};
 use crate::programs::files::Output;
+use crate::programs::grammars::variable_of_option;
 use crate::programs::inner::{Inner, Unwrapped};
-use crate::programs::interpreters::{Interpreter, Source};
+use crate::programs::loose::unwrap_unknown;
 use crate::programs::names::is_trusted;
 use crate::programs::program::{Builtin, Grammar, Program};
 use crate::programs::table::{self, is_shell, programs_fitting};
 use crate::programs::unwrap::unwrap;
 use crate::programs::word::{Field, Known, Word};
+use crate::shell::environment;
 use crate::shell::scan::Place;
 use crate::shell::written::Content;
 
@@ -32,6 +35,14 @@ impl Reader {
             return self.run_unknown(&program, words);
         }
         let row = table::program(&program);
+        // A file that the script wrote, by a name that is known: `./env`.
+        let is_written = self.written.holds(&program)
+            && (!is_trusted(&first.text) || self.found.sets.iter().any(|name| name == "PATH"));
+        if is_written && (row.is_some() || !is_trusted(&first.text)) {
+            let inner = vec![Inner::File(first.clone())];
+            let unwrapped = Unwrapped { inner, own: true, ..Unwrapped::default() };
+            return self.hand_on(program, words, unwrapped, None, input);
+        }
         if let Some(row) = row {
             self.take_in(row, &program, &words, input);
         }
@@ -40,7 +51,18 @@ impl Reader {
             // replaced again.
             self.doubt_what_runs(&program);
         }
-        let unwrapped = row.and_then(|row| unwrap(row, &words));
+        let mut unwrapped = match row {
+            Some(row) => unwrap(row, &words),
+            None => unwrap_unknown(&words),
+        };
+        if let Some(row) = row.filter(|_| !self.written.is_empty()) {
+            let found = self.settings_files(row, words.get(1..).unwrap_or_default());
+            if !found.is_empty() {
+                let all = unwrapped.get_or_insert_with(Unwrapped::default);
+                all.inner.extend(found);
+                all.own = true;
+            }
+        }
         if let Some(interpreter) = row.and_then(|row| row.interpreter) {
             return self.interpret(interpreter, program, words, unwrapped.unwrap_or_default(), input);
         }
@@ -82,7 +104,7 @@ impl Reader {
         self.may_have_stopped |= row.is(Builtin::Stops);
         let is = |word: &Field, option: &str| word.text == option;
         let arguments = words.get(1..).unwrap_or_default();
-        self.written.copy(row, arguments);
+        self.written.copy(row, arguments, given(input, self.is_conditional));
         self.quoted.look_at_words(row, arguments);
         if row.files.output == Output::Tee {
             let text = match input {
@@ -96,6 +118,16 @@ impl Reader {
         }
         if row.grammar == Grammar::Alias {
             self.take_in_aliases(arguments);
+        }
+        if row.is(Builtin::Options) {
+            for word in arguments {
+                let names =
+                    if word.is_certain() { variable_of_option(&word.text) } else { Some("GLOBIGNORE=") };
+                names.into_iter().for_each(|name| self.sets(name.trim_end_matches('=')));
+                if !word.is_certain() {
+                    self.sets("CDPATH");
+                }
+            }
         }
         let may_expand = |word: &Field| word.text.contains(['$', '`', '<', '>']);
         // `hash -p /bin/rm ls`, `hash ls=/bin/rm`, `enable -f x.so ls` give a name another program.
@@ -124,7 +156,11 @@ impl Reader {
                     } else if has_computed_index(name) {
                         self.doubt_what_runs(program);
                     }
-                    self.set(name, &Field { text: value.to_owned(), ..*argument });
+                    let value = Field { text: value.to_owned(), ..*argument };
+                    self.set(name, &value);
+                    if environment::leads_elsewhere(name) {
+                        self.attached.assignments.push((name.to_owned(), value.into()));
+                    }
                 }
                 _ => {
                     let name = argument.text.strip_prefix("-v").unwrap_or(&argument.text);
@@ -162,66 +198,8 @@ impl Reader {
         }
     }
 
-    /// Reads code in another language for what it runs.
-    fn interpret(
-        &mut self,
-        interpreter: &Interpreter,
-        program: String,
-        words: Vec<Field>,
-        unwrapped: Unwrapped,
-        input: &Input,
-    ) {
-        // Some run programs as well: `bun x jest`.
-        let mut unwrapped = Unwrapped { own: true, ..unwrapped };
-        let arguments = words.get(1..).unwrap_or_default();
-        let source = match interpreter.source(arguments) {
-            Source::Makefile => match ["Makefile", "makefile", "GNUmakefile"]
-                .into_iter()
-                .find(|name| self.written.holds(name))
-            {
-                Some(name) => Source::File(Field::certain(name)),
-                None => Source::Elsewhere,
-            },
-            source => source,
-        };
-        let reads_input = matches!(source, Source::Input);
-        let code = match source {
-            Source::Inline(parts, label) => {
-                unwrapped.label = Some(label);
-                let is_known = interpreter.is_filter() || parts.iter().all(Field::is_certain);
-                unwrapped.inner.extend((!is_known).then_some(Inner::Unknown));
-                Content::Text(parts.iter().map(|part| part.text.as_str()).collect::<Vec<_>>().join("\n"))
-            }
-            Source::Input => told(input),
-            Source::File(file) if file.text.contains("<(") || file.text.contains("/dev/") => Content::Unknown,
-            Source::File(file) => self.written.read(&file, &self.found.commands, &self.open),
-            Source::Makefile | Source::Elsewhere => Content::Foreign,
-        };
-        let code = match code {
-            Content::Text(code) => Some(code),
-            Content::Unknown => {
-                unwrapped.inner.push(Inner::Unknown);
-                None
-            }
-            Content::Foreign | Content::Read => None,
-        };
-        if let Some(code) = &code {
-            unwrapped.inner.extend(interpreter.handed_on(code));
-        }
-        if !reads_input && interpreter.goes_on(arguments, code.as_deref().unwrap_or_default()) {
-            match told(input) {
-                Content::Text(text) => unwrapped.inner.extend(interpreter.handed_on(&text)),
-                Content::Unknown => unwrapped.inner.push(Inner::Unknown),
-                Content::Foreign | Content::Read => {}
-            }
-        }
-        // What `sed` runs is all listed; the rest of its code is text to look for and to put in.
-        let code = code.filter(|_| !interpreter.is_text());
-        self.hand_on(program, words, unwrapped, code, input);
-    }
-
     /// Lists a command that runs others, and reads those.
-    fn hand_on(
+    pub(super) fn hand_on(
         &mut self,
         program: String,
         words: Vec<Field>,
@@ -229,7 +207,8 @@ impl Reader {
         code: Option<String>,
         input: &Input,
     ) {
-        let Unwrapped { inner, assignments, label, own, repeats, places } = unwrapped;
+        let Unwrapped { inner, assignments, label, own, repeats, places, writes } = unwrapped;
+        writes.iter().for_each(|file| self.written.write(file, None, false));
         self.attached.wrapper_places.extend(places.into_iter().map(Word::from));
         let around = match label.filter(|label| !label.is_empty()) {
             Some(label) => format!("{program} {label}"),
@@ -245,9 +224,41 @@ impl Reader {
         let mut opaque = false;
         let mut listed = own || inner.is_empty();
         let mut next = Vec::new();
+        let mut perhaps = Vec::new();
         for inner in inner {
             match (inner, input) {
                 (Inner::Words(inner), _) => next.push(Next::Words(inner)),
+                (Inner::Perhaps(inner), _) => {
+                    self.readings = self.readings.saturating_add(1);
+                    if self.readings > READINGS_MAX {
+                        opaque = true;
+                    } else {
+                        perhaps.push(Next::Words(inner));
+                    }
+                }
+                (Inner::Settings(file), _) => {
+                    listed = true;
+                    match self.written.read(&file, &self.found.commands, &self.open) {
+                        Content::Text(text) => {
+                            next.extend(scripts_of_settings(&text).map(|it| Next::Script(it, input)))
+                        }
+                        Content::Unknown => opaque = true,
+                        Content::Foreign | Content::Read => {}
+                    }
+                }
+                (Inner::Timetable(Some(file)), _) => {
+                    listed = true;
+                    match self.written.read(&file, &self.found.commands, &self.open) {
+                        Content::Text(text) => next.push(Next::Script(scripts_of_table(&text), input)),
+                        Content::Unknown => opaque = true,
+                        Content::Foreign | Content::Read => {}
+                    }
+                }
+                (Inner::Timetable(None), Input::Text(text)) => {
+                    next.push(Next::Script(scripts_of_table(text), &Input::Given));
+                }
+                (Inner::Timetable(None), Input::Given) => listed = true,
+                (Inner::Timetable(None), _) => opaque = true,
                 (Inner::ProgramUnlessFile(inner), _) => {
                     let is_file = inner.first().is_some_and(|first| self.written.holds(&first.text));
                     next.extend((!is_file).then_some(Next::Words(inner)));
@@ -289,8 +300,8 @@ impl Reader {
             self.list(words, Some(program), opaque, code);
         }
         let before = self.is_conditional;
-        self.is_conditional |= repeats;
-        for inner in next {
+        self.is_conditional |= repeats || !perhaps.is_empty();
+        for inner in next.into_iter().chain(perhaps) {
             let around = around.clone();
             match inner {
                 Next::Words(words) => {
@@ -322,12 +333,11 @@ fn gives_a_name(word: &Field) -> bool {
         || letters.is_some_and(|letters| letters.contains(['p', 'f']))
 }
 
-/// What a program finds that reads its standard input.
-fn told(input: &Input) -> Content {
+/// What a command certainly reads from its standard input.
+fn given(input: &Input, is_conditional: bool) -> Option<&str> {
     match input {
-        Input::Text(text) => Content::Text(text.clone()),
-        Input::Open | Input::Computed => Content::Unknown,
-        Input::Given => Content::Foreign,
+        Input::Text(text) if !is_conditional => Some(text),
+        _ => None,
     }
 }
 

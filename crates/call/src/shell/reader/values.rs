@@ -6,6 +6,7 @@ use rable::{Node, NodeKind};
 
 use super::names::short;
 use super::quoted::{is_piece_of_index, may_run_within};
+use super::settings::scripts_of_settings;
 use super::{Input, Reader, SETS_MAX};
 use crate::programs::word::{Field, Known, Word};
 use crate::shell::environment;
@@ -38,6 +39,15 @@ impl Reader {
             }
         };
         self.set(name, &value);
+        if let Some(items) =
+            source.split_once("=(").map(|(_, items)| items).filter(|it| it.contains(['*', '?', '[']))
+        {
+            let items = items.trim_end_matches(')').split_whitespace();
+            let is_pattern = |item: &&str| item.contains(['*', '?', '[']) && !item.starts_with(['\'', '"']);
+            let pattern = |item: &str| Field { known: Known::Glob, ..Field::certain(item) };
+            let items: Vec<Field> = items.filter(is_pattern).map(pattern).collect();
+            self.list_patterns(&items);
+        }
         let index = source.get(name.len()..).filter(|rest| rest.starts_with('['));
         if index.is_some() {
             self.quoted.computes();
@@ -114,6 +124,33 @@ impl Reader {
                     Content::Foreign | Content::Read => {}
                 }
             }
+            Some(environment::Meaning::Settings) => {
+                let file = Field { text: value.text.clone(), ..value.clone() };
+                let text = match self.written.read(&file, &self.found.commands, &self.open) {
+                    Content::Text(text) => text,
+                    Content::Unknown => return self.doubt_what_runs(name),
+                    Content::Foreign | Content::Read => return,
+                };
+                let scripts: Vec<String> = scripts_of_settings(&text).collect();
+                for script in scripts {
+                    let read = |reader: &mut Self| reader.foreign_script(&script, &Input::Given);
+                    self.perhaps(|reader| reader.within(around(), read));
+                }
+            }
+            Some(environment::Meaning::Options(program)) if value.is_certain() => {
+                // Options of make may stand without a dash.
+                let words = value.text.split_whitespace().map(Field::certain);
+                let words: Vec<Field> = std::iter::once(Field::certain(program)).chain(words).collect();
+                let read = |reader: &mut Self| reader.deeper(|reader| reader.run(words, &Input::Given));
+                self.perhaps(|reader| reader.within(around(), read));
+            }
+            Some(environment::Meaning::Loading(options)) if value.is_certain() => {
+                let loads = |word: &str| options.iter().any(|option| word.starts_with(option));
+                if value.text.split_whitespace().any(loads) {
+                    self.doubt_what_runs(name);
+                }
+            }
+            Some(environment::Meaning::Loading(_)) => {}
             Some(environment::Meaning::Prompt) if value.is_certain() => {}
             Some(_) if !value.text.is_empty() => self.doubt_what_runs(name),
             _ => {}
