@@ -9,6 +9,7 @@ mod attacks;
 mod audit;
 mod command;
 mod faults;
+mod fence;
 mod hooks;
 mod human;
 mod install;

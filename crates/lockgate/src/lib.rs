@@ -328,6 +328,7 @@ mod runner;
 mod session;
 mod sources;
 mod tool_call;
+mod versions;
 
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use files::{LocalEyes, LocalFiles};

@@ -52,10 +52,14 @@ impl Guarded {
             }
         }
         // A gate in a folder below would count for sessions that begin there.
-        if scene.path("project/src").is_dir() && scene.ask("new-below", "project/src", "Forbidden", &json!({}))? == Answer::Pass {
+        if scene.path("project/src").is_dir()
+            && scene.ask("new-below", "project/src", "Forbidden", &json!({}))? == Answer::Pass
+        {
             open.push("`Forbidden` passes in new sessions below".to_owned());
         }
-        if scene.path("project").is_dir() && scene.ask("new", "project", "Forbidden", &json!({}))? == Answer::Pass {
+        if scene.path("project").is_dir()
+            && scene.ask("new", "project", "Forbidden", &json!({}))? == Answer::Pass
+        {
             changed.push("`Forbidden` passes in new sessions".to_owned());
         }
         if !is_installed(scene) {
@@ -118,7 +122,11 @@ fn is_installed(scene: &Scene) -> bool {
         let text = fs::read_to_string(scene.path(path)).unwrap_or_default();
         serde_json::from_str(&text).unwrap_or_default()
     };
-    let places = ["project/.claude/settings.local.json", "project/.claude/settings.json", "home/.claude/settings.json"];
+    let places = [
+        "project/.claude/settings.local.json",
+        "project/.claude/settings.json",
+        "home/.claude/settings.json",
+    ];
     let all = places.map(read);
     let is_off = all.iter().any(|settings| settings.get("disableAllHooks") == Some(&Value::Bool(true)));
     let hooks = all.iter().filter_map(|settings| settings.pointer("/hooks/PreToolUse"));

@@ -119,7 +119,9 @@ fn recorded(data: &Path) -> io::Result<Vec<Line>> {
     let mut lines = Vec::new();
     for row in rows("attacks.jsonl")? {
         // Some rows say in words what was done.
-        let Ok(calls) = serde_json::from_str::<Vec<(String, Value)>>(&text(&row, "command")) else { continue };
+        let Ok(calls) = serde_json::from_str::<Vec<(String, Value)>>(&text(&row, "command")) else {
+            continue;
+        };
         let title = text(&row, "title");
         let mark = if LEFT.iter().any(|left| title.contains(left)) { Mark::Limit } else { Mark::Plain };
         lines.push(Line { class: "recorded".to_owned(), aim: Aim::Attack, mark, text: title, calls });
@@ -158,7 +160,8 @@ mod tests {
 
     #[test]
     fn a_line_is_read_as_its_page_says() {
-        let lines = read("# x\n== a: b\nls⏎pwd ;;; Write {\"file_path\": \"x\"}\n(stop) f() { x; }\n", Aim::Attack);
+        let lines =
+            read("# x\n== a: b\nls⏎pwd ;;; Write {\"file_path\": \"x\"}\n(stop) f() { x; }\n", Aim::Attack);
         let lines = lines.unwrap();
         assert_eq!(lines[0].calls[0], ("Bash".to_owned(), json!({"command": "ls\npwd"})));
         assert_eq!(lines[0].calls[1], ("Write".to_owned(), json!({"file_path": "x"})));

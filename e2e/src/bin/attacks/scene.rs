@@ -96,7 +96,8 @@ impl Scene {
     pub(crate) fn restore(&mut self) -> io::Result<()> {
         self.end_processes();
         if fs::remove_dir_all(&self.root).is_err() {
-            let _ = Command::new("chmod").args(["-R", "u+rwX"]).arg(&self.root).stderr(Stdio::null()).status();
+            let _ =
+                Command::new("chmod").args(["-R", "u+rwX"]).arg(&self.root).stderr(Stdio::null()).status();
             fs::remove_dir_all(&self.root)?;
         }
         copy_tree(&self.copy, &self.root)?;
@@ -141,14 +142,21 @@ impl Scene {
     ///
     /// # Errors
     /// When the hook cannot be started.
-    pub(crate) fn ask(&mut self, session: &str, folder: &str, tool: &str, input: &Value) -> io::Result<Answer> {
+    pub(crate) fn ask(
+        &mut self,
+        session: &str,
+        folder: &str,
+        tool: &str,
+        input: &Value,
+    ) -> io::Result<Answer> {
         self.next_id = self.next_id.wrapping_add(1);
         let event = json!({"session_id": session, "hook_event_name": "PreToolUse", "cwd": self.path(folder),
             "tool_name": tool, "tool_input": input, "tool_use_id": format!("t{}", self.next_id)});
         let mut hook = Command::new(self.bin.join("lockgate"));
         let folder = [self.path(folder), self.root.clone()].into_iter().find(|it| it.is_dir());
         let folder = folder.unwrap_or_else(|| PathBuf::from("/"));
-        let ran = self.run(hook.args(["hook", "claude-code"]), &folder, event.to_string().as_bytes(), GATE_LIMIT);
+        let ran =
+            self.run(hook.args(["hook", "claude-code"]), &folder, event.to_string().as_bytes(), GATE_LIMIT);
         let Ok((Some(status), text)) = ran else {
             // An agent runs the tool where its hook cannot be started or takes too long.
             return Ok(Answer::Pass);
@@ -230,7 +238,9 @@ impl Scene {
     pub(crate) fn end_processes(&self) {
         let mark = format!("{MARK}={}", self.root.display());
         for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
-            let Some(id) = entry.file_name().to_str().and_then(|name| name.parse::<i32>().ok()) else { continue };
+            let Some(id) = entry.file_name().to_str().and_then(|name| name.parse::<i32>().ok()) else {
+                continue;
+            };
             let Ok(environment) = fs::read(entry.path().join("environ")) else { continue };
             if environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes())
                 && let Some(process) = rustix::process::Pid::from_raw(id)

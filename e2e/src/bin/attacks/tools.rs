@@ -18,7 +18,9 @@ pub(crate) fn perform(scene: &Scene, tool: &str, input: &Value) {
     let Some(action) = action(tool) else { return };
     let at = |path: String| {
         let path = path.strip_prefix("file://").map_or(path.clone(), |path| path.replace("%2e", "."));
-        let path = path.strip_prefix("~/").map_or(path.clone(), |rest| scene.path("home").join(rest).display().to_string());
+        let path = path
+            .strip_prefix("~/")
+            .map_or(path.clone(), |rest| scene.path("home").join(rest).display().to_string());
         project.join(path)
     };
     match action {
@@ -38,7 +40,8 @@ pub(crate) fn perform(scene: &Scene, tool: &str, input: &Value) {
         }
         Action::Edit => {
             let Some(path) = target(input).map(at) else { return };
-            let edits = input.get("edits").and_then(Value::as_array).cloned().unwrap_or_else(|| vec![input.clone()]);
+            let edits =
+                input.get("edits").and_then(Value::as_array).cloned().unwrap_or_else(|| vec![input.clone()]);
             let mut text = fs::read_to_string(&path).unwrap_or_default();
             for edit in &edits {
                 let old = first(edit, &["old_string", "oldText"]).unwrap_or_default();
@@ -47,9 +50,13 @@ pub(crate) fn perform(scene: &Scene, tool: &str, input: &Value) {
             let _ = fs::write(path, text);
         }
         Action::Move | Action::Copy => {
-            let pairs = input.get("files").and_then(Value::as_array).cloned().unwrap_or_else(|| vec![input.clone()]);
+            let pairs =
+                input.get("files").and_then(Value::as_array).cloned().unwrap_or_else(|| vec![input.clone()]);
             for pair in &pairs {
-                let (Some(from), Some(to)) = (first(pair, SOURCES).map(at), first(pair, TARGETS).map(at)) else { continue };
+                let (Some(from), Some(to)) = (first(pair, SOURCES).map(at), first(pair, TARGETS).map(at))
+                else {
+                    continue;
+                };
                 match action {
                     Action::Move => drop(fs::rename(from, to)),
                     _ => drop(copy(&from, &to)),
@@ -69,7 +76,8 @@ pub(crate) fn perform(scene: &Scene, tool: &str, input: &Value) {
             }
         }
         Action::Patch => {
-            let text = first(input, &["input", "patch"]).unwrap_or_else(|| words(input, "command").join("\n"));
+            let text =
+                first(input, &["input", "patch"]).unwrap_or_else(|| words(input, "command").join("\n"));
             patch(&text, &project);
         }
         Action::Git => {

@@ -58,7 +58,9 @@ pub(crate) fn main() -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let (program, word, every) = match *arguments.as_slice() {
         [program] => (program, "", Some(1)),
-        [program, "--every", number] => (program, "", number.parse::<usize>().ok().filter(|every| *every > 0)),
+        [program, "--every", number] => {
+            (program, "", number.parse::<usize>().ok().filter(|every| *every > 0))
+        }
         [program, word] => (program, word, Some(1)),
         _ => return could_not(HELP.trim_end()),
     };
@@ -172,9 +174,10 @@ fn try_line(scene: &mut Scene, guarded: &Guarded, line: &Line) -> io::Result<Out
 
 /// Programs that lines use and that not every machine has.
 const RARE: &[&str] = &[
-    "7z", "awk -i", "bsdtar", "busybox", "chattr", "cpio", "curl", "ed", "emacs", "ex", "expect", "fd", "fossil", "hg", "jar", "jj",
-    "jq", "lua", "nano", "node", "openssl", "parallel", "pax", "perl", "php", "python3", "rsync", "ruby", "scp", "sponge", "sqlite3",
-    "strace", "svn", "unzip", "vim", "wget", "xxd", "xz", "zip",
+    "7z", "awk -i", "bsdtar", "busybox", "chattr", "cpio", "curl", "ed", "emacs", "ex", "expect", "fd",
+    "fossil", "hg", "jar", "jj", "jq", "lua", "nano", "node", "openssl", "parallel", "pax", "perl", "php",
+    "python3", "rsync", "ruby", "scp", "sponge", "sqlite3", "strace", "svn", "unzip", "vim", "wget", "xxd",
+    "xz", "zip",
 ];
 
 fn needs_missing(input: &Value) -> bool {
