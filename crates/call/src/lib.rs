@@ -28,6 +28,7 @@ pub use json::canonical::{canonical_json, canonical_text};
 pub use json::mistake::{json_mistake, line_mistake, plain_mistake, read_fields};
 pub use json::selector::{Selected, Selector, SelectorError};
 pub use json::strict::StrictJson;
+pub use json::twins::{keys_alike, keys_objection};
 pub use outcome::says_failure;
 pub use places::hosts::{Host, HostDoubt, HostPattern, Hosts, Reach, TouchedHost, hosts};
 pub use places::links::Links;

@@ -94,9 +94,7 @@ impl SeenCall {
         let mut versions = Versions::default();
         for ((field, script), (source, _)) in reading.scripts().zip(reading.script_texts()) {
             let standing = |index: usize| {
-                let is_there = |place: &&TouchedPath| {
-                    matches!(&place.place, Place::Word { field: other, command, .. } if other == field && *command == index)
-                };
+                let is_there = |place: &&TouchedPath| matches!(&place.place, Place::Word { field: other, command, .. } if other == field && *command == index);
                 reading.standing().iter().find(is_there).cloned()
             };
             versions.look(source, script, &standing, files);

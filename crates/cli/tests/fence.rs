@@ -106,7 +106,9 @@ fn asking_git_runs_nothing_that_a_repository_names() {
     );
     assert!(bash(&world, &set));
     let _ = fs::remove_file(&trap);
-    for command in ["git checkout other", "git rebase other", "git stash -u", "git clean -fd", "git restore .", "git x"] {
+    for command in
+        ["git checkout other", "git rebase other", "git stash -u", "git clean -fd", "git restore .", "git x"]
+    {
         let _ = reason(&world, "Bash", &json!({ "command": command }));
         assert!(!trap.exists(), "{command}");
     }

@@ -7,9 +7,11 @@
 //! permissions of the system do not have that hole, and the manual says how to use them.
 
 mod folders;
+mod git;
 mod look;
 mod openings;
 mod paths;
+mod reach;
 mod tables;
 mod texts;
 mod wide;

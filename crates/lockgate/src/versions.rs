@@ -36,8 +36,24 @@ const SETTINGS: &[&str] = &[
 
 /// What an alias may begin with and change no file that git knows.
 const HARMLESS: &[&str] = &[
-    "add", "blame", "branch", "commit", "describe", "diff", "fetch", "grep", "log", "ls-files", "push", "reflog", "remote",
-    "rev-parse", "shortlog", "show", "status", "tag",
+    "add",
+    "blame",
+    "branch",
+    "commit",
+    "describe",
+    "diff",
+    "fetch",
+    "grep",
+    "log",
+    "ls-files",
+    "push",
+    "reflog",
+    "remote",
+    "rev-parse",
+    "shortlog",
+    "show",
+    "status",
+    "tag",
 ];
 
 /// The absolute paths of the files that a change would make others; none where that cannot be told.
@@ -61,13 +77,26 @@ pub(crate) fn changed_by(folder: &str, change: &VersionChange) -> Option<Vec<Str
             let mut paths = git.to_version(&stash, &[])?;
             // Files that git did not know are kept in a commit of their own.
             if let Some(others) = git.line(&["rev-parse", "--verify", "--quiet", &format!("{stash}^3")]) {
-                paths.extend(git.list(&["ls-tree", "-r", "-z", "--name-only", "--full-tree", &others], &[], &[])?);
+                paths.extend(git.list(
+                    &["ls-tree", "-r", "-z", "--name-only", "--full-tree", &others],
+                    &[],
+                    &[],
+                )?);
             }
             paths
         }
         VersionChange::Commits { since } => {
             let range = format!("{}..HEAD", git.commit(since)?);
-            let log = ["log", "-z", "--name-only", "--format=", "--no-renames", "--no-ext-diff", "--no-show-signature", &range];
+            let log = [
+                "log",
+                "-z",
+                "--name-only",
+                "--format=",
+                "--no-renames",
+                "--no-ext-diff",
+                "--no-show-signature",
+                &range,
+            ];
             git.list(&log, &[], &[])?
         }
         VersionChange::Alias { .. } | VersionChange::Patch { .. } => return None,
@@ -79,7 +108,9 @@ pub(crate) fn changed_by(folder: &str, change: &VersionChange) -> Option<Vec<Str
 fn program() -> Option<PathBuf> {
     let path = env::var_os("PATH")?;
     let mut folders = env::split_paths(&path).filter(|folder| folder.is_absolute());
-    folders.find_map(|folder| Some(folder.join(format!("git{}", env::consts::EXE_SUFFIX))).filter(|it| it.is_file()))
+    folders.find_map(|folder| {
+        Some(folder.join(format!("git{}", env::consts::EXE_SUFFIX))).filter(|it| it.is_file())
+    })
 }
 
 /// Git in a folder.
@@ -101,7 +132,10 @@ impl Git<'_> {
             if version.contains(['*', '?', '[', '\\']) {
                 return None;
             }
-            let refs = self.run(&["for-each-ref", "--format=%(objectname)", &format!("refs/remotes/*/{version}")], b"")?;
+            let refs = self.run(
+                &["for-each-ref", "--format=%(objectname)", &format!("refs/remotes/*/{version}")],
+                b"",
+            )?;
             let refs: BTreeSet<&str> = refs.lines().collect();
             match refs.len() {
                 1 => verify(refs.first()?),
@@ -127,7 +161,8 @@ impl Git<'_> {
     }
 
     fn to_version(&self, commit: &str, paths: &[String]) -> Option<Vec<String>> {
-        let words = ["diff-index", "--raw", "-z", "--abbrev=64", "--no-renames", "--ignore-submodules=all", commit];
+        let words =
+            ["diff-index", "--raw", "-z", "--abbrev=64", "--no-renames", "--ignore-submodules=all", commit];
         self.differing(&words, paths)
     }
 
@@ -145,8 +180,13 @@ impl Git<'_> {
             let [about, path] = pair else { return None };
             let fields: Vec<&str> = about.trim_start_matches(':').split(' ').collect();
             let [mode, new_mode, hash, new_hash, _] = *fields.as_slice() else { return None };
-            let is_touched = mode == new_mode && new_hash.chars().all(|c| c == '0') && !path.contains(['\n', '"']);
-            if is_touched { touched.push((path.clone(), hash.to_owned())) } else { differing.push(path.clone()) }
+            let is_touched =
+                mode == new_mode && new_hash.chars().all(|c| c == '0') && !path.contains(['\n', '"']);
+            if is_touched {
+                touched.push((path.clone(), hash.to_owned()))
+            } else {
+                differing.push(path.clone())
+            }
         }
         if touched.len() > COMPARED_MAX {
             return None;
@@ -185,7 +225,12 @@ impl Git<'_> {
         let paths = paths.iter().map(String::as_str);
         let words: Vec<&str> = words.iter().chain(options).copied().chain(["--"]).chain(paths).collect();
         let text = self.run(&words, b"")?;
-        Some(text.split('\0').map(|part| part.trim_start_matches('\n').to_owned()).filter(|it| !it.is_empty()).collect())
+        Some(
+            text.split('\0')
+                .map(|part| part.trim_start_matches('\n').to_owned())
+                .filter(|it| !it.is_empty())
+                .collect(),
+        )
     }
 
     fn line(&self, words: &[&str]) -> Option<String> {

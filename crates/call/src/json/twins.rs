@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 /// Two keys of one object, at any depth, that differ only in case: `command` and `Command`. A tool that ignores case reads
-/// one of them, and nobody can say which.
+/// one of them, and it is not known which.
 #[must_use]
 pub fn keys_alike(object: &Map<String, Value>) -> Option<(String, String)> {
     let mut seen: BTreeMap<String, &str> = BTreeMap::new();

@@ -47,7 +47,11 @@ const VERBS: &[Verb] = &[
     verb("worktree", "-f --force --detach -q --quiet --checkout", "-b -B"),
     verb("rm", "-r -f --force -q --quiet", ""),
     verb("checkout-index", "-a --all -f --force -q --quiet -u", ""),
-    verb("apply", "-R --reverse --index -3 --3way --reject -v --verbose -q --quiet --recount", "-p -C --whitespace"),
+    verb(
+        "apply",
+        "-R --reverse --index -3 --3way --reject -v --verbose -q --quiet --recount",
+        "-p -C --whitespace",
+    ),
     verb("am", "-3 --3way -q --quiet -k --keep -s --signoff --no-verify", ""),
 ];
 
@@ -134,7 +138,9 @@ pub(crate) fn changes(words: &[&str]) -> Option<Vec<VersionChange>> {
         "clean" => {
             vec![VersionChange::Untracked { ignored: read.has("-x -X"), paths: owned(&read.all_paths()) }]
         }
-        "merge" | "cherry-pick" if is_listed(operands) => operands.iter().map(|it| version(it, &[])).collect(),
+        "merge" | "cherry-pick" if is_listed(operands) => {
+            operands.iter().map(|it| version(it, &[])).collect()
+        }
         "revert" if is_listed(operands) => {
             operands.iter().map(|it| version(&format!("{it}^"), &[])).collect()
         }
@@ -164,7 +170,8 @@ pub(crate) fn patch_files<'w>(words: &[&'w str]) -> Option<Vec<&'w str>> {
 /// The files that `patch` is given; none where its words say which files it changes, or cannot be read.
 pub(crate) fn files_of_patch<'w>(words: &[&'w str]) -> Option<Vec<&'w str>> {
     let read = Read::of(&PATCH, words.get(1..)?)?;
-    let inputs: Vec<&str> = read.values.iter().filter(|it| ["-i", "--input"].contains(&it.0)).map(|it| it.1).collect();
+    let inputs: Vec<&str> =
+        read.values.iter().filter(|it| ["-i", "--input"].contains(&it.0)).map(|it| it.1).collect();
     (read.operands.is_empty() && read.paths.is_none()).then_some(inputs)
 }
 
@@ -173,10 +180,16 @@ pub(crate) fn quietness(words: &[&str]) -> Option<Quiet> {
     let (name, rest) = verb_of(words)?;
     let only_shows = rest.iter().all(|word| has("-a -v -vv -r --list --show-current --all", word));
     match name {
-        "status" | "log" | "diff" | "show" | "rev-parse" | "ls-files" | "ls-tree" | "describe" | "blame" | "grep"
-        | "shortlog" | "add" | "push" => Some(Quiet::Reads),
+        "status" | "log" | "diff" | "show" | "rev-parse" | "ls-files" | "ls-tree" | "describe" | "blame"
+        | "grep" | "shortlog" | "add" | "push" => Some(Quiet::Reads),
         "branch" if only_shows => Some(Quiet::Reads),
         "commit" => Some(Quiet::Commits),
+        // What it does to files is judged by itself; of all names, only that of the last commit means another one then.
+        "checkout" | "switch" => {
+            let read = Read::of(VERBS.iter().find(|verb| verb.name == name)?, rest)?;
+            let is_plain = !read.has_value() && read.paths.is_none() && read.operands.len() == 1;
+            is_plain.then_some(Quiet::Commits)
+        }
         _ => None,
     }
 }

@@ -52,7 +52,8 @@ mod tests {
     fn names_are_found_in_every_kind_of_patch() {
         let unified = "--- a/.lockgate/p.rules\t2026\n+++ b/.lockgate/p.rules\n@@ -1 +1 @@\n-a\n+b\n";
         assert!(patched_files(unified).contains(&".lockgate/p.rules"));
-        let context = "*** .lockgate/p.rules\t2026\n--- .lockgate/p.rules\t2026\n***************\n*** 1 ****\n";
+        let context =
+            "*** .lockgate/p.rules\t2026\n--- .lockgate/p.rules\t2026\n***************\n*** 1 ****\n";
         assert!(patched_files(context).contains(&".lockgate/p.rules"));
         let mode = "diff --git a/.lockgate/p.rules b/.lockgate/p.rules\ndeleted file mode 100644\n";
         assert!(patched_files(mode).contains(&".lockgate/p.rules"));

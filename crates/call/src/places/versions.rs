@@ -133,8 +133,12 @@ fn questions(
     if !command.is_trusted() || !command.wrapper_places.is_empty() || command.is_fed() {
         return None;
     }
-    let sets = script.sets.iter().map(String::as_str).chain(command.assignments.iter().map(|it| it.0.as_str()));
-    if sets.into_iter().any(|name| name.starts_with("GIT_") || ["HOME", "PATH", "XDG_CONFIG_HOME"].contains(&name)) {
+    let sets =
+        script.sets.iter().map(String::as_str).chain(command.assignments.iter().map(|it| it.0.as_str()));
+    if sets
+        .into_iter()
+        .any(|name| name.starts_with("GIT_") || ["HOME", "PATH", "XDG_CONFIG_HOME"].contains(&name))
+    {
         return None;
     }
     let words = certain(&command.words)?;
@@ -178,7 +182,8 @@ fn certain(words: &[Word]) -> Option<Vec<&str>> {
 /// Where a command takes its patches from: the files that it names, its standard input, or the script.
 fn patches(source: &str, script: &Script, command: &Command, named: &[&str]) -> Option<Vec<VersionChange>> {
     let of = |file: &str| VersionChange::Patch { file: Some(file.to_owned()) };
-    let mut files: Vec<VersionChange> = named.iter().filter(|file| **file != "-").map(|file| of(file)).collect();
+    let mut files: Vec<VersionChange> =
+        named.iter().filter(|file| **file != "-").map(|file| of(file)).collect();
     let reads_input = files.len() < named.len() || named.is_empty();
     let inputs = command.redirections.iter().filter(|it| it.kind == RedirectionKind::Reads);
     let inputs: Vec<&Word> = inputs.map(|it| &it.target).collect();
@@ -209,7 +214,9 @@ fn is_relative(change: &VersionChange) -> bool {
     match change {
         VersionChange::Version { version, .. } => !is_plain(version),
         VersionChange::VersionOrPath { first, .. } => !is_plain(first),
-        VersionChange::Index { .. } | VersionChange::Untracked { .. } | VersionChange::Tracked { .. } => false,
+        VersionChange::Index { .. } | VersionChange::Untracked { .. } | VersionChange::Tracked { .. } => {
+            false
+        }
         VersionChange::Patch { .. } | VersionChange::Alias { .. } => false,
         VersionChange::Stash { .. } | VersionChange::Commits { .. } => true,
     }
@@ -220,7 +227,8 @@ fn quiet(source: &str, script: &Script, index: usize) -> Option<Quiet> {
     if script.opaque {
         return None;
     }
-    let bare = ["&&", "||", ">&", "&>", ">|"].iter().fold(source.to_owned(), |text, sign| text.replace(sign, " "));
+    let bare =
+        ["&&", "||", ">&", "&>", ">|"].iter().fold(source.to_owned(), |text, sign| text.replace(sign, " "));
     let is_ordered = !bare.contains(['|', '&']) && !source.contains("done") && !source.contains("()");
     let mut all = Quiet::Reads;
     for (other, command) in script.commands.iter().enumerate() {

@@ -6,11 +6,12 @@ use lockgate_call::{
     visible,
 };
 
-use super::{Guarded, Protection};
 use super::look::{Look, index_of};
 use super::paths::Done;
 use super::tables::{HERE, TAKERS};
-use super::wide::{self, Reach};
+use super::reach::Reach;
+use super::wide;
+use super::{Guarded, Protection};
 
 impl Protection {
     /// Commands and tools that change whatever lies in a folder, where something protected lies in it.
@@ -52,14 +53,11 @@ impl Protection {
                 Reach::Here(why) | Reach::Anything(why) => (*why, here()),
                 Reach::Tracked(why) => (*why, self.versioned(place, look.links)),
                 // What a name of the settings means is known to a door that can look.
-                Reach::Alias(why) => {
-                    (*why, look.links.and_then(|links| self.versioned(place, Some(links))))
-                }
+                Reach::Alias(why) => (*why, look.links.and_then(|links| self.versioned(place, Some(links)))),
                 Reach::Elsewhere(why) => {
                     let is_its = |path: &&TouchedPath| match &path.place {
-                        Place::Word { field: other, command, .. } | Place::Around { field: other, command } => {
-                            other == field && *command == index
-                        }
+                        Place::Word { field: other, command, .. }
+                        | Place::Around { field: other, command } => other == field && *command == index,
                         _ => false,
                     };
                     let named = touched.iter().filter(is_its).find_map(|path| self.held(look, path));
@@ -101,7 +99,8 @@ impl Protection {
         let named = self.named.iter().find(|name| path.split('/').any(|part| part == name.as_str()));
         named.map(String::as_str).or_else(|| {
             let is_met = |it: &&Guarded| {
-                is_under(&path, &it.folded, None) || (path.ends_with('/') && is_under(&it.folded, &path, None))
+                is_under(&path, &it.folded, None)
+                    || (path.ends_with('/') && is_under(&it.folded, &path, None))
             };
             self.unchanged.iter().chain(&self.untouched).find(is_met).map(|it| it.path.as_str())
         })

@@ -35,7 +35,9 @@ impl Protection {
         let is_ours = || {
             let writes = |word: &Word| WRITING_OPTIONS.iter().any(|option| word.text.starts_with(option));
             self.programs.iter().any(|(name, _)| program == Some(name))
-                && !command.is_some_and(|command| command.words.iter().any(writes) || is_output(command, &path.place))
+                && !command.is_some_and(|command| {
+                    command.words.iter().any(writes) || is_output(command, &path.place)
+                })
         };
         let takes = command.and_then(|command| command.code.as_deref()).is_some_and(|code| {
             let code = code.to_lowercase();
@@ -74,7 +76,8 @@ impl Protection {
                     return refused(protected);
                 }
                 let name = path.text.rsplit('/').next().unwrap_or_default().to_lowercase();
-                if path.access == Access::Writes && (self.file_names.contains(&name) || self.is_state(&name)) {
+                if path.access == Access::Writes && (self.file_names.contains(&name) || self.is_state(&name))
+                {
                     return refused(&name);
                 }
                 if path.access == Access::Writes
@@ -113,13 +116,22 @@ impl Protection {
         letters >= LETTERS_MIN && self.untouched.iter().any(is_one)
     }
 
-    /// The folder of settings that a command may stand in: one that is hidden and holds a protected file.
+    /// The folder of settings that a command may stand in: one that is hidden and holds a protected file. Where it stands in
+    /// one that is not known, any that the call names may be it.
     fn settings_around(&self, look: &Look<'_>, place: &Place) -> Option<&str> {
-        let spots = look.standing(place)?.spots.as_ref().ok()?;
+        let spots = look.standing(place)?.spots.as_ref().ok();
+        let last = |path: &str| path.trim_end_matches('/').rsplit('/').next().map(str::to_lowercase);
+        let is_named = |name: &str| {
+            let mut touched = look.reading.paths().touched.iter();
+            touched.any(|path| last(&path.text).is_some_and(|own| own == name))
+        };
         let holds = |it: &&Guarded| {
             let Some((folder, _)) = it.folded.rsplit_once('/') else { return false };
-            let is_hidden = folder.rsplit('/').next().is_some_and(|name| name.starts_with('.'));
-            is_hidden && spots.iter().any(|spot| spot.path.to_lowercase() == folder)
+            let name = folder.rsplit('/').next().filter(|name| name.starts_with('.'));
+            name.is_some_and(|name| match spots {
+                Some(spots) => spots.iter().any(|spot| spot.path.to_lowercase() == folder),
+                None => is_named(name),
+            })
         };
         self.unchanged.iter().find(holds).map(|it| it.path.as_str())
     }

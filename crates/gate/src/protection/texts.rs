@@ -77,7 +77,8 @@ impl Protection {
 
     /// The program of ours that a call may signal or look into, so that its hooks do not answer.
     pub(super) fn signalled(&self, look: &Look<'_>) -> Option<&str> {
-        let is_signaller = |command: &Command| command.program.as_deref().is_some_and(|it| SIGNALLERS.contains(&it));
+        let is_signaller =
+            |command: &Command| command.program.as_deref().is_some_and(|it| SIGNALLERS.contains(&it));
         if !look.commands().any(is_signaller) {
             return None;
         }

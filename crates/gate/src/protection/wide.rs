@@ -5,25 +5,11 @@
 //! paths they name.
 
 use lockgate_call::{
-    Command, Known, Program, Redirection, RedirectionKind, Script, Search, Spread, Verbs, Word, fits_glob,
+    Command, Known, Program, Redirection, RedirectionKind, Script, Search, Spread, Word, fits_glob,
 };
 
-/// What a command does to everything in a folder.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Reach {
-    /// It may put any file into the folder it stands in.
-    Here(&'static str),
-    /// The same, for the folders that these words name.
-    Words(Vec<usize>, &'static str),
-    /// It may change every file that version control knows, from the folder it stands in.
-    Tracked(&'static str),
-    /// The same, where the settings give its verb a meaning.
-    Alias(&'static str),
-    /// It may change every file in the folders that its words and variables name, or where it stands.
-    Elsewhere(&'static str),
-    /// It removes what is computed when it runs.
-    Anything(&'static str),
-}
+use super::git::git;
+use super::reach::{REMOVES, Reach};
 
 /// Names of files that Lockgate and agents keep their settings in; a pattern that fits one of them is not harmless.
 const SAMPLES: &[&str] = &[
@@ -44,7 +30,6 @@ const SAMPLES: &[&str] = &[
 ];
 
 const PUTS: &str = "may put any file into";
-const REMOVES: &str = "may remove any file in";
 
 /// What a command does to whole folders; none where it does no such thing.
 pub(super) fn reach(command: &Command) -> Option<Reach> {
@@ -147,9 +132,8 @@ pub(super) fn is_listed_for_change(command: &Command, script: &Script) -> bool {
     let is_changer = |other: &Command| other.row().is_some_and(|row| !row.is_harmless() && !is_find(other));
     let reads_names = script.commands.iter().any(|other| other.program.as_deref() == Some("read"));
     let writes_unknown = |other: &Command| {
-        let is_written = |it: &Redirection| {
-            it.kind != RedirectionKind::Reads && it.target.known == Known::Unknown
-        };
+        let is_written =
+            |it: &Redirection| it.kind != RedirectionKind::Reads && it.target.known == Known::Unknown;
         other.redirections.iter().any(is_written)
             || (is_changer(other) && other.words.iter().any(|word| word.known == Known::Unknown))
     };
@@ -216,93 +200,6 @@ fn removes_computed(command: &Command) -> Option<Reach> {
     let is_listed = |word: &Word| word.known == Known::Unknown && is_list(&word.text);
     let computes = command.is_fed() || command.words.iter().skip(1).any(is_listed);
     computes.then_some(Reach::Anything("removes or moves files whose names are computed"))
-}
-
-fn git(verbs: &Verbs, command: &Command) -> Option<Reach> {
-    let words: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
-    let mut at = 1;
-    while let Some(word) = words.get(at).filter(|word| word.starts_with('-')) {
-        at = at.saturating_add(if verbs.takes_value(word) { 2 } else { 1 });
-    }
-    let verb = *words.get(at)?;
-    if !verbs.is_own(verb) {
-        return Some(Reach::Alias("may bring back another version of any file in"));
-    }
-    let reach = git_verb(verb, command, &words, at.saturating_add(1))?;
-    let names_tree = |word: &&str| word.starts_with("--work-tree") || word.starts_with("--git-dir");
-    let is_elsewhere = words.iter().take(at).any(|word| names_tree(&word))
-        || command.assignments.iter().any(|(name, _)| name.starts_with("GIT_"));
-    Some(if is_elsewhere { Reach::Elsewhere("may change any file in") } else { reach })
-}
-
-/// What git does to whole folders by its verb; `first` is the place of the word behind it.
-fn git_verb(verb: &str, command: &Command, words: &[&str], first: usize) -> Option<Reach> {
-    let rest = words.get(first..).unwrap_or_default();
-    let has = |options: &[&str]| rest.iter().any(|word| options.contains(word));
-    let is_value = |i: usize| verb == "clean" && i > 0 && matches!(rest.get(i.saturating_sub(1)), Some(&("-e" | "--exclude")));
-    let operands: Vec<usize> = rest
-        .iter()
-        .enumerate()
-        .filter(|(i, word)| !word.starts_with('-') && !is_value(*i))
-        .map(|(i, _)| first.saturating_add(i))
-        .collect();
-    let all = Some(Reach::Tracked("may bring back another version of any file in"));
-    let lists_paths = rest.iter().any(|word| word.starts_with("--pathspec-from-file"));
-    match verb {
-        "checkout" | "switch"
-            if has(&["-b", "-B", "-c", "-C", "--create", "--orphan"]) && operands.len() <= 1 =>
-        {
-            None
-        }
-        "checkout" | "restore" | "rm" | "stash" if lists_paths => Some(Reach::Here("may change any file in")),
-        "checkout" => match rest.iter().position(|word| *word == "--") {
-            Some(end) => {
-                let end = first.saturating_add(end);
-                named(operands.into_iter().filter(|operand| *operand > end).collect(), command)
-            }
-            None => all,
-        },
-        "restore" if has(&["--staged", "-S"]) && !has(&["--worktree", "-W"]) => None,
-        "restore" | "rm" | "mv" if has(&["--cached", "-n", "--dry-run"]) => None,
-        "restore" | "rm" | "mv" => named(operands, command),
-        "reset" if !has(&["--hard", "--keep", "--merge"]) => None,
-        "worktree" if rest.first() != Some(&"add") => None,
-        "switch" | "reset" | "revert" | "cherry-pick" | "merge" | "rebase" | "pull" | "am" | "read-tree"
-        | "checkout-index" | "bisect" | "sparse-checkout" => all,
-        "stash" => match rest.iter().find(|word| !word.starts_with('-')) {
-            Some(&("list" | "show" | "drop" | "clear" | "create" | "store")) => None,
-            _ if rest.iter().any(|word| {
-                ["--include-untracked", "--all"].contains(word)
-                    || (word.starts_with('-') && !word.starts_with("--") && word.contains(['u', 'a']))
-            }) =>
-            {
-                Some(Reach::Here("moves away files in"))
-            }
-            _ => all,
-        },
-        "clean" if has(&["-n", "--dry-run"]) => None,
-        "clean" if operands.is_empty() => Some(Reach::Here(REMOVES)),
-        "clean" => named(operands, command),
-        "apply" if has(&["--check", "--stat", "--numstat", "--summary", "--cached"]) => None,
-        "apply" => Some(Reach::Here("may change any file in")),
-        "config" if rest.iter().any(|word| word.to_lowercase().starts_with("core.worktree")) => {
-            Some(Reach::Elsewhere("would make git change files in"))
-        }
-        _ => None,
-    }
-}
-
-/// Folders that are named for git; patterns, `:/` and its like reach everything.
-fn named(operands: Vec<usize>, command: &Command) -> Option<Reach> {
-    let is_wide = |at: &usize| {
-        command.words.get(*at).is_none_or(|word| {
-            word.text.starts_with(':') || word.known == Known::Unknown || word.text.contains(['*', '?', '['])
-        })
-    };
-    if operands.iter().any(is_wide) {
-        return Some(Reach::Here("may change any file in"));
-    }
-    (!operands.is_empty()).then_some(Reach::Words(operands, "may change any file in"))
 }
 
 /// Verbs of tools for version control that change files.

@@ -532,7 +532,9 @@ impl SavedCall {
             objection: _,
         } = call.about.clone();
         let owned = |(path, real): (&str, Option<&str>)| (path.to_owned(), real.map(ToOwned::to_owned));
-        let asked = |(question, paths): (&str, Option<&[String]>)| (question.to_owned(), paths.map(<[String]>::to_vec));
+        let asked = |(question, paths): (&str, Option<&[String]>)| {
+            (question.to_owned(), paths.map(<[String]>::to_vec))
+        };
         Self {
             session: call.session.clone(),
             id: call.id.clone(),
@@ -589,7 +591,8 @@ impl SavedCall {
             duplicate_key,
             objection,
         };
-        SeenCall::looked_at(Call { session, id, tool, input, at: Time(at_ms), about }, links).with_versions(versions)
+        SeenCall::looked_at(Call { session, id, tool, input, at: Time(at_ms), about }, links)
+            .with_versions(versions)
     }
 }
 
@@ -620,9 +623,10 @@ mod tests {
             }),
             objection: None,
         };
-        let versions: Versions = [("/desk: x".to_owned(), Some(vec!["/desk/a".to_owned()])), ("y".to_owned(), None)]
-            .into_iter()
-            .collect();
+        let versions: Versions =
+            [("/desk: x".to_owned(), Some(vec!["/desk/a".to_owned()])), ("y".to_owned(), None)]
+                .into_iter()
+                .collect();
         let looked_at = SeenCall::looked_at(call, Some(links)).with_versions(Some(versions));
         for call in [looked_at, Call::new("2", "ls").into()] {
             let saved = serde_json::to_string(&SavedCall::of(&call)).unwrap();

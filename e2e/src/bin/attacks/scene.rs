@@ -114,8 +114,10 @@ impl Scene {
     /// # Errors
     /// When that fails.
     pub(crate) fn put_program(&mut self) -> io::Result<()> {
-        let program = self.bin.join("lockgate");
-        fs::copy(&self.source, &program)?;
+        let (program, draft) = (self.bin.join("lockgate"), self.bin.with_file_name("draft"));
+        fs::create_dir_all(&self.bin)?;
+        fs::copy(&self.source, &draft)?;
+        fs::rename(&draft, &program)?;
         let data = fs::metadata(&program)?;
         self.program = (data.len(), data.mtime_nsec(), data.mode());
         Ok(())
@@ -221,7 +223,15 @@ impl Scene {
             .stdin(if stdin.is_empty() { Stdio::null() } else { Stdio::piped() })
             .stderr(written.try_clone()?)
             .stdout(written);
-        let mut child = command.spawn()?;
+        let mut child = loop {
+            match command.spawn() {
+                // Another thread has just forked while a copy of the program was being written.
+                Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => {
+                    thread::sleep(Duration::from_millis(5));
+                }
+                spawned => break spawned?,
+            }
+        };
         if let Some(mut pipe) = child.stdin.take() {
             let _ = pipe.write_all(stdin);
         }

@@ -154,7 +154,9 @@ fn try_line(scene: &mut Scene, guarded: &Guarded, line: &Line) -> io::Result<Out
             let input = serde_json::from_str::<Value>(&scene.filled(&input.to_string()))?;
             perform(scene, tool, &input);
         }
-        scene.put_program()?;
+        if !scene.has_program() {
+            scene.put_program()?;
+        }
         has_run = true;
     }
     if !has_run {

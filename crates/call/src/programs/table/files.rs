@@ -124,16 +124,8 @@ pub(super) const ROWS: &[Program] = &[
         },
         ..Program::PLAIN
     },
-    Program {
-        names: "jq",
-        files: FileUse { pattern_first: true, ..FileUse::READ },
-        ..Program::PLAIN
-    },
-    Program {
-        names: "mount umount",
-        files: FileUse::WRITER,
-        ..Program::PLAIN
-    },
+    Program { names: "jq", files: FileUse { pattern_first: true, ..FileUse::READ }, ..Program::PLAIN },
+    Program { names: "mount umount", files: FileUse::WRITER, ..Program::PLAIN },
     Program {
         names: "yq tr expr",
         files: FileUse { pattern_first: true, ..FileUse::UNKNOWN },
