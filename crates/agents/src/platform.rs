@@ -7,8 +7,11 @@ mod processes;
 mod ps;
 
 use std::{
-    fs::{DirBuilder, Metadata, OpenOptions},
-    os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt},
+    fs::{self, DirBuilder, File, Metadata, OpenOptions},
+    os::{
+        fd::AsFd,
+        unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt},
+    },
 };
 
 pub(crate) use processes::{boot, group, process, uptime_seconds};
@@ -33,6 +36,18 @@ pub(crate) fn keep_folder_private(builder: &mut DirBuilder) {
 /// The number of the user who owns a file, and its mode; none where files have neither.
 pub(crate) fn owner_and_mode(metadata: &Metadata) -> Option<(u32, u32)> {
     Some((metadata.uid(), metadata.mode()))
+}
+
+/// Whether what is written to stdout goes nowhere.
+pub(crate) fn is_stdout_null() -> bool {
+    let stdout = std::io::stdout().as_fd().try_clone_to_owned().map(File::from);
+    let (stdout, null) = (stdout.and_then(|file| file.metadata()), fs::metadata("/dev/null"));
+    match (stdout, null) {
+        (Ok(stdout), Ok(null)) => stdout.file_type().is_char_device() && stdout.rdev() == null.rdev(),
+        // Without a stdout there is no reader.
+        (Err(_), _) => true,
+        (Ok(_), Err(_)) => false,
+    }
 }
 
 /// The number of the user who runs this process; none where users have none.

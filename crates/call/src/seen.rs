@@ -14,12 +14,13 @@ use std::sync::{Arc, OnceLock};
 use serde_json::Value;
 
 use crate::call::{Call, Time};
-use crate::contents::{Contents, TextKind, Unseen};
+use crate::contents::{Contents, Place, TextKind, Unseen};
 use crate::fields::ScriptFields;
 use crate::json::selector::Selector;
 use crate::places::hosts::{self, Hosts};
 use crate::places::links::Links;
 use crate::places::paths::{self, Files, Paths, TouchedPath};
+use crate::places::versions::Versions;
 use crate::shell::cache::ScriptCache;
 use crate::shell::script::Script;
 
@@ -29,6 +30,8 @@ use crate::shell::script::Script;
 pub struct SeenCall {
     call: Call,
     links: Option<Links>,
+    /// What version control would change, where the door looked.
+    versions: Option<Versions>,
     /// Made with the first script or reading: rules about other tools need none.
     found: OnceLock<Arc<Findings>>,
 }
@@ -65,10 +68,13 @@ impl SeenCall {
     /// If reading the call or looking at its files panics, the call gets an objection: it is blocked, whatever rules say.
     #[must_use]
     pub fn look(call: Call, eyes: Option<&dyn Files>) -> Self {
-        let seen = Self { call, links: None, found: OnceLock::new() };
+        let seen = Self { call, links: None, versions: None, found: OnceLock::new() };
         let Some(files) = eyes else { return seen };
-        match catch_unwind(AssertUnwindSafe(|| seen.look_up(files))) {
-            Ok(links) => Self { links: Some(links), ..seen },
+        match catch_unwind(AssertUnwindSafe(|| (seen.look_up(files), seen.look_ahead(files)))) {
+            Ok((links, versions)) => {
+                let versions = Some(versions).filter(|versions| !versions.is_empty());
+                Self { links: Some(links), versions, ..seen }
+            }
             Err(_) => Self::not_seen(seen.call),
         }
     }
@@ -97,10 +103,36 @@ impl SeenCall {
         Links::look(self.call.about.cwd.as_deref(), touched, files)
     }
 
+    /// Has the door look at what version control and patches would change.
+    fn look_ahead(&self, files: &dyn Files) -> Versions {
+        let reading = self.reading(&ScriptFields::Likely);
+        let mut versions = Versions::default();
+        for ((field, script), (source, _)) in reading.scripts().zip(reading.script_texts()) {
+            let standing = |index: usize| {
+                let is_there = |place: &&TouchedPath| matches!(&place.place, Place::Word { field: other, command, .. } if other == field && *command == index);
+                reading.standing().iter().find(is_there).cloned()
+            };
+            versions.look(source, script, &standing, files);
+        }
+        versions
+    }
+
     /// A call that was looked at before and kept, with where its paths led at the time.
     #[must_use]
     pub fn looked_at(call: Call, links: Option<Links>) -> Self {
-        Self { call, links, found: OnceLock::new() }
+        Self { call, links, versions: None, found: OnceLock::new() }
+    }
+
+    /// The same call with what version control would have changed at the time.
+    #[must_use]
+    pub fn with_versions(self, versions: Option<Versions>) -> Self {
+        Self { versions, ..self }
+    }
+
+    /// What version control and patches would change; none if the door has no eyes, or saw no such command.
+    #[must_use]
+    pub fn versions(&self) -> Option<&Versions> {
+        self.versions.as_ref()
     }
 
     /// Where the call's paths really lead; none if the door that it came by has no eyes.
@@ -148,7 +180,12 @@ impl SeenCall {
     #[must_use]
     pub fn with_id(&self, id: String) -> Self {
         self.findings();
-        Self { call: Call { id, ..self.call.clone() }, links: self.links.clone(), found: self.found.clone() }
+        Self {
+            call: Call { id, ..self.call.clone() },
+            links: self.links.clone(),
+            versions: self.versions.clone(),
+            found: self.found.clone(),
+        }
     }
 
     /// The same call at another moment.
@@ -199,14 +236,14 @@ impl Deref for SeenCall {
 
 impl Clone for SeenCall {
     fn clone(&self) -> Self {
-        Self::looked_at(self.call.clone(), self.links.clone())
+        Self::looked_at(self.call.clone(), self.links.clone()).with_versions(self.versions.clone())
     }
 }
 
 /// What was found so far makes no difference to a call.
 impl PartialEq for SeenCall {
     fn eq(&self, other: &Self) -> bool {
-        self.call == other.call && self.links == other.links
+        self.call == other.call && self.links == other.links && self.versions == other.versions
     }
 }
 
@@ -215,6 +252,7 @@ impl fmt::Debug for SeenCall {
         f.debug_struct("SeenCall")
             .field("call", &self.call)
             .field("links", &self.links)
+            .field("versions", &self.versions)
             .finish_non_exhaustive()
     }
 }

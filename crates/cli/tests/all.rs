@@ -10,6 +10,7 @@ mod audit;
 mod bound;
 mod command;
 mod faults;
+mod fence;
 mod hooks;
 mod human;
 mod install;

@@ -7,10 +7,11 @@
 //! permissions of the system do not have that hole, and the manual says how to use them.
 
 mod folders;
+mod git;
 mod look;
 mod openings;
-mod patches;
 mod paths;
+mod reach;
 mod tables;
 mod texts;
 mod wide;
@@ -148,6 +149,9 @@ impl Protection {
         if let Some(word) = look.commands().find_map(|command| self.forbidden_run(command)) {
             return Some(format!("`{}` is for humans, not for agents.", visible(&word)));
         }
+        if let Some(program) = self.signalled(&look) {
+            return Some(format!("signals to `{program}` are for humans, not for agents."));
+        }
         if let Some(reason) = self.wide(&look).or_else(|| self.patched(&look, call)) {
             return Some(reason);
         }
@@ -167,7 +171,7 @@ impl Protection {
             let word = visible(word);
             return Some(format!("`{word}` names what an agent must leave alone: leave it to a human."));
         }
-        if has_doubt && self.is_marked(&look) {
+        if has_doubt && (self.is_marked(&look) || self.loops_over_hidden(&look)) {
             return Some(
                 "the call mentions what an agent must leave alone, and what it does cannot be told. Use plain \
                  commands, or leave it to a human."

@@ -35,7 +35,7 @@ mod settings;
 mod shape;
 pub(crate) mod words;
 
-use lockgate_policy::{Diagnostic, Mode, Source};
+use lockgate_policy::{Diagnostic, Mode, Source, Span};
 
 use self::{
     parser::{Line, Parser},
@@ -54,9 +54,20 @@ pub(crate) use self::{
 /// would otherwise be answered by a report many times its size.
 pub const MISTAKES_MAX: usize = 1_000;
 
+/// How long a file of one-line statements may be, in bytes.
+pub const FILE_BYTES_MAX: usize = 1 << 20;
+
 /// Reads a file of one-line statements and reports all its mistakes, in file order.
 pub fn parse(source: &Source) -> (Draft, Vec<Diagnostic>) {
     let (draft, diagnostics) = (Draft::of(source), Vec::new());
+    if source.text().len() > FILE_BYTES_MAX {
+        let first_line = Span::new(0, source.text().find('\n').unwrap_or_default());
+        let message = format!("the file is longer than {FILE_BYTES_MAX} bytes");
+        let too_large = Diagnostic::error("file-too-large", source, first_line, message)
+            .label("not read at all")
+            .remedy("put some of its rules into another file");
+        return (draft, vec![too_large]);
+    }
     let mut parser = Parser { source, sentences: SENTENCES, draft, mode: None, diagnostics };
     for (line, start) in lines(source.text()) {
         let words = words_of(line, start);

@@ -1,8 +1,13 @@
 //! The files of this machine, for doors that run where the tools do.
 
-use lockgate_call::Files;
+use std::fs;
 
-use crate::platform::has_other_names;
+use lockgate_call::{Files, VersionChange};
+
+use crate::{platform::has_other_names, versions};
+
+/// The longest file that is read as a text, in bytes.
+const TEXT_BYTES_MAX: u64 = 1024 * 1024;
 
 /// Follows links on this machine. The last parts of a path need not exist yet: a call may be about to make them.
 ///
@@ -25,6 +30,17 @@ impl Files for LocalEyes {
     fn canonical(&self, path: &str) -> Option<String> {
         let real = LocalFiles.canonical(path)?;
         (!has_other_names(&real)).then_some(real)
+    }
+
+    fn text(&self, path: &str) -> Option<String> {
+        let data = fs::metadata(path).ok()?;
+        // A pipe or a device could keep us waiting.
+        let is_small = data.is_file() && data.len() <= TEXT_BYTES_MAX;
+        is_small.then(|| fs::read_to_string(path).ok()).flatten()
+    }
+
+    fn changed_by(&self, folder: &str, change: &VersionChange) -> Option<Vec<String>> {
+        versions::changed_by(folder, change)
     }
 }
 

@@ -335,6 +335,7 @@ mod sources;
 mod store_url;
 mod tool_call;
 mod verification;
+mod versions;
 
 pub use audit::{AuditError, AuditQuery, AuditRecord};
 pub use clock::{Clock, ManualClock, SystemClock};

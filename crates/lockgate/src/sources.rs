@@ -6,6 +6,7 @@
 use std::{
     collections::HashSet,
     fs,
+    io::Read,
     path::{Path, PathBuf},
 };
 
@@ -150,11 +151,17 @@ impl Include<'_> {
 
 fn read_source(path: &Path) -> Result<Source, PolicyError> {
     let unreadable = |source| PolicyError::Unreadable { path: path.to_path_buf(), source };
-    if fs::metadata(path).map_err(unreadable)?.len() > FILE_BYTES_MAX {
+    // A pipe would keep the gate waiting, and a device may never end.
+    if !fs::metadata(path).map_err(unreadable)?.is_file() {
+        return Err(unreadable(std::io::Error::other("not a regular file")));
+    }
+    let (file, mut bytes) = (fs::File::open(path).map_err(unreadable)?, Vec::new());
+    file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() as u64 > FILE_BYTES_MAX {
         let too_large = format!("larger than {FILE_BYTES_MAX} bytes");
         return Err(unreadable(std::io::Error::other(too_large)));
     }
-    let text = fs::read_to_string(path).map_err(unreadable)?;
+    let text = String::from_utf8(bytes).map_err(|_| unreadable(std::io::Error::other("not UTF-8")))?;
     Ok(Source::new(path.display().to_string(), text))
 }
 

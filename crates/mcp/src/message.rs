@@ -9,7 +9,7 @@ use std::{borrow::Cow, fmt};
 use lockgate::engine::call::{StrictJson, line_mistake};
 use serde::{
     Deserialize, Deserializer, Serialize, Serializer,
-    de::{Error as _, MapAccess, Visitor},
+    de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, Visitor},
     ser::SerializeMap,
 };
 use serde_json::{Map, Value, value::RawValue};
@@ -101,6 +101,28 @@ impl<'a> Message<'a> {
             (None, None) => return Err(Malformed("there is neither a method nor an id".into())),
         };
         Ok(Self { kind, members })
+    }
+
+    /// The request that a text answers, even where it is not a message that can be passed on; none where it is not known.
+    pub fn answered(text: &str) -> Option<Id> {
+        let members = Members::read(text).ok()?;
+        members.get("id").filter(|_| members.get("method").is_none()).and_then(|id| Id::read(id).ok())?
+    }
+
+    /// The same for a text of which only the beginning and the end are there.
+    pub fn answered_by_ends(start: &[u8], end: &[u8]) -> Option<Id> {
+        let mut head = Head::default();
+        // It breaks off somewhere; what was read before that counts.
+        let _ = HeadReader(&mut head).deserialize(&mut serde_json::Deserializer::from_slice(start));
+        if head.is_request {
+            return None;
+        }
+        head.id.or_else(|| {
+            let end = std::str::from_utf8(end).ok()?;
+            let (_, tail) = end.rsplit_once("\"id\"")?;
+            let tail = tail.trim_start().strip_prefix(':')?.trim();
+            Self::answered(&format!("{{\"id\":{tail}"))
+        })
     }
 
     /// What a request or notice carries.
@@ -211,6 +233,44 @@ impl<'a> Members<'a> {
     /// As one value.
     pub fn to_raw(&self) -> Box<RawValue> {
         to_raw(self)
+    }
+}
+
+/// What the beginning of a message tells.
+#[derive(Default)]
+struct Head {
+    id: Option<Id>,
+    is_request: bool,
+}
+
+struct HeadReader<'h>(&'h mut Head);
+
+impl<'de> DeserializeSeed<'de> for HeadReader<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for HeadReader<'_> {
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<(), A::Error> {
+        while let Some(name) = entries.next_key::<String>()? {
+            match name.as_str() {
+                "id" => self.0.id = Id::of(&entries.next_value::<Value>()?),
+                _ => {
+                    self.0.is_request |= name == "method";
+                    entries.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        Ok(())
     }
 }
 

@@ -12,7 +12,7 @@ use std::{
 
 use lockgate::engine::{
     Call, Decision, Gate, LocalEyes, Outcome, SeenCall, Time, Verdict,
-    call::DuplicateKey,
+    call::{DuplicateKey, keys_objection},
     gate::{ApprovalId, Backend, BackendAnswers, OutputDecision, StoreError},
 };
 use serde_json::{Value, json};
@@ -59,7 +59,10 @@ impl Decider<'_> {
     }
 
     fn call(&self, event: ToolCall) -> Result<Answer, StoreError> {
-        let call = SeenCall::look(self.call_of(event), Some(&LocalEyes));
+        let mut call = self.call_of(event);
+        // Tools of agents and of their servers may ignore case.
+        call.about.objection = keys_objection(&call.input);
+        let call = SeenCall::look(call, Some(&LocalEyes));
         // An agent may come back with a call that it put off: the same question is still open, or answered.
         let verdict = match self.gate.call_unless_asked(&call, self.asking.human()) {
             Ok(verdict) => verdict,

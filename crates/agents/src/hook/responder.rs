@@ -18,6 +18,7 @@ use std::{
 use crate::{
     agents::Agent,
     event::{HookReply, Message},
+    platform,
     text::one_line,
 };
 
@@ -79,8 +80,13 @@ impl Responder {
         }
         let written = write_all(&mut io::stdout().lock(), &reply.stdout);
         let _ = write_all(&mut io::stderr().lock(), &reply.stderr);
-        // An answer that the agent did not get does not count.
-        process::exit(if written.is_ok() { i32::from(reply.code) } else { 2 })
+        // An answer that the agent did not get does not count. Where stdout was closed, the standard library has opened
+        // the null device in its place, to which everything can be written.
+        let is_lost = written.is_err() || !reply.stdout.is_empty() && platform::is_stdout_null();
+        if is_lost {
+            let _ = write_all(&mut io::stderr().lock(), "lockgate: stdout is closed, so the call is blocked");
+        }
+        process::exit(if is_lost { 2 } else { i32::from(reply.code) })
     }
 }
 

@@ -36,6 +36,10 @@ pub(crate) fn owner_and_mode(_: &Metadata) -> Option<(u32, u32)> {
     None
 }
 
+pub(crate) fn is_stdout_null() -> bool {
+    false
+}
+
 pub(crate) fn user() -> Option<u32> {
     None
 }

@@ -245,6 +245,12 @@ impl Verbs {
     pub(crate) const PLAIN: Self =
         Self { valued: "", flags: "", own: "", remote: "", perhaps_remote: "", refs: "" };
 
+    /// Whether the program itself has this verb: any other is an alias, or a program of that name.
+    #[must_use]
+    pub fn is_own(&self, verb: &str) -> bool {
+        has(self.own, verb)
+    }
+
     /// Whether the word after this option is its value.
     #[must_use]
     pub fn takes_value(&self, option: &str) -> bool {

@@ -1,6 +1,6 @@
 //! What the protection knows of a call.
 
-use lockgate_call::{Command, Links, Place, Reading, SeenCall, Selector};
+use lockgate_call::{Command, Links, Place, Reading, Script, SeenCall, Selector, TouchedPath, Versions};
 
 /// What is known of a call.
 pub(super) struct Look<'l> {
@@ -9,6 +9,7 @@ pub(super) struct Look<'l> {
     /// The words of the tool's name.
     pub(super) tool: Vec<String>,
     pub(super) links: Option<&'l Links>,
+    versions: Option<&'l Versions>,
     pub(super) reading: Reading<'l>,
 }
 
@@ -19,6 +20,7 @@ impl<'l> Look<'l> {
             reads_only: is_reader && reading.scripts().next().is_none(),
             tool: tool_words(&call.tool),
             links: call.links(),
+            versions: call.versions(),
             reading,
         }
     }
@@ -33,6 +35,29 @@ impl<'l> Look<'l> {
         let (field, command) = index_of(place)?;
         let mut scripts = self.reading.scripts().filter(|(selector, _)| *selector == field);
         scripts.find_map(|(_, script)| script.commands.get(command))
+    }
+
+    /// The script of a field, with its text.
+    pub(super) fn script_of(&self, field: &Selector) -> Option<(&'l str, &'l Script)> {
+        let mut scripts = self.reading.scripts().zip(self.reading.script_texts());
+        scripts.find(|((selector, _), _)| *selector == field).map(|(_, script)| script)
+    }
+
+    /// The folder that the command at a place stands in.
+    pub(super) fn standing(&self, place: &Place) -> Option<&'l TouchedPath> {
+        let (field, index) = match place {
+            Place::Word { field, command, .. } | Place::Around { field, command } => (field, *command),
+            _ => return None,
+        };
+        let mut all = self.reading.standing().iter();
+        all.find(|standing| index_of(&standing.place) == Some((field, index)))
+    }
+
+    /// The files that a command of version control or a patch would change, where the door saw it.
+    pub(super) fn foreseen(&self, standing: &TouchedPath) -> Option<Vec<&'l str>> {
+        let (field, index) = index_of(&standing.place)?;
+        let (source, script) = self.script_of(field)?;
+        self.versions?.changed_by(source, script, index, standing)
     }
 
     /// Its texts, in scripts or not.

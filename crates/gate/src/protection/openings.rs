@@ -7,8 +7,7 @@
 use lockgate_call::fits_glob;
 use serde_json::{Map, Value};
 
-/// How many letters of a name a pattern must spell out to be taken for it.
-const LETTERS_MIN: usize = 3;
+use super::tables::LETTERS_MIN;
 
 /// The verb that an input speaks of together with the program, if it does.
 pub(super) fn found<'v>(input: &Map<String, Value>, program: &str, verbs: &'v [String]) -> Option<&'v str> {
@@ -158,6 +157,11 @@ fn is_letter(c: char) -> bool {
 
 fn has_word(text: &str, word: &str) -> bool {
     text.split(|c: char| !is_letter(c)).any(|part| part == word)
+}
+
+/// Whether a text names a program.
+pub(super) fn names(text: &str, program: &str) -> bool {
+    has_program(&text.to_lowercase(), program)
 }
 
 /// Whether the text names the program, and not only a folder, a file or another program whose name holds its name.

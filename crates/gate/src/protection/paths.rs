@@ -1,13 +1,13 @@
 //! Whether a path leads to something protected.
 
 use lockgate_call::{
-    Access, Change, Command, FileUse, Links, Place, Program, Spot, TouchedPath, Word,
+    Access, Change, Command, FileUse, Links, Place, Program, Spot, TouchedPath, Word, fits_glob,
     path::{PathDoubt, is_under, normalise},
     visible,
 };
 
 use super::look::Look;
-use super::tables::{COPIERS, MOVERS, TAKERS, WRITING_OPTIONS};
+use super::tables::{COPIERS, LETTERS_MIN, MOVERS, OUTPUT_OPTIONS, PWD, TAKERS, WRITING_OPTIONS};
 use super::{Guarded, Protection};
 
 /// What a call does to one path.
@@ -35,7 +35,9 @@ impl Protection {
         let is_ours = || {
             let writes = |word: &Word| WRITING_OPTIONS.iter().any(|option| word.text.starts_with(option));
             self.programs.iter().any(|(name, _)| program == Some(name))
-                && !command.is_some_and(|command| command.words.iter().any(writes))
+                && !command.is_some_and(|command| {
+                    command.words.iter().any(writes) || is_output(command, &path.place)
+                })
         };
         let takes = command.and_then(|command| command.code.as_deref()).is_some_and(|code| {
             let code = code.to_lowercase();
@@ -69,12 +71,19 @@ impl Protection {
                 return Err(format!("`{path}` may reach what an agent must leave alone: name the files."));
             }
             _ => {
-                if let Some(protected) = self.met_at_home(path, done) {
+                let met = self.met_at_home(path, done).or_else(|| self.met_here(look, path, done));
+                if let Some(protected) = met {
                     return refused(protected);
                 }
                 let name = path.text.rsplit('/').next().unwrap_or_default().to_lowercase();
-                if path.access == Access::Writes && self.file_names.contains(&name) {
+                if path.access == Access::Writes && (self.file_names.contains(&name) || self.is_state(&name))
+                {
                     return refused(&name);
+                }
+                if path.access == Access::Writes
+                    && let Some(folder) = self.settings_around(look, &path.place)
+                {
+                    return refused(folder);
                 }
                 return Ok(false);
             }
@@ -100,6 +109,43 @@ impl Protection {
         name.map(String::as_str)
     }
 
+    /// Whether a name or a pattern, in a folder that is not known, may be one of the state.
+    fn is_state(&self, name: &str) -> bool {
+        let letters = name.chars().filter(|c| c.is_alphanumeric()).count();
+        let is_one = |it: &Guarded| it.folded.rsplit('/').next().is_some_and(|own| fits_glob(name, own));
+        letters >= LETTERS_MIN && self.untouched.iter().any(is_one)
+    }
+
+    /// The folder of settings that a command may stand in: one that is hidden and holds a protected file. Where it stands in
+    /// one that is not known, any that the call names may be it.
+    fn settings_around(&self, look: &Look<'_>, place: &Place) -> Option<&str> {
+        let spots = look.standing(place)?.spots.as_ref().ok();
+        let last = |path: &str| path.trim_end_matches('/').rsplit('/').next().map(str::to_lowercase);
+        let is_named = |name: &str| {
+            let mut touched = look.reading.paths().touched.iter();
+            touched.any(|path| last(&path.text).is_some_and(|own| own == name))
+        };
+        let holds = |it: &&Guarded| {
+            let Some((folder, _)) = it.folded.rsplit_once('/') else { return false };
+            let name = folder.rsplit('/').next().filter(|name| name.starts_with('.'));
+            name.is_some_and(|name| match spots {
+                Some(spots) => spots.iter().any(|spot| spot.path.to_lowercase() == folder),
+                None => is_named(name),
+            })
+        };
+        self.unchanged.iter().find(holds).map(|it| it.path.as_str())
+    }
+
+    /// The protected place that a path below `$PWD` may reach.
+    pub(super) fn met_here(&self, look: &Look<'_>, path: &TouchedPath, done: Done) -> Option<&str> {
+        let rest = PWD.iter().find_map(|start| path.text.strip_prefix(start))?;
+        if !rest.is_empty() && !rest.starts_with('/') {
+            return None;
+        }
+        let spots = look.standing(&path.place)?.spots.as_ref().ok()?;
+        spots.iter().find_map(|spot| self.met_text(&format!("{}{rest}", spot.path), done))
+    }
+
     /// The protected place that a path below `~` may reach, where the call does not say what `~` is.
     pub(super) fn met_at_home(&self, path: &TouchedPath, done: Done) -> Option<&str> {
         let home = self.home.as_deref()?;
@@ -107,7 +153,12 @@ impl Protection {
         if !rest.is_empty() && !rest.starts_with('/') {
             return None;
         }
-        let text = normalise(&format!("{home}{rest}"), None).ok()?.to_lowercase();
+        self.met_text(&format!("{home}{rest}"), done)
+    }
+
+    /// The protected place that an absolute path reaches by its text.
+    fn met_text(&self, path: &str, done: Done) -> Option<&str> {
+        let text = normalise(path, None).ok()?.to_lowercase();
         let is_in = |it: &&Guarded| is_under(&text, &it.folded, None);
         let takes_along = |it: &&Guarded| done.is_moved && is_under(&it.folded, &text, None);
         let untouched = self.untouched.iter().find(is_in);
@@ -150,4 +201,14 @@ impl Protection {
         let all = || self.untouched.iter().chain(&self.unchanged).find(takes_along);
         untouched.or_else(changed).or_else(all).map(|protected| protected.path.as_str())
     }
+}
+
+/// Whether a word is the file that our own program writes its output to.
+fn is_output(command: &Command, place: &Place) -> bool {
+    let Place::Word { word, .. } = place else { return false };
+    let is_option = |at: usize, is_whole: bool| {
+        let text = command.words.get(at).map_or("", |word| word.text.as_str());
+        OUTPUT_OPTIONS.iter().any(|option| if is_whole { text == *option } else { text.starts_with(option) })
+    };
+    is_option(*word, false) || word.checked_sub(1).is_some_and(|before| is_option(before, true))
 }

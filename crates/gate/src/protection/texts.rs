@@ -1,13 +1,14 @@
 //! Words and texts that speak of something protected, where no path is read in them.
 
 use lockgate_call::{
-    Change, Command, Known, SeenCall, Word,
+    Change, Command, Known, SeenCall, Word, fits_glob, patched_files,
     path::{is_under, normalise},
     visible,
 };
 
 use super::look::Look;
-use super::{Guarded, Protection, patches};
+use super::tables::SIGNALLERS;
+use super::{Guarded, Protection, openings};
 
 impl Protection {
     /// A word of a command that names something protected in a way that is not read as a path, such as `of=.lockgate/x`.
@@ -36,7 +37,7 @@ impl Protection {
             return None;
         }
         let cwd = call.about.cwd.as_deref();
-        for name in look.texts().flat_map(patches::files) {
+        for name in look.texts().flat_map(patched_files) {
             let path = normalise(name, cwd).unwrap_or_else(|_| name.to_owned()).to_lowercase();
             let is_own = |own: &&String| path.split('/').any(|part| part == own.as_str());
             let is_met = |it: &&Guarded| is_under(&path, &it.folded, None);
@@ -72,6 +73,37 @@ impl Protection {
             return None;
         }
         Some(command.words.iter().take(2).map(|word| word.text.as_str()).collect::<Vec<_>>().join(" "))
+    }
+
+    /// The program of ours that a call may signal or look into, so that its hooks do not answer.
+    pub(super) fn signalled(&self, look: &Look<'_>) -> Option<&str> {
+        let is_signaller =
+            |command: &Command| command.program.as_deref().is_some_and(|it| SIGNALLERS.contains(&it));
+        if !look.commands().any(is_signaller) {
+            return None;
+        }
+        let is_named = |name: &&String| look.texts().any(|text| openings::names(text, name));
+        self.programs.iter().map(|(name, _)| name).find(is_named).map(String::as_str)
+    }
+
+    /// Whether a script goes through hidden files whose names are not spelt out, and a protected one may be among them:
+    /// `for f in .*`.
+    pub(super) fn loops_over_hidden(&self, look: &Look<'_>) -> bool {
+        let hidden = |it: &Guarded| -> Vec<String> {
+            it.folded.split('/').filter(|part| part.starts_with('.')).map(ToOwned::to_owned).collect()
+        };
+        let hidden: Vec<String> = self.unchanged.iter().flat_map(hidden).collect();
+        let is_hidden = |word: &str| {
+            let word = word.trim_end_matches(';').trim_start_matches("./").to_lowercase();
+            let first = word.split('/').next().unwrap_or_default();
+            first.starts_with('.')
+                && first.contains(['*', '?', '['])
+                && hidden.iter().any(|name| fits_glob(first, name))
+        };
+        look.reading.script_texts().any(|(text, _)| {
+            let behind = text.split_whitespace().skip_while(|word| *word != "in").skip(1);
+            behind.take_while(|word| *word != "do").any(is_hidden)
+        })
     }
 
     /// Whether the texts of a call, all together, speak of something protected.

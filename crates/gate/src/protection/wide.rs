@@ -4,20 +4,12 @@
 //! Whether something protected lies there is for the caller to say. Programs that are missing here are judged by the
 //! paths they name.
 
-use lockgate_call::{Command, Known, Program, Spread, Verbs, Word, fits_glob};
+use lockgate_call::{
+    Command, Known, Program, Redirection, RedirectionKind, Script, Search, Spread, Word, fits_glob,
+};
 
-/// What a command does to everything in a folder.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Reach {
-    /// It may put any file into the folder it stands in.
-    Here(&'static str),
-    /// The same, for the folders that these words name.
-    Words(Vec<usize>, &'static str),
-    /// It may change every file that version control knows, from the folder it stands in.
-    Tracked(&'static str),
-    /// It removes what is computed when it runs.
-    Anything(&'static str),
-}
+use super::git::git;
+use super::reach::{REMOVES, Reach};
 
 /// Names of files that Lockgate and agents keep their settings in; a pattern that fits one of them is not harmless.
 const SAMPLES: &[&str] = &[
@@ -38,7 +30,6 @@ const SAMPLES: &[&str] = &[
 ];
 
 const PUTS: &str = "may put any file into";
-const REMOVES: &str = "may remove any file in";
 
 /// What a command does to whole folders; none where it does no such thing.
 pub(super) fn reach(command: &Command) -> Option<Reach> {
@@ -47,8 +38,8 @@ pub(super) fn reach(command: &Command) -> Option<Reach> {
     let row = command.row()?;
     match row.files().spread() {
         Spread::None => None,
-        Spread::Git => git(row.verbs()?, &words),
-        Spread::Find => find(command),
+        Spread::Git => git(row.verbs()?, command),
+        Spread::Find => find(command, false),
         Spread::Copies => copied(&command.words),
         Spread::LastWord => last_operand(&words).map(|at| Reach::Words(vec![at], PUTS)),
         Spread::Here => Some(Reach::Here(PUTS)),
@@ -131,7 +122,35 @@ fn copied(words: &[Word]) -> Option<Reach> {
     is_spilt.then(|| Reach::Words(vec![*last], PUTS))
 }
 
-fn find(command: &Command) -> Option<Reach> {
+/// Whether a script lists files with this command and changes what is listed: `find . | xargs rm`. What else looks at them in
+/// between is taken to choose.
+pub(super) fn is_listed_for_change(command: &Command, script: &Script) -> bool {
+    let is_search = |other: &Command| other.row().is_some_and(|row| row.files().search() == Search::Contents);
+    if !is_find(command) || script.commands.iter().any(is_search) {
+        return false;
+    }
+    let is_changer = |other: &Command| other.row().is_some_and(|row| !row.is_harmless() && !is_find(other));
+    let reads_names = script.commands.iter().any(|other| other.program.as_deref() == Some("read"));
+    let writes_unknown = |other: &Command| {
+        let is_written =
+            |it: &Redirection| it.kind != RedirectionKind::Reads && it.target.known == Known::Unknown;
+        other.redirections.iter().any(is_written)
+            || (is_changer(other) && other.words.iter().any(|word| word.known == Known::Unknown))
+    };
+    let mut others = script.commands.iter();
+    others.any(|other| (other.is_fed() && is_changer(other)) || (reads_names && writes_unknown(other)))
+}
+
+fn is_find(command: &Command) -> bool {
+    command.row().is_some_and(|row| row.files().spread() == Spread::Find)
+}
+
+/// What a command that lists files reaches, where others change what it lists.
+pub(super) fn found(command: &Command) -> Option<Reach> {
+    find(command, true)
+}
+
+fn find(command: &Command, is_fed_on: bool) -> Option<Reach> {
     let words: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
     let runs_others = words.windows(2).any(|pair| match pair {
         ["-exec" | "-execdir" | "-ok" | "-okdir", program] => {
@@ -141,7 +160,7 @@ fn find(command: &Command) -> Option<Reach> {
         _ => false,
     });
     let acts = words.iter().any(|word| *word == "-delete" || word.starts_with("-fprint") || *word == "-fls");
-    if !acts && !runs_others {
+    if !acts && !runs_others && !is_fed_on {
         return None;
     }
     let is_open = words.iter().any(|word| ["-o", "-or", "!", "-not", ","].contains(word));
@@ -183,69 +202,6 @@ fn removes_computed(command: &Command) -> Option<Reach> {
     computes.then_some(Reach::Anything("removes or moves files whose names are computed"))
 }
 
-fn git(verbs: &Verbs, words: &[&str]) -> Option<Reach> {
-    let mut at = 1;
-    while let Some(word) = words.get(at).filter(|word| word.starts_with('-')) {
-        at = at.saturating_add(if verbs.takes_value(word) { 2 } else { 1 });
-    }
-    let rest = words.get(at.saturating_add(1)..).unwrap_or_default();
-    let first = at.saturating_add(1);
-    let has = |options: &[&str]| rest.iter().any(|word| options.contains(word));
-    let operands: Vec<usize> = rest
-        .iter()
-        .enumerate()
-        .filter(|(_, word)| !word.starts_with('-'))
-        .map(|(i, _)| first.saturating_add(i))
-        .collect();
-    let all = Some(Reach::Tracked("may bring back another version of any file in"));
-    match *words.get(at)? {
-        "checkout" | "switch"
-            if has(&["-b", "-B", "-c", "-C", "--create", "--orphan"]) && operands.len() <= 1 =>
-        {
-            None
-        }
-        "checkout" => match rest.iter().position(|word| *word == "--") {
-            Some(end) => {
-                let end = first.saturating_add(end);
-                named(operands.into_iter().filter(|operand| *operand > end).collect(), words)
-            }
-            None => all,
-        },
-        "restore" if has(&["--staged", "-S"]) && !has(&["--worktree", "-W"]) => None,
-        "restore" | "rm" | "mv" if has(&["--cached", "-n", "--dry-run"]) => None,
-        "restore" | "rm" | "mv" => named(operands, words),
-        "reset" if !has(&["--hard", "--keep", "--merge"]) => None,
-        "switch" | "reset" | "revert" | "cherry-pick" | "merge" | "rebase" | "pull" | "am" | "read-tree"
-        | "checkout-index" | "bisect" | "sparse-checkout" => all,
-        "stash" => match rest.iter().find(|word| !word.starts_with('-')) {
-            Some(&("list" | "show" | "drop" | "clear" | "create" | "store")) => None,
-            _ if rest.iter().any(|word| {
-                ["--include-untracked", "--all"].contains(word)
-                    || (word.starts_with('-') && !word.starts_with("--") && word.contains(['u', 'a']))
-            }) =>
-            {
-                Some(Reach::Here("moves away files in"))
-            }
-            _ => all,
-        },
-        "clean" if has(&["-n", "--dry-run"]) => None,
-        "clean" if operands.is_empty() => Some(Reach::Here(REMOVES)),
-        "clean" => named(operands, words),
-        "apply" if has(&["--check", "--stat", "--numstat", "--summary", "--cached"]) => None,
-        "apply" => Some(Reach::Here("may change any file in")),
-        _ => None,
-    }
-}
-
-/// Folders that are named for git; `:/` and its like reach everything.
-fn named(operands: Vec<usize>, words: &[&str]) -> Option<Reach> {
-    let is_magic = |at: &usize| words.get(*at).is_some_and(|word| word.starts_with(':'));
-    if operands.iter().any(is_magic) {
-        return Some(Reach::Here("may change any file in"));
-    }
-    (!operands.is_empty()).then_some(Reach::Words(operands, "may change any file in"))
-}
-
 /// Verbs of tools for version control that change files.
 pub(super) fn is_version_tool(words: &[&str]) -> bool {
     words.contains(&"git")
@@ -273,6 +229,8 @@ mod tests {
                 at.iter().map(|at| script.commands[0].words[*at].text.clone()).collect::<Vec<_>>().join(" ")
             }
             Some(Reach::Tracked(_)) => "tracked".to_owned(),
+            Some(Reach::Alias(_)) => "alias".to_owned(),
+            Some(Reach::Elsewhere(_)) => "elsewhere".to_owned(),
             Some(Reach::Anything(_)) => "anything".to_owned(),
         }
     }
@@ -287,7 +245,17 @@ mod tests {
             ("git -c user.name=a -C x revert --no-edit HEAD", "tracked"),
             ("git checkout -- src/a.rs", "src/a.rs"),
             ("git checkout HEAD~1 -- .", "."),
-            ("git --work-tree=. checkout HEAD~1 -- :/", "here"),
+            ("git --work-tree=. checkout HEAD~1 -- :/", "elsewhere"),
+            ("GIT_DIR=/x/.git git checkout -f HEAD~1", "elsewhere"),
+            ("git --git-dir=/x/.git status", "-"),
+            ("git config core.worktree /x", "elsewhere"),
+            ("git config user.name x", "-"),
+            ("git co main", "alias"),
+            ("git checkout main -- '*.rules'", "here"),
+            ("git rm -qf '*.rules'", "here"),
+            ("git rm src/a.rs", "src/a.rs"),
+            ("git restore --pathspec-from-file=x", "here"),
+            ("git clean -fd -e x", "here"),
             ("git restore .", "."),
             ("git restore --staged .", "-"),
             ("git reset HEAD~1", "-"),

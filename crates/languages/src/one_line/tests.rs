@@ -861,3 +861,19 @@ fn what_happens_to_unreadable_scripts_is_said_in_two_spellings() {
         assert_eq!(told, expected, "{text}");
     }
 }
+
+#[test]
+fn a_file_is_bounded_and_what_fits_is_read_once() {
+    let codes = |text: &str| -> Vec<&'static str> {
+        parse(&Source::new("ci.rules", text)).1.iter().map(|mistake| mistake.code).collect()
+    };
+    let comment = "#".repeat(FILE_BYTES_MAX);
+    assert_eq!(codes(&comment), [""; 0]);
+    assert_eq!(codes(&format!("{comment}#")), ["file-too-large"]);
+    // The longest hostile files: one word, many words, many mistakes. Each line is told about at most once.
+    assert_eq!(codes(&"x".repeat(FILE_BYTES_MAX)).len(), 1);
+    assert_eq!(codes(&format!("block {}", "a ".repeat(FILE_BYTES_MAX / 2 - 3))).len(), 1);
+    assert_eq!(codes(&"blokc a\n".repeat(FILE_BYTES_MAX / 8)).len(), MISTAKES_MAX + 1);
+    let (draft, mistakes) = parse(&Source::new("ci.rules", "block a\n".repeat(FILE_BYTES_MAX / 8)));
+    assert_eq!((draft.rules.len(), mistakes.len()), (FILE_BYTES_MAX / 8, 0));
+}

@@ -8,7 +8,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use lockgate::engine::call::{Call, DuplicateKey, Time};
+use lockgate::engine::call::{Call, DuplicateKey, Time, keys_objection};
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -139,7 +139,8 @@ impl Context {
         call.about.cwd.clone_from(folder);
         call.about.metadata = Some(metadata(naming, &facts));
         call.about.duplicate_key = Some(DuplicateKey { door: "mcp".into(), identifying_fields: Vec::new() });
-        call.about.objection = self.objection(tool);
+        // A server may ignore case.
+        call.about.objection = self.objection(tool).or_else(|| keys_objection(&call.input));
         call
     }
 

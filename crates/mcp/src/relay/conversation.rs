@@ -200,7 +200,11 @@ impl Relay {
             Ok(message) => message,
             Err(malformed) => {
                 self.context.log(&format!("the server sent an invalid message: {malformed}"));
-                return actions;
+                // The client must not wait for what is not passed on.
+                return match Message::answered(&text) {
+                    Some(id) => self.server_gone(Some(&id), &format!("its answer is invalid: {malformed}")),
+                    None => actions,
+                };
             }
         };
         let about = match &message.kind {

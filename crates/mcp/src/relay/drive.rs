@@ -132,7 +132,10 @@ fn take_in(relay: &mut Relay, event: Event) -> (Vec<Action>, Option<Conversation
         }
         Event::Client(Some(Incoming::Message(text))) => (relay.from_client(text), None),
         Event::Client(Some(Incoming::Unreadable(reason))) => (relay.unreadable(&reason), None),
-        Event::Client(None | Some(Incoming::Gone { .. })) => (nothing, Some(ConversationEnd::Client)),
+        Event::Client(Some(Incoming::Gone { reason, about: Some(_) })) => (relay.unreadable(&reason), None),
+        Event::Client(None | Some(Incoming::Gone { about: None, .. })) => {
+            (nothing, Some(ConversationEnd::Client))
+        }
         Event::Server(Some(Incoming::Message(text))) => (relay.from_server(text), None),
         Event::Server(Some(Incoming::Unreadable(reason))) => {
             relay.context.log(&format!("the server sent an invalid message: {reason}"));

@@ -12,7 +12,10 @@ use tokio::{
 };
 
 use super::link::{Incoming, Link, Outgoing, TransportEnd, pipe};
-use crate::{message::MESSAGE_BYTES_MAX, platform};
+use crate::{
+    message::{Id, MESSAGE_BYTES_MAX, Message},
+    platform,
+};
 
 /// How much is read at once, in bytes.
 const READ_BYTES: usize = 64 * 1024;
@@ -97,8 +100,13 @@ where
         let incoming = match line {
             Ok(Some(Line::Text(text))) if text.trim_ascii().is_empty() => continue,
             Ok(Some(Line::Text(text))) => Incoming::Message(text),
-            Ok(Some(Line::TooLong)) => {
-                Incoming::Unreadable(format!("a line was longer than {MESSAGE_BYTES_MAX} bytes"))
+            Ok(Some(Line::TooLong(answered))) => {
+                let reason = format!("a line was longer than {MESSAGE_BYTES_MAX} bytes");
+                match answered {
+                    // Only this request is lost.
+                    Some(id) => Incoming::Gone { reason, about: Some(id) },
+                    None => Incoming::Unreadable(reason),
+                }
             }
             Ok(Some(Line::NotUtf8)) => Incoming::Unreadable("a line was not UTF-8".to_owned()),
             Ok(None) => return ReadEnd::Closed,
@@ -113,7 +121,8 @@ where
 /// One line, without its end.
 enum Line {
     Text(String),
-    TooLong,
+    /// Longer than a message may be, and the request that it answers, if that is known.
+    TooLong(Option<Id>),
     NotUtf8,
 }
 
@@ -126,8 +135,8 @@ async fn next_line<R: AsyncRead + Unpin>(reader: &mut BufReader<R>) -> io::Resul
     if line.last() == Some(&b'\n') {
         line.pop();
     } else if line.len() > MESSAGE_BYTES_MAX {
-        skip_to_break(reader, line).await?;
-        return Ok(Some(Line::TooLong));
+        let end = skip_to_break(reader).await?;
+        return Ok(Some(Line::TooLong(Message::answered_by_ends(&line, &end))));
     }
     if line.last() == Some(&b'\r') {
         line.pop();
@@ -135,16 +144,15 @@ async fn next_line<R: AsyncRead + Unpin>(reader: &mut BufReader<R>) -> io::Resul
     Ok(Some(String::from_utf8(line).map_or(Line::NotUtf8, Line::Text)))
 }
 
-/// Skips the rest of a line, with room for a piece of it only.
-async fn skip_to_break<R: AsyncRead + Unpin>(
-    reader: &mut BufReader<R>,
-    mut piece: Vec<u8>,
-) -> io::Result<()> {
+/// Skips the rest of a line, with room for two pieces of it only; gives its end.
+async fn skip_to_break<R: AsyncRead + Unpin>(reader: &mut BufReader<R>) -> io::Result<Vec<u8>> {
+    let (mut before, mut piece) = (Vec::new(), Vec::new());
     loop {
-        piece.clear();
         if read_to_break(reader, &mut piece, READ_BYTES).await? == 0 || piece.last() == Some(&b'\n') {
-            return Ok(());
+            before.append(&mut piece);
+            return Ok(before);
         }
+        before = std::mem::take(&mut piece);
     }
 }
 
@@ -212,7 +220,18 @@ mod tests {
         let too_long = format!("{longest}x\n{{}}\n");
         let far_too_long = format!("{longest}{longest}\n{{}}");
         let long_told = told("a line was longer than 16777216 bytes");
-        let table: [(&[u8], Vec<Incoming>); 9] = [
+        let lost = |id: i64| Incoming::Gone {
+            reason: "a line was longer than 16777216 bytes".to_owned(),
+            about: Some(Id::Number(id)),
+        };
+        // A client must be told which of its requests is lost, wherever the id stands.
+        let id_first = format!("{{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":\"{longest}\"}}\n{{}}\n");
+        let id_last = format!("{{\"result\":\"{longest}\",\"jsonrpc\":\"2.0\", \"id\": 8}}\n{{}}\n");
+        let request = format!("{{\"id\":7,\"method\":\"x\",\"params\":\"{longest}\"}}\n{{}}\n");
+        let table: [(&[u8], Vec<Incoming>); 12] = [
+            (id_first.as_bytes(), vec![lost(7), message("{}")]),
+            (id_last.as_bytes(), vec![lost(8), message("{}")]),
+            (request.as_bytes(), vec![long_told.clone(), message("{}")]),
             (b"", vec![]),
             (b"{}\n", vec![message("{}")]),
             (b"{}\r\n[1]\n", vec![message("{}"), message("[1]")]),

@@ -79,6 +79,10 @@ impl<'r> Finder<'r> {
             self.stand(script, i, command, &standing);
             let mut here = standing.clone();
             option_folders(command).for_each(|target| here.join(self.after(&here, target)));
+            // `env -C .. rm x`: wrappers may go somewhere first.
+            for word in wrapper_folders(command) {
+                here.join(self.after(&here, Target::Word(&word)));
+            }
             self.command(script, i, command, &here);
             // Where it goes without a word about it, it still goes.
             if let Some(target @ (Target::Home | Target::Unknown)) = moves(command) {
@@ -425,6 +429,18 @@ pub(super) fn option_folders(command: &Command) -> impl Iterator<Item = Target<'
         .zip(targets)
         .filter(move |(flag, _)| is_flag(flag))
         .map(|(_, word)| Target::Word(word))
+}
+
+/// Where a wrapper around a command may go before it runs it.
+fn wrapper_folders(command: &Command) -> Vec<Word> {
+    if !command.reached_by.iter().any(|by| by.starts_with("env") || by.starts_with("sudo")) {
+        return Vec::new();
+    }
+    let folder = |word: &Word| match word.text.split_once('=') {
+        Some(("--chdir", folder)) => Word { text: folder.to_owned(), known: word.known },
+        _ => word.clone(),
+    };
+    command.wrapper_places.iter().map(folder).filter(|word| !word.text.starts_with('-')).collect()
 }
 
 /// The first commands of a plain chain, `cd a && b && c`: each runs only after those before it, in one shell.

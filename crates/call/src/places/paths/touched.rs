@@ -3,6 +3,7 @@
 use crate::contents::{Place, Unseen};
 use crate::glob::fits;
 use crate::places::path::{PathDoubt, lies_in, normalise};
+use crate::places::version_change::VersionChange;
 use crate::programs::files::Access;
 
 /// The paths of a call.
@@ -46,6 +47,17 @@ pub struct Spot {
 pub trait Files {
     /// The path without links, where its last parts need not exist yet; none if it cannot be told.
     fn canonical(&self, path: &str) -> Option<String>;
+
+    /// The text of a small file; none where it cannot be read or is too long.
+    fn text(&self, _path: &str) -> Option<String> {
+        None
+    }
+
+    /// The absolute paths of the files that a change by version control would make others, from a folder; none if it
+    /// cannot be told. The command is not run, nor anything that the settings of the work tree name.
+    fn changed_by(&self, _folder: &str, _change: &VersionChange) -> Option<Vec<String>> {
+        None
+    }
 }
 
 impl TouchedPath {

@@ -136,8 +136,10 @@ pub(super) const ROWS: &[Program] = &[
         },
         ..Program::PLAIN
     },
+    Program { names: "jq", files: FileUse { pattern_first: true, ..FileUse::READ }, ..Program::PLAIN },
+    Program { names: "mount umount", files: FileUse::WRITER, ..Program::PLAIN },
     Program {
-        names: "jq yq tr expr",
+        names: "yq tr expr",
         files: FileUse { pattern_first: true, ..FileUse::UNKNOWN },
         ..Program::PLAIN
     },

@@ -30,6 +30,8 @@ pub(super) struct SavedCall {
     parent: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     links: Option<BTreeMap<String, Option<String>>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    versions: Option<BTreeMap<String, Option<Vec<String>>>>,
     #[serde(rename = "sighting", default, skip_serializing_if = "Option::is_none")]
     duplicate_key: Option<SavedDuplicateKey>,
 }
@@ -57,6 +59,9 @@ impl SavedCall {
             objection: _,
         } = call.about.clone();
         let owned = |(path, real): (&str, Option<&str>)| (path.to_owned(), real.map(ToOwned::to_owned));
+        let asked = |(question, paths): (&str, Option<&[String]>)| {
+            (question.to_owned(), paths.map(<[String]>::to_vec))
+        };
         Self {
             session: call.session.clone(),
             id: call.id.clone(),
@@ -71,6 +76,7 @@ impl SavedCall {
             cwd,
             parent,
             links: call.links().map(|links| links.iter().map(owned).collect()),
+            versions: call.versions().map(|versions| versions.iter().map(asked).collect()),
             duplicate_key: duplicate_key.map(|DuplicateKey { door, identifying_fields }| SavedDuplicateKey {
                 door,
                 identifying_fields,
@@ -93,9 +99,11 @@ impl SavedCall {
             cwd,
             parent,
             links,
+            versions,
             duplicate_key,
         } = self;
         let links = links.map(|links| links.into_iter().collect());
+        let versions = versions.map(|versions| versions.into_iter().collect());
         let duplicate_key = duplicate_key
             .map(|SavedDuplicateKey { door, identifying_fields }| DuplicateKey { door, identifying_fields });
         let objection = None;
@@ -111,12 +119,13 @@ impl SavedCall {
             objection,
         };
         SeenCall::looked_at(Call { session, id, tool, input, at: Time(at_ms), about }, links)
+            .with_versions(versions)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use lockgate_call::Links;
+    use lockgate_call::{Links, Versions};
     use serde_json::json;
 
     use super::*;
@@ -141,7 +150,12 @@ mod tests {
             }),
             objection: None,
         };
-        for call in [SeenCall::looked_at(call, Some(links)), Call::new("2", "ls").into()] {
+        let versions: Versions =
+            [("/desk: x".to_owned(), Some(vec!["/desk/a".to_owned()])), ("y".to_owned(), None)]
+                .into_iter()
+                .collect();
+        let looked_at = SeenCall::looked_at(call, Some(links)).with_versions(Some(versions));
+        for call in [looked_at, Call::new("2", "ls").into()] {
             let saved = serde_json::to_string(&SavedCall::of(&call)).unwrap();
             let read: SavedCall = serde_json::from_str(&saved).unwrap();
             assert_eq!(read.into_call(), call);
