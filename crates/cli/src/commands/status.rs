@@ -461,6 +461,7 @@ mod tests {
                 in_flight: 0,
                 questions: 0,
                 halted: None,
+                policy_changed: false,
                 fault: None,
             };
             let (mut out, mut err) = (Vec::new(), Vec::new());
