@@ -3,7 +3,12 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "the helpers of tests may panic like the tests")]
 
-use std::{fs, path::Path, process::Stdio};
+use std::{
+    fs,
+    path::Path,
+    process::Stdio,
+    sync::atomic::{AtomicU32, Ordering},
+};
 
 use serde_json::{Value, json};
 
@@ -16,9 +21,10 @@ fn bash(world: &World, script: &str) -> bool {
 }
 
 fn event(world: &World, tool: &str, input: &Value) -> String {
-    let cwd = world.path("project");
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let (cwd, id) = (world.path("project"), NEXT.fetch_add(1, Ordering::Relaxed).to_string());
     json!({"session_id": "s1", "hook_event_name": "PreToolUse", "cwd": cwd, "tool_name": tool, "tool_input": input,
-        "tool_use_id": "t1"})
+        "tool_use_id": id})
     .to_string()
 }
 

@@ -283,6 +283,37 @@ fn what_could_be_read_in_two_ways_reaches_nobody() {
 }
 
 #[test]
+fn a_request_whose_answer_is_dropped_is_answered_by_an_error() {
+    let mut scene = Scene::new("require backup before delete");
+    for (id, text) in [
+        (1, r#"{"jsonrpc":"2.0","id":1,"result":{"content":[]},"error":{"code":1,"message":"x"}}"#),
+        (2, r#"{"id":2,"result":{"content":[]}}"#),
+        (3, r#"{"jsonrpc":"2.0","id":3}"#),
+    ] {
+        let call = call(id, "backup", json!({}));
+        assert_eq!(scene.client(call.clone()), [Sent::Server(call)]);
+        let actions = sent(scene.relay.from_server(text.to_owned()));
+        let [Sent::Client(answer)] = actions.as_slice() else { panic!("{text}: {actions:?}") };
+        assert!(answer["id"] == id && answer["error"]["code"].is_number(), "{text}: {answer}");
+    }
+    // Nothing was earned by them, and a request of the server is not taken for an answer.
+    scene.refused(call(4, "delete", json!({})));
+    let call = call(5, "backup", json!({}));
+    assert_eq!(scene.client(call.clone()), [Sent::Server(call)]);
+    let request = r#"{"jsonrpc":"2.0","id":5,"method":"x","result":1}"#;
+    assert_eq!(sent(scene.relay.from_server(request.to_owned())), []);
+}
+
+#[test]
+fn keys_that_differ_only_in_case_are_refused() {
+    let mut scene = Scene::new("block danger");
+    let said = scene.refused(call(1, "write", json!({ "a": [{ "path": "x", "Path": "y" }] })));
+    assert!(said.contains("differ only in case"), "{said}");
+    let plain = call(2, "write", json!({ "path": "x", "b": { "Path": "y" } }));
+    assert_eq!(scene.client(plain.clone()), [Sent::Server(plain)]);
+}
+
+#[test]
 fn a_call_without_an_id_is_a_notice_and_runs_nothing_unjudged() {
     // A server that takes a notice for a call would run it unjudged.
     let mut scene = Scene::new("block danger");

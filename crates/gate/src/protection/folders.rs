@@ -8,8 +8,8 @@ use lockgate_call::{
 
 use super::look::{Look, index_of};
 use super::paths::Done;
-use super::tables::{HERE, TAKERS};
 use super::reach::Reach;
+use super::tables::{HERE, TAKERS};
 use super::wide;
 use super::{Guarded, Protection};
 

@@ -28,7 +28,13 @@ impl JoinedServers {
             return Vec::new();
         }
         match Message::read(text) {
-            Err(malformed) => self.log_of(server, &format!("it sent an invalid message: {malformed}")),
+            Err(malformed) => {
+                self.log_of(server, &format!("it sent an invalid message: {malformed}"));
+                // The client must not wait for what is not passed on.
+                if let Some(id) = Message::answered(text) {
+                    self.lose(server, &id, &format!("its answer is invalid: {malformed}"));
+                }
+            }
             Ok(message) => match &message.kind {
                 Kind::Request { id, .. } => self.question(server, id.clone(), message),
                 Kind::Notice { method } => self.notice_of(server, method, &message, text),

@@ -211,7 +211,17 @@ async fn hear(mut from: mpsc::Receiver<Incoming>, shared: Arc<Mutex<Shared>>) {
 
 /// A message with the client's own names in it, and who gets it.
 fn inward(text: &str, shared: &mut Shared) -> Option<(Vec<mpsc::Sender<Incoming>>, Incoming)> {
-    let message = Message::read(text).ok()?;
+    let message = match Message::read(text) {
+        Ok(message) => message,
+        Err(malformed) => {
+            // The client must not wait for what is not passed on.
+            let Some(Id::Number(number)) = Message::answered(text) else { return None };
+            let open = shared.open.remove(&number)?;
+            let client = shared.clients.get(&open.client).cloned();
+            let reason = format!("its answer is invalid: {malformed}");
+            return Some((client.into_iter().collect(), Incoming::Gone { reason, about: Some(open.id) }));
+        }
+    };
     let mut members = message.members.clone();
     let open = match &message.kind {
         Kind::Answer { id: Some(Id::Number(number)) } => {
