@@ -13,7 +13,7 @@ mod pipes;
 mod process;
 mod told;
 
-use std::path::Path;
+use std::{fmt, path::Path};
 
 pub use events::{EventsDoor, Host};
 pub use library::LibraryDoor;
@@ -24,13 +24,26 @@ pub use told::Tally;
 
 use crate::{Door, play, read_pages};
 
+/// How much was played without a difference.
+#[derive(Clone, Copy, Debug)]
+pub struct PlayedPages {
+    /// The pages.
+    pub pages: usize,
+    /// Their rows.
+    pub rows: usize,
+}
+
+impl fmt::Display for PlayedPages {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} pages, {} rows", self.pages, self.rows)
+    }
+}
+
 /// Plays every page of a folder through a door.
-///
-/// The answer counts pages and rows for people to see.
 ///
 /// # Errors
 /// Every mistake of a page and every row that the door answers differently, one a line.
-pub fn play_pages(folder: &Path, door: &mut dyn Door) -> Result<String, String> {
+pub fn play_pages(folder: &Path, door: &mut dyn Door) -> Result<PlayedPages, String> {
     let pages = read_pages(folder).map_err(|mistakes| one_a_line(&mistakes))?;
     let (mut rows, mut failures) = (0, Vec::new());
     for page in &pages {
@@ -42,7 +55,7 @@ pub fn play_pages(folder: &Path, door: &mut dyn Door) -> Result<String, String> 
         return Err(format!("no page in `{}` has a row", folder.display()));
     }
     if failures.is_empty() {
-        Ok(format!("{} pages, {rows} rows", pages.len()))
+        Ok(PlayedPages { pages: pages.len(), rows })
     } else {
         Err(one_a_line(&failures))
     }
