@@ -13,7 +13,7 @@ use lockgate::{Attempt, Call, Notes, Success, Verdict};
 use crate::{
     convert::{object_to_python, to_json, to_object, to_python},
     error,
-    ruling::judged,
+    ruling::form,
 };
 
 thread_local! {
@@ -122,7 +122,7 @@ fn report(line: &str) {
 pub(crate) fn listen(function: &Py<PyAny>, call_of: &Call, verdict: &Verdict) {
     Python::attach(|py| {
         let told = to_python(py, &call_form(call_of)).and_then(|call| {
-            let verdict = to_python(py, &judged(call_of, verdict))?;
+            let verdict = to_python(py, &form(verdict))?;
             function.bind(py).call1((call, verdict))
         });
         if let Err(error) = told {

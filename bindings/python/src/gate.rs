@@ -1,6 +1,6 @@
 //! A policy in force.
 
-use std::{collections::HashMap, path::Path, time::Duration};
+use std::{collections::HashMap, time::Duration};
 
 use lockgate::{ApprovalId, Mode};
 use pyo3::prelude::*;
@@ -58,8 +58,8 @@ impl Gate {
     #[new]
     fn new(py: Python<'_>, policy: &Policy, options: Options<'_>) -> PyResult<Self> {
         let mut builder = lockgate::Gate::builder(policy.0.clone()).mode(mode(&options.mode)?);
-        if let Some(file) = options.store.as_deref().map(store_file).transpose()?.flatten() {
-            builder = builder.sqlite(Path::new(file)).map_err(|error| error::store(&error))?;
+        if let Some(url) = &options.store {
+            builder = builder.store(url).map_err(|error| error::store(&error))?;
         }
         if let Some(clock) = &options.clock {
             builder = builder.clock(clock.get().0.clone());
@@ -104,8 +104,8 @@ impl Gate {
 
     /// Stores a human's answer to a question. The call goes on where it is waited for.
     fn answer(&self, py: Python<'_>, question: &str, granted: bool, by: &str) -> PyResult<()> {
-        let id: ApprovalId =
-            question.parse().map_err(|_| error::answer(&format!("`{question}` is not the id of a question")))?;
+        let id = ApprovalId::parse(question)
+            .ok_or_else(|| error::answer(&format!("`{question}` is not the id of a question")))?;
         outside(py, || self.0.answer(&id, granted, by))?.map_err(|error| error::answer(&error))
     }
 
@@ -125,15 +125,6 @@ fn mode(word: &str) -> PyResult<Mode> {
         "enforce" => Ok(Mode::Enforce),
         "observe" => Ok(Mode::Observe),
         other => Err(error::misuse(format!("`{other}` is not a mode; use `enforce` or `observe`"))),
-    }
-}
-
-/// The file of a store; none where sessions are kept in memory.
-fn store_file(url: &str) -> PyResult<Option<&str>> {
-    match url.split_once(':') {
-        _ if url == "memory" => Ok(None),
-        Some(("sqlite", file)) if !file.is_empty() => Ok(Some(file)),
-        _ => Err(error::misuse(format!("`{url}` is not a store; use `memory` or `sqlite:FILE`"))),
     }
 }
 

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use lockgate::PolicyError;
+use lockgate::{Diagnostic, PolicyError};
 use pyo3::prelude::*;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::{convert::to_python, error, ruling::form};
 
@@ -26,11 +26,11 @@ impl Policy {
             builder.load()
         });
         loaded.map(Self).map_err(|error| {
-            let diagnostics = match &error {
-                PolicyError::Mistaken(mistakes) => form(mistakes),
+            let mistakes = match &error {
+                PolicyError::Mistaken(mistakes) => diagnostics(mistakes),
                 _ => Value::Array(Vec::new()),
             };
-            error::policy(error.to_string(), &diagnostics)
+            error::policy(error.to_string(), &mistakes)
         })
     }
 
@@ -49,7 +49,7 @@ impl Policy {
     /// Warnings and notes for the author.
     #[getter]
     fn findings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        to_python(py, &form(&self.0.findings()))
+        to_python(py, &diagnostics(self.0.findings()))
     }
 
     /// Explores every net and proves the claims, as `lockgate verify --json` prints it.
@@ -67,4 +67,21 @@ impl Policy {
     fn __repr__(&self) -> String {
         format!("<lockgate.Policy of {} rules, {}>", self.0.rule_names().len(), self.0.hash())
     }
+}
+
+/// What is known about a policy, as data: the message, its place and what to do.
+fn diagnostics(all: &[Diagnostic]) -> Value {
+    let one = |it: &Diagnostic| {
+        let place = it.source.place(it.span);
+        json!({
+            "code": it.code,
+            "severity": it.severity.to_string(),
+            "message": it.message,
+            "file": it.source.name(),
+            "line": place.line,
+            "column": place.column,
+            "remedy": it.remedy,
+        })
+    };
+    all.iter().map(one).collect()
 }

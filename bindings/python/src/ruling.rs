@@ -5,8 +5,9 @@ use std::{
     time::Duration,
 };
 
-use lockgate::{Call, JudgedCall, Ruling, SettledCall, ToolResult, Verdict};
+use lockgate::{Ruling, ToolResult};
 use pyo3::{prelude::*, types::PyDict};
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
@@ -15,13 +16,8 @@ use crate::{
     error,
 };
 
-/// The documented JSON of a verdict.
-pub(crate) fn judged(call: &Call, verdict: &Verdict) -> Value {
-    form(&JudgedCall { id: &call.id, session: &call.session, verdict })
-}
-
 /// A value of the library as its documented JSON.
-pub(crate) fn form(value: &impl serde::Serialize) -> Value {
+pub(crate) fn form(value: &impl Serialize) -> Value {
     // Only maps whose keys are not strings cannot be written, and the library has none.
     serde_json::to_value(value).unwrap_or_default()
 }
@@ -105,7 +101,7 @@ impl Permit {
         let result = if ok { ToolResult::success(output) } else { ToolResult::failure(output) };
         let permit = self.take()?;
         match outside(py, || permit.settle(result))? {
-            Ok(output) => Ok(Output { id: self.id.clone(), session: self.session.clone(), output }),
+            Ok(output) => Ok(Output(output)),
             Err(failed) => {
                 let error = error::store(&failed);
                 *self.permit.lock().unwrap_or_else(PoisonError::into_inner) = Some(failed.into_permit());
@@ -135,49 +131,44 @@ impl Drop for Permit {
 
 /// What may be passed on of a tool's output.
 #[pyclass(frozen, module = "lockgate")]
-pub(crate) struct Output {
-    pub(crate) id: String,
-    pub(crate) session: String,
-    pub(crate) output: lockgate::Output,
-}
+pub(crate) struct Output(pub(crate) lockgate::Output);
 
 #[pymethods]
 impl Output {
     /// The value to hand to the agent: the tool's own, masked, or a sentence in its place.
     #[getter]
     fn value<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        self.output.value().map(|value| to_python(py, value)).transpose()
+        self.0.value().map(|value| to_python(py, value)).transpose()
     }
 
     /// What is decided about the output: allow, warn, redact or block.
     #[getter]
     fn decision(&self) -> &'static str {
-        self.output.decision().word()
+        self.0.decision().word()
     }
 
     /// Whether the value is the tool's own.
     #[getter]
     fn is_unchanged(&self) -> bool {
-        self.output.settlement().output.is_none() && self.output.decision() != lockgate::OutputDecision::Block
+        self.0.settlement().output.is_none() && self.0.decision() != lockgate::OutputDecision::Block
     }
 
     /// Why the output is not passed on as it is, and by which rule.
     #[getter]
     fn sentence(&self) -> Option<String> {
-        self.output.sentence()
+        self.0.sentence()
     }
 
     /// Whether a call was waiting for this result.
     #[getter]
     fn is_settled(&self) -> bool {
-        self.output.is_settled()
+        self.0.is_settled()
     }
 
     /// Everything that was decided, as the line protocol writes it.
     #[getter]
     fn settlement<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let settlement = self.output.settlement();
-        to_python(py, &form(&SettledCall { id: &self.id, session: &self.session, settlement }))
+        to_python(py, &form(&self.0))
     }
 }
 

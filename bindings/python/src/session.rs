@@ -89,8 +89,7 @@ impl Session {
         let output = output.unwrap_or_default();
         let result = if ok { ToolResult::success(output) } else { ToolResult::failure(output) };
         let settled = outside(py, || self.0.settle(call_id, result))?;
-        let output = settled.map_err(|error| error::store(&error))?;
-        Ok(Output { id: call_id.to_owned(), session: self.0.name().to_owned(), output })
+        settled.map(Output).map_err(|error| error::store(&error))
     }
 
     /// Where the session stands, as the line protocol writes it.
