@@ -8,7 +8,7 @@ use std::{path::Path, sync::Arc};
 use fastrand::Rng;
 use lockgate::engine::{Call, Decision, Gate, Source, Time, gate::Backend, languages::one_line};
 use lockgate_store::{Durability, Options, Sqlite};
-use lockgate_testkit::model::{Model, Verdict};
+use lockgate_testkit::{Model, Verdict};
 use rusqlite::Connection;
 use serde_json::Map;
 
