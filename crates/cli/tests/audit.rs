@@ -311,6 +311,12 @@ fn what_was_changed_behind_our_back_is_told_with_its_number() {
             "UPDATE head SET n = 4, hash = (SELECT hash FROM trail WHERE n = 4)",
             "was not signed by the key",
         ),
+        (
+            "edited",
+            "UPDATE session SET clock = 0 WHERE name = 'generic/s'",
+            "session `generic/s` is not as it was written",
+        ),
+        ("deleted", "DELETE FROM session WHERE name = 'generic/s'", "session `generic/s` is missing"),
     ] {
         let project = Project::used(&format!("audit-tampered-{name}"));
         project.tamper(sql);
@@ -320,6 +326,61 @@ fn what_was_changed_behind_our_back_is_told_with_its_number() {
         assert_eq!(answer["whole"], false, "{name}");
         assert!(answer["problems"][0]["sentence"].is_string(), "{name}");
     }
+}
+
+#[test]
+fn a_session_whose_row_was_changed_is_blocked_and_others_go_on() {
+    for (name, sql) in [
+        ("edited", "UPDATE session SET bytes = (SELECT bytes FROM session WHERE name = 'generic/t')"),
+        ("deleted", "DELETE FROM session WHERE name = 'generic/s'"),
+    ] {
+        let project = Project::used(&format!("audit-sealed-{name}"));
+        project.tamper(&format!("{sql} {}", if name == "edited" { "WHERE name = 'generic/s'" } else { "" }));
+        let call = |session: &str| {
+            let event =
+                json!({"event": "before", "session": session, "call": "9", "tool": "push", "input": {}});
+            let output = project.run(&["hook", "generic"], &event.to_string());
+            out(&output) + &err(&output)
+        };
+        let told = call("s");
+        assert!(told.contains("Stop and tell the user") && told.contains("lockgate audit verify"), "{told}");
+        assert!(told.contains("\"block\""), "{told}");
+        let told = call("u");
+        assert!(!told.contains("block"), "{told}");
+    }
+}
+
+#[test]
+fn an_anchor_of_the_settings_finds_an_older_copy() {
+    let project = Project::new("audit-anchor");
+    let config = project.folder.join("home/.config/lockgate");
+    let anchor = project.folder.join("anchor");
+    fs::create_dir_all(&config).unwrap();
+    fs::write(config.join("user.rules"), "block never").unwrap();
+    fs::write(config.join("lockgate.toml"), format!("anchor = {:?}\n", anchor.to_str().unwrap())).unwrap();
+    let call = |id: &str| {
+        let event = json!({"event": "before", "session": "s", "call": id, "tool": "read", "input": {}});
+        let output = project.run(&["hook", "generic"], &event.to_string());
+        out(&output) + &err(&output)
+    };
+    let told = call("1");
+    assert!(told.contains("block") && told.contains("put an empty file there"), "{told}");
+    fs::write(&anchor, "").unwrap();
+    assert!(!call("2").contains("block"));
+    let copy = |from: &str, to: &str| {
+        for ending in ["", "-wal"] {
+            let path =
+                |folder: &str| project.database().with_file_name(format!("{folder}lockgate.db{ending}"));
+            fs::copy(path(from), path(to)).unwrap();
+        }
+        fs::remove_file(project.database().with_file_name("lockgate.db-shm")).ok();
+    };
+    copy("", "old-");
+    assert!(!call("3").contains("block"));
+    copy("old-", "");
+    let told = call("4");
+    assert!(told.contains("block") && told.contains("is older than its anchor"), "{told}");
+    assert!(project.refuses(&["audit", "verify"]).contains("is older than its anchor"));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod anchor;
 mod backend;
 mod columns;
+mod connection;
 mod files;
 mod forget;
 mod human;
@@ -20,6 +21,7 @@ mod turns;
 mod verify;
 mod verify_state;
 
-pub use backend::{Durability, LOCKED_MAX, Options, Sqlite, WAIT_MAX};
+pub use backend::Sqlite;
+pub use connection::{Durability, LOCKED_MAX, Options, WAIT_MAX};
 pub use forget::FORGET_BATCH_MAX;
 pub use records::{Links, Query};

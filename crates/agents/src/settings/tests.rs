@@ -196,6 +196,9 @@ fn a_project_is_never_more_lenient_than_the_user_unless_it_is_trusted() {
         ("state", "'/y.db'", "'/x.db'", "y.db", "y.db"),
         ("state", "'/y.db'", "'/y.db'", "y.db", "y.db"),
         ("state", "", "'user'", "lockgate.db", "lockgate.db"),
+        ("anchor", "", "'/x'", "none", "x"),
+        ("anchor", "'/y'", "'/x'", "y", "y"),
+        ("anchor", "'/y'", "", "y", "y"),
     ]
     .into_iter()
     .enumerate()
@@ -245,8 +248,28 @@ fn value_of(settings: &Settings, key: &str) -> String {
         "hook.ask" => settings.ask.word().to_owned(),
         "hook.deadline" => seconds(settings.deadline),
         "sessions.forget_after" => settings.forget_after.map_or_else(|| "never".to_owned(), seconds),
+        "anchor" => settings.anchor.as_ref().map_or_else(
+            || "none".to_owned(),
+            |anchor| anchor.file_name().unwrap().to_string_lossy().into_owned(),
+        ),
         _ => settings.state.file_name().unwrap().to_string_lossy().into_owned(),
     }
+}
+
+#[test]
+fn an_anchor_is_an_absolute_path_and_belongs_to_the_database_of_the_settings() {
+    for bad in ["''", "'anchor'", "'~/anchor'", "'/folder/'"] {
+        let text = format!("anchor = {bad}");
+        let files =
+            [(".config/lockgate/u.rules", "block a"), (".config/lockgate/lockgate.toml", text.as_str())];
+        let error = found("bad-anchor", &files).unwrap_err().to_string();
+        assert!(error.contains("absolute path"), "{bad}: {error}");
+    }
+    let text = "anchor = '/anchor'\nstate = '/x.db'";
+    let files = [(".config/lockgate/u.rules", "block a"), (".config/lockgate/lockgate.toml", text)];
+    let settings = found("anchor", &files).unwrap();
+    let anchor = |state: &str| settings.store_options(Path::new(state)).anchor;
+    assert_eq!((anchor("/x.db"), anchor("/y.db")), (Some("/anchor".into()), None));
 }
 
 #[test]

@@ -10,9 +10,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use rusqlite::{Connection, ErrorCode, params};
+use rusqlite::{Connection, params};
 
 use super::{
+    connection::is_busy,
     key::{self, Key},
     log, sealing,
     state::{Signer, State},
@@ -220,10 +221,6 @@ fn begin_with_log(connection: &Connection, wait: Duration) -> rusqlite::Result<(
             begun => return begun,
         }
     }
-}
-
-fn is_busy(error: &rusqlite::Error) -> bool {
-    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 
 fn climb(connection: &Connection, from: usize) -> rusqlite::Result<()> {
