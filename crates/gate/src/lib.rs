@@ -49,7 +49,7 @@ pub use registry::{Registry, RegistryError};
 pub use rulebook::{Attempt, Hooks, OnResult, PendingCall, Rulebook, Success, Validate};
 pub use runner::Runner;
 pub use settle::{Outcome, Settlement, settle};
-pub use signed_answer::{AnswerClaim, HumanKey, RuleMark, SignedAnswer};
+pub use signed_answer::{AnswerClaim, HumanKey, RuleMark, SignedAnswer, StoredAnswer};
 pub use stages::Wanted;
 pub use state::{
     Answered, ApprovalId, Asked, Boundary, Counts, Event, Flight, Move, Moves, Notes, Passage, Remembered,
@@ -58,7 +58,7 @@ pub use state::{
 pub use status::{ApprovalStatus, NetStatus, Openness, Status, Words, WorkflowStatus};
 pub use store::{
     Backend, BackendStore, Changes, LockedRow, MemoryStore, OpenedSession, Reach, RowWrite, SessionListing,
-    SessionRow, Store, StoreError, StoredAnswer,
+    SessionRow, Store, StoreError,
 };
 pub use terms::Terms;
 pub use verdict::{HUMAN_APPROVAL, Obstacle, Verdict};

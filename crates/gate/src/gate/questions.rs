@@ -18,9 +18,9 @@ use crate::{
     human::Answer,
     judge::judge_proved_answer,
     record::Judgement,
-    signed_answer::SignedAnswer,
+    signed_answer::{SignedAnswer, StoredAnswer},
     state::{ApprovalId, Asked, Stand},
-    store::{Backend, Reach, StoreError, StoredAnswer},
+    store::{Backend, Reach, StoreError},
     verdict::Verdict,
 };
 
