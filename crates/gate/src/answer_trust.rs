@@ -11,9 +11,8 @@ use lockgate_policy::Policy;
 
 use crate::{
     hex::hex,
-    signed_answer::{HumanKey, SignedAnswer, mark},
+    signed_answer::{HumanKey, SignedAnswer, StoredAnswer, mark},
     state::{Answered, ApprovalId, Asked, Subject},
-    store::StoredAnswer,
 };
 
 /// Which answers from a store count.

@@ -283,8 +283,8 @@ pub const REJECTED_ANSWER: &str = "rejected-answer";
 
 /// An answer in the store that does not count, and why.
 pub(crate) fn rejected(approval: &ApprovalId, granted: bool, by: &str, why: &str) -> LogEvent {
-    let approval = approval.to_string();
-    let about = json!({ "approval": approval, "granted": granted, "by": masked_text(by), "reason": why });
+    let (approval, by) = (approval.to_string(), masked_text(by));
+    let about = json!({ "approval": approval, "granted": granted, "by": by, "reason": why });
     let about = about.as_object().cloned().unwrap_or_default();
     LogEvent::Operator { act: REJECTED_ANSWER.to_owned(), about }
 }

@@ -50,7 +50,7 @@ pub use registry::{Registry, RegistryError};
 pub use rulebook::{Attempt, Hooks, OnResult, PendingCall, Rulebook, Success, Validate};
 pub use runner::Runner;
 pub use settle::{Outcome, SettledCall, Settlement, settle};
-pub use signed_answer::{AnswerClaim, HumanKey, RuleMark, SignedAnswer};
+pub use signed_answer::{AnswerClaim, HumanKey, RuleMark, SignedAnswer, StoredAnswer};
 pub use stages::Wanted;
 pub use state::{
     Answered, ApprovalId, Asked, Binding, BoundFile, Boundary, Counts, Event, Flight, Move, Moves, Notes,
@@ -61,7 +61,7 @@ pub use status::{ApprovalStatus, NetStatus, Openness, SessionCounters, Status, W
 pub use store::{
     AnswerStore, Archive, Backend, BackendAnswers, BackendStore, BoundPolicy, Changes, Held, IsOpen,
     LockedRow, MemoryAnswers, MemoryStore, OpenedSession, PolicyChanges, Reach, RowWrite, SessionListing,
-    SessionRow, Store, StoreError, StoredAnswer,
+    SessionRow, Store, StoreError,
 };
 pub use terms::Terms;
 pub use verdict::{HUMAN_APPROVAL, JudgedCall, Obstacle, Verdict};

@@ -4,7 +4,10 @@
 //! yes or no, who, when and until when. A [`SignedAnswer`] is a claim with the signature of the human's key, and a
 //! [`HumanKey`] verifies it. Where keys are kept and how they are unlocked is not known in here.
 
+use std::sync::Arc;
+
 use ed25519_dalek::{Signature, Signer as _, SigningKey, VerifyingKey};
+use lockgate_call::Time;
 use lockgate_policy::{Policy, Rule, RuleId};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -132,6 +135,26 @@ impl SignedAnswer {
         let Some(signature) = from_hex::<64>(&self.signature) else { return false };
         self.key == hex(key.as_bytes())
             && key.verify_strict(&self.claim.bytes(), &Signature::from_bytes(&signature)).is_ok()
+    }
+}
+
+/// A human's answer, and who gave it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredAnswer {
+    /// Yes or no.
+    pub granted: bool,
+    /// Who, as far as the door could tell.
+    pub by: String,
+    /// When.
+    pub at: Time,
+    /// The human's signature, where there is one.
+    pub proof: Option<Arc<SignedAnswer>>,
+}
+
+impl StoredAnswer {
+    /// An answer without a signature.
+    pub fn unsigned(granted: bool, by: impl Into<String>, at: Time) -> Self {
+        Self { granted, by: by.into(), at, proof: None }
     }
 }
 

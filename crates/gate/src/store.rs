@@ -6,6 +6,6 @@ mod bound;
 mod session_store;
 
 pub use answers::{AnswerStore, BackendAnswers, IsOpen, MemoryAnswers};
-pub use backend::{Backend, BackendStore, LockedRow, RowWrite, SessionListing, SessionRow, StoredAnswer};
+pub use backend::{Backend, BackendStore, LockedRow, RowWrite, SessionListing, SessionRow};
 pub use bound::{Archive, BoundPolicy, PolicyChanges};
 pub use session_store::{Changes, Held, MemoryStore, OpenedSession, Reach, Store, StoreError};

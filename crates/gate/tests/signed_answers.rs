@@ -42,7 +42,8 @@ fn signed(gate: &Gate, approval: &ApprovalId, granted: bool) -> StoredAnswer {
     StoredAnswer { proof, ..StoredAnswer::unsigned(granted, "ada", Time(2)) }
 }
 
-const DEPLOYS: &str = "rules:\n  - {id: deploys, when: {tool: deploy}, then: approve, approval_strategy: per_session}\n";
+const DEPLOYS: &str =
+    "rules:\n  - {id: deploys, when: {tool: deploy}, then: approve, approval_strategy: per_session}\n";
 
 #[test]
 fn a_yes_counts_only_with_the_signature_of_the_human() {
@@ -72,7 +73,11 @@ fn a_yes_counts_only_with_the_signature_of_the_human() {
         };
         assert!(told.contains(expected), "{trust:?}: {told}");
         let is_open = gate.question(&approval).unwrap().is_some();
-        assert_eq!(is_open, told.contains("does not count"), "what is not an answer leaves the question open");
+        assert_eq!(
+            is_open,
+            told.contains("does not count"),
+            "what is not an answer leaves the question open"
+        );
     }
 }
 
@@ -127,7 +132,9 @@ fn what_an_answer_stands_for_is_signed_too() {
 #[test]
 fn a_standing_yes_ends_when_its_rule_says_something_else() {
     let rule = |when: &str, more: &str| {
-        format!("rules:\n  - {{id: deploys, when: {when}, then: approve, approval_strategy: per_session}}\n{more}")
+        format!(
+            "rules:\n  - {{id: deploys, when: {when}, then: approve, approval_strategy: per_session}}\n{more}"
+        )
     };
     let narrow = "{tool: deploy, args_match: {to: {eq: test}}}";
     let other = "  - {id: other, when: {tool: wipe}, then: block}\n";

@@ -79,7 +79,7 @@ impl Attempts {
         self.change(|count| {
             let delay = delay_ms(count.failed);
             // A clock that was set back shortens nothing.
-            let passed = now.0.checked_sub(count.last).unwrap_or_default();
+            let passed = now.0.saturating_sub(count.last);
             if passed < delay {
                 begun = Err((count.failed, delay - passed));
                 return None;

@@ -11,9 +11,9 @@ use super::{Gate, questions::AnswerError};
 use crate::{
     audit_log::{self, LogEntry, TIMEOUT},
     human::Answer,
-    signed_answer::SignedAnswer,
+    signed_answer::{SignedAnswer, StoredAnswer},
     state::ApprovalId,
-    store::{AnswerStore, StoredAnswer},
+    store::AnswerStore,
     verdict::Verdict,
 };
 

@@ -4,6 +4,7 @@
 //! policy never refunds: a changed limit keeps what was spent, a rule that is gone keeps its state for the day
 //! it comes back, and a hand-written net whose places no longer fit is refused instead of guessed at.
 
+mod answer;
 mod call;
 mod changed;
 mod shared;
@@ -24,16 +25,13 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 use smallvec::SmallVec;
 
-use self::call::SavedCall;
+use self::{answer::SavedAnswer, call::SavedCall};
 use super::{
     binding::BoundState,
-    parts::{
-        Answered, Asked, Boundary, Counts, Flight, Passage, SavedNet, Shows, Subject, Table, Waiting,
-        is_false,
-    },
+    parts::{Asked, Boundary, Counts, Flight, Passage, SavedNet, Shows, Table, Waiting, is_false},
     session::Session,
 };
-use crate::signed_answer::{RuleMark, SignedAnswer, mark};
+use crate::signed_answer::{RuleMark, mark};
 
 /// The version of the saved form.
 const VERSION: u32 = 1;
@@ -90,24 +88,6 @@ struct SavedSession {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     bound: BTreeMap<String, BoundState>,
     clock_ms: u64,
-}
-
-/// A standing answer, by the key of the rule or the name of the tool it is about.
-#[derive(Serialize, Deserialize)]
-struct SavedAnswer {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    rule: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    tool: Option<String>,
-    granted: bool,
-    until_ms: u64,
-    /// The rule whose question was answered, and what it said then.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    given_for: Option<RuleMark>,
-    #[serde(default, skip_serializing_if = "is_false")]
-    is_shared: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    proof: Option<Arc<SignedAnswer>>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -447,45 +427,6 @@ impl Session {
         };
         self.markings.insert(rule.id, marking);
         Ok(())
-    }
-}
-
-impl SavedAnswer {
-    fn of(answer: &Answered, policy: &Policy) -> Self {
-        let (rule, tool) = match &answer.about {
-            Subject::Rule(rule) => (policy.rule(*rule).map(|rule| rule.key.clone()), None),
-            Subject::Tool(tool) => (None, Some(tool.to_string())),
-        };
-        Self {
-            rule,
-            tool,
-            granted: answer.granted,
-            until_ms: answer.until.0,
-            given_for: policy.rule(answer.given_for).map(|rule| mark(policy, rule)),
-            is_shared: answer.is_shared,
-            proof: answer.proof.clone(),
-        }
-    }
-
-    /// The answer to a rule that is gone, or that says something else by now, stands for nothing: the rule asks again.
-    fn restored(self, policy: &Policy) -> Option<Answered> {
-        let given_for = self.given_for?;
-        let giver = policy.rule_kept_under(&given_for.rule)?;
-        if mark(policy, giver) != given_for {
-            return None;
-        }
-        let about = match (self.rule, self.tool) {
-            (Some(key), _) => Subject::Rule(policy.rule_kept_under(&key)?.id),
-            (None, tool) => Subject::Tool(Arc::from(tool?)),
-        };
-        Some(Answered {
-            about,
-            granted: self.granted,
-            until: Time(self.until_ms),
-            given_for: giver.id,
-            is_shared: self.is_shared,
-            proof: self.proof,
-        })
     }
 }
 

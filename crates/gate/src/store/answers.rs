@@ -8,12 +8,10 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use super::{
-    backend::{Backend, StoredAnswer},
-    session_store::StoreError,
-};
+use super::{backend::Backend, session_store::StoreError};
 use crate::{
     audit_log::{LogEntry, LogEvent},
+    signed_answer::StoredAnswer,
     state::ApprovalId,
 };
 

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     audit_log::LogEntry,
-    signed_answer::SignedAnswer,
+    signed_answer::StoredAnswer,
     state::{PolicyNews, SavedError, Session, SharedState},
 };
 
@@ -113,26 +113,6 @@ pub struct SessionListing {
     pub clock: Time,
     /// How many questions of it are open.
     pub questions: u64,
-}
-
-/// A human's answer, and who gave it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StoredAnswer {
-    /// Yes or no.
-    pub granted: bool,
-    /// Who, as far as the door could tell.
-    pub by: String,
-    /// When.
-    pub at: Time,
-    /// The human's signature, where there is one.
-    pub proof: Option<Arc<SignedAnswer>>,
-}
-
-impl StoredAnswer {
-    /// An answer without a signature.
-    pub fn unsigned(granted: bool, by: impl Into<String>, at: Time) -> Self {
-        Self { granted, by: by.into(), at, proof: None }
-    }
 }
 
 impl<S: Backend + ?Sized> Backend for Arc<S> {
