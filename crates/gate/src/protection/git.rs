@@ -16,8 +16,8 @@ pub(super) fn git(verbs: &Verbs, command: &Command) -> Option<Reach> {
         return Some(Reach::Alias("may bring back another version of any file in"));
     }
     let reach = git_verb(verb, command, &words, at.saturating_add(1))?;
-    let names_tree = |word: &&str| word.starts_with("--work-tree") || word.starts_with("--git-dir");
-    let is_elsewhere = words.iter().take(at).any(|word| names_tree(&word))
+    let names_tree = |word: &str| word.starts_with("--work-tree") || word.starts_with("--git-dir");
+    let is_elsewhere = words.iter().take(at).any(|word| names_tree(word))
         || command.assignments.iter().any(|(name, _)| name.starts_with("GIT_"));
     Some(if is_elsewhere { Reach::Elsewhere("may change any file in") } else { reach })
 }
