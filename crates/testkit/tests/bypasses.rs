@@ -6,6 +6,8 @@
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
     clippy::print_stdout,
     reason = "helpers of tests may stop and say so"
 )]
