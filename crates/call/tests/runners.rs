@@ -187,7 +187,7 @@ fn a_file_that_the_script_wrote_is_read_however_it_was_written_and_runs() {
         "echo 'a rm b' > data.txt; python3 -c 'print(open(\"data.txt\").read())'",
         "curl -s h/d > data.json; python3 -c 'import json; json.load(open(\"data.json\"))'",
         "echo 'rm x' > notes; awk 1 notes",
-        "printf '[user]\\nname = a\\n' > .git/config; git status",
+        "cat > .git/config <<'E'\n[user]\nname = a\nE\ngit status",
         "echo 'Host a' > c; ssh -F c a ls",
         "script -qc ls log; cat log",
     ]);
@@ -208,6 +208,7 @@ fn settings_aliases_and_remotes_of_git_are_read() {
         "git --exec-path=/tmp/e q",
         "printf '[alias]\\nq=!rm x\\n' > c; GIT_CONFIG_GLOBAL=c git q",
         "git grep -O'rm x' a",
+        "cat > c <<'E'\n[alias]\nq = !rm x\nE\nGIT_CONFIG_SYSTEM=c git q",
     ]);
     runs_none(&[
         "git push origin main",

@@ -6,6 +6,8 @@
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
     clippy::print_stdout,
     reason = "helpers of tests may stop and say so"
 )]
@@ -14,10 +16,18 @@ use std::{collections::BTreeMap, env, fs, path::Path};
 
 use lockgate::engine::{Call, Decision, Gate, Outcome, Source, gate::GateBuilder, languages};
 use lockgate_agents::{Agent, hook::protection_of_files, settings::starter_policy};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// What still passes, and why.
-const PASSING: &[(&str, &str)] = &[];
+const PASSING: &[(&str, &str)] = &[
+    ("RS-158", "a file that the script did not write: what an allowed program does"),
+    ("RS-161", "the same"),
+    ("RS-164", "the same"),
+    ("RS-165", "the same"),
+    ("RS-478", "meaning: it copies, and only what belongs to a file"),
+    ("RS-486", "a name put together in another language"),
+    ("RS-488", "a name read from a listing while the script runs"),
+];
 
 /// Programs that an allow list of a coding agent has.
 const EVERYDAY: &str = "ls cat head tail wc grep egrep rg find sed awk sort uniq cut tr diff cmp echo printf test true false \
@@ -38,7 +48,7 @@ fn what_got_past_the_gate_no_longer_does() {
         let gate = gates.entry(said("policy").to_owned()).or_insert_with_key(|policy| gate(policy));
         let class = classes.entry(said("class").to_owned()).or_default();
         class.0 += 1;
-        if passes(gate, number, &line["call"]) {
+        if passes(gate, said("policy"), number, &line["call"]) {
             class.1.push(said("id").to_owned());
             println!("{} {} {}", said("id"), said("class"), line["call"]["input"]);
         }
@@ -55,7 +65,7 @@ fn what_got_past_the_gate_no_longer_does() {
 }
 
 /// Whether a call passes, or earns what it must not.
-fn passes(gate: &Gate, number: usize, told: &Value) -> bool {
+fn passes(gate: &Gate, policy: &str, number: usize, told: &Value) -> bool {
     let session = number.to_string();
     let call = |id: &str, tool: &str, input: &Value| {
         let mut call = Call::new(id, tool);
@@ -74,9 +84,11 @@ fn passes(gate: &Gate, number: usize, told: &Value) -> bool {
     }
     let outcome = Outcome { session: session.clone(), id: "1".into(), ok: true, ..Outcome::default() };
     gate.result(&outcome).unwrap();
-    let earned =
-        [call("2", "deploy", &Value::Null), call("3", "bash", &serde_json::json!({"command": "rm x"}))];
-    earned.iter().any(passes)
+    let is_about_deploy = policy.contains("deploy");
+    passes(&match is_about_deploy {
+        true => call("2", "deploy", &Value::Null),
+        false => call("2", "bash", &json!({"command": "rm x"})),
+    })
 }
 
 /// A gate under a policy as the data names it.

@@ -18,10 +18,11 @@ pub(super) fn runs(program: &Program, arguments: &[Field]) -> Vec<Inner> {
         Some((verb, rest)) => (Some(verb), rest),
         None => (None, rest),
     };
+    let name = program.names;
     let mut found: Vec<Inner> = arguments.iter().filter_map(remote_program).collect();
     for setting in before.iter().filter(|word| word.text.contains('=')) {
-        found.extend(alias(setting, rest));
-        found.extend(push_by_setting(setting));
+        found.extend(alias(name, setting, rest));
+        found.extend(push_by_setting(name, setting));
     }
     let Some(verb) = verb else { return found };
     match verb.text.as_str() {
@@ -32,12 +33,12 @@ pub(super) fn runs(program: &Program, arguments: &[Field]) -> Vec<Inner> {
                 }
                 _ => None,
             });
-            found.extend(set.filter_map(|setting| alias(&setting, &[])));
+            found.extend(set.filter_map(|setting| alias(name, &setting, &[])));
         }
-        "push" | "send-pack" | "http-push" => found.extend(plain_push(&verb.text, rest)),
+        "push" | "send-pack" | "http-push" => found.extend(plain_push(name, &verb.text, rest)),
         // A program of that name, if the script wrote one.
-        name if verb.is_certain() && !has(verbs.own, name) => {
-            found.push(Inner::File(Field::certain(format!("git-{name}"))));
+        own if verb.is_certain() && !has(verbs.own, own) => {
+            found.push(Inner::File(Field::certain(format!("{name}-{own}"))));
         }
         _ => {}
     }
@@ -60,7 +61,7 @@ fn verb_at(verbs: &Verbs, arguments: &[Field]) -> usize {
 }
 
 /// What an alias stands for that is another command of git: `alias.p=push --force`.
-fn alias(setting: &Field, rest: &[Field]) -> Option<Inner> {
+fn alias(name: &str, setting: &Field, rest: &[Field]) -> Option<Inner> {
     let (key, value) = setting.text.split_once('=')?;
     let key = key.trim_start_matches("-c").to_ascii_lowercase();
     if !key.starts_with("alias.") || value.starts_with('!') {
@@ -69,12 +70,12 @@ fn alias(setting: &Field, rest: &[Field]) -> Option<Inner> {
     if !setting.is_certain() || value.contains(['\'', '"', '\\']) {
         return Some(Inner::Unknown);
     }
-    let words = std::iter::once("git").chain(value.split_whitespace()).map(Field::certain);
+    let words = std::iter::once(name).chain(value.split_whitespace()).map(Field::certain);
     Some(Inner::Perhaps(words.chain(rest.iter().cloned()).collect()))
 }
 
 /// What a setting makes of a push: all branches, or one by force.
-fn push_by_setting(setting: &Field) -> Option<Inner> {
+fn push_by_setting(name: &str, setting: &Field) -> Option<Inner> {
     let (key, value) = setting.text.split_once('=')?;
     let key = key.to_ascii_lowercase();
     let plain = match key.rsplit('.').next()? {
@@ -82,11 +83,11 @@ fn push_by_setting(setting: &Field) -> Option<Inner> {
         "push" if key.contains("remote.") && value.starts_with('+') => "--force",
         _ => return None,
     };
-    Some(plain_words(&[plain]))
+    Some(plain_words(name, &[plain]))
 }
 
 /// A push in the words that rules name, where it is written in others.
-fn plain_push(verb: &str, rest: &[Field]) -> Option<Inner> {
+fn plain_push(name: &str, verb: &str, rest: &[Field]) -> Option<Inner> {
     let is_short = |text: &str| {
         text.strip_prefix('-').is_some_and(|letters| !letters.starts_with('-') && letters.len() > 1)
     };
@@ -111,11 +112,11 @@ fn plain_push(verb: &str, rest: &[Field]) -> Option<Inner> {
             plain.push(text);
         }
     }
-    (!plain.is_empty()).then(|| plain_words(&plain))
+    (!plain.is_empty()).then(|| plain_words(name, &plain))
 }
 
-fn plain_words(options: &[&str]) -> Inner {
-    let words = ["git", "push"].into_iter().chain(options.iter().copied());
+fn plain_words(name: &str, options: &[&str]) -> Inner {
+    let words = [name, "push"].into_iter().chain(options.iter().copied());
     Inner::Perhaps(words.map(Field::certain).collect())
 }
 

@@ -69,6 +69,10 @@ pub(super) fn somewhere(arguments: &[Field]) -> Vec<Inner> {
             (false, _) => text,
         };
         if begins.contains([' ', '\t', '\n', ';', '|', '&']) {
+            // A setting may hold it: `-a 'cmd=rm x'`.
+            let script = value.filter(|_| !text.starts_with('-'));
+            let script = script.map(|script| Field { text: script.to_owned(), ..word.clone() });
+            found.extend(script.map(Inner::Script));
             found.push(Inner::Script(Field { text: begins.to_owned(), ..word.clone() }));
             continue;
         }

@@ -79,8 +79,8 @@ pub(crate) enum Grammar {
 pub(crate) struct SettingsFiles {
     /// The last names of files that it reads by itself.
     pub(crate) names: &'static str,
-    /// A folder whose files it runs.
-    pub(crate) folder: &'static str,
+    /// The last names of files that it runs.
+    pub(crate) scripts: &'static str,
     /// Options whose value is such a file.
     pub(crate) options: &'static str,
     /// Whether they are packages of npm, which name scripts.
@@ -88,7 +88,7 @@ pub(crate) struct SettingsFiles {
 }
 
 impl SettingsFiles {
-    pub(crate) const PLAIN: Self = Self { names: "", folder: "", options: "", is_package: false };
+    pub(crate) const PLAIN: Self = Self { names: "", scripts: "", options: "", is_package: false };
 }
 
 /// What a shell reads.

@@ -142,7 +142,7 @@ const RUNNING_KEYS: &str = "exec proxycommand localcommand knownhostscommand cor
     core.sshcommand core.fsmonitor core.askpass core.gitproxy sequence.editor diff.external credential.helper \
     include.path core.hookspath init.templatedir browser.cmd interactive.difffilter uploadpack.packobjectshook \
     core.alternaterefscommand web.browser sendemail.smtpserver sendemail.tocmd sendemail.cccmd gc.recentobjectshook \
-    script-shell git-upload-pack pinentry-program";
+    script-shell pinentry-program ssh_command";
 const RUNNING_KEYS_STARTING: [&str; 3] = ["alias.", "pager.", "includeif."];
 const RUNNING_KEYS_ENDING: [&str; 19] = [
     ".uploadpack",

@@ -33,8 +33,7 @@ const SCRIPTS: &str = "EDITOR VISUAL FCEDIT SUDO_EDITOR SVN_EDITOR HGEDITOR PAGE
     CMAKE_C_COMPILER_LAUNCHER CMAKE_CXX_COMPILER_LAUNCHER";
 
 /// Options that a program takes before those of its command line, and the program.
-const OPTIONS: [(&str, &str); 4] =
-    [("TAR_OPTIONS", "tar"), ("MAKEFLAGS", "make"), ("GNUMAKEFLAGS", "make"), ("XARGS_OPTIONS", "xargs")];
+const OPTIONS: [(&str, &str); 3] = [("TAR_OPTIONS", "tar"), ("MAKEFLAGS", "make"), ("GNUMAKEFLAGS", "make")];
 
 /// Options that bring in code, in variables that otherwise hold harmless ones.
 const LOADING: [(&str, &[&str]); 9] = [

@@ -111,12 +111,6 @@ impl Written {
         self.files.is_empty()
     }
 
-    /// The last names of the files that it wrote in a folder of this name.
-    pub(crate) fn names_in(&self, folder: &str) -> impl Iterator<Item = String> {
-        let is_in = |file: &&File| file.name.rsplit('/').nth(1) == Some(folder);
-        self.files.iter().filter(is_in).map(|file| last_name(&file.name).to_owned())
-    }
-
     /// What a file holds that is not run as a whole, however often it is asked for.
     pub(crate) fn text(&self, name: &str) -> Content {
         match self.files.iter().find(|file| last_name(&file.name) == name) {
@@ -128,10 +122,8 @@ impl Written {
     /// The texts of files that code brings in by their name, each with whether its name says that it is code, and
     /// whether one of such a name is unknown.
     pub(crate) fn brought_in(&self, code: &str) -> (Vec<(&str, bool)>, bool) {
-        const CODE: [&str; 16] = [
-            "py", "pm", "pl", "rb", "js", "mjs", "cjs", "ts", "php", "lua", "vim", "gdb", "tcl", "awk",
-            "sed", "so",
-        ];
+        const CODE: [&str; 14] =
+            ["py", "pm", "pl", "rb", "js", "mjs", "cjs", "ts", "php", "lua", "vim", "gdb", "tcl", "so"];
         let (mut texts, mut is_unknown) = (Vec::new(), false);
         for file in &self.files {
             let name = last_name(&file.name);

@@ -61,7 +61,17 @@ pub(super) const ROWS: &[Program] = &[
         ..Program::PLAIN
     },
     Program {
-        names: "smbclient ldapsearch smbget rpcclient mount.cifs",
+        names: "smbclient rpcclient",
+        interpreter: Some(&Interpreter { files: "", code: "-c --command", ..super::network::TRANSFER }),
+        network: Some(&Network {
+            words: Words::Names,
+            values: "-c -U -W -m -b -D -w -s --command --user",
+            ..Network::PLAIN
+        }),
+        ..Program::PLAIN
+    },
+    Program {
+        names: "ldapsearch smbget mount.cifs",
         network: Some(&Network {
             words: Words::Names,
             values: "-c -U -W -m -b -D -w -s --command --user",

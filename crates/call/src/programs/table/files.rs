@@ -171,7 +171,7 @@ pub(super) const ROWS: &[Program] = &[
         ..Program::PLAIN
     },
     Program {
-        names: "split",
+        names: "split csplit",
         wrappers: &[Wrapper { scripts: "--filter", ..Wrapper::HOST }],
         ..Program::PLAIN
     },

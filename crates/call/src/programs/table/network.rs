@@ -2,6 +2,7 @@
 
 use crate::programs::consoles::Console;
 use crate::programs::files::{FileUse, Spread, Walks};
+use crate::programs::interpreters::{Dialect, Interpreter};
 use crate::programs::network::{Network, Words};
 use crate::programs::program::{Program, SettingsFiles};
 use crate::programs::wrappers::{Rest, Wrapper};
@@ -17,6 +18,16 @@ const SSH: Network = Network {
     values: "-b -c -D -e -E -F -i -I -l -L -m -O -o -p -P -Q -R -S -w -B",
     elsewhere: "-F",
     ..Network::PLAIN
+};
+
+/// Commands for a transfer of files, among which `!x` runs `x` here.
+pub(super) const TRANSFER: Interpreter = Interpreter {
+    code: "-c -e --command",
+    files: "-f",
+    data: usize::MAX,
+    trusts_input: true,
+    dialect: Dialect::Editor,
+    ..Interpreter::PLAIN
 };
 
 const SSH_FILES: SettingsFiles =
@@ -90,7 +101,13 @@ pub(super) const ROWS: &[Program] = &[
         wrappers: &[Wrapper { valued: "-p -f -d -P", flags: "-e -v", ..Wrapper::RUNNER }],
         ..Program::PLAIN
     },
-    Program { names: "mosh", consoles: &[Console::PLAIN], network: Some(&SSH), ..Program::PLAIN },
+    Program {
+        names: "mosh",
+        wrappers: &[Wrapper { scripts: "--ssh --server", ..Wrapper::HOST }],
+        consoles: &[Console::PLAIN],
+        network: Some(&SSH),
+        ..Program::PLAIN
+    },
     Program {
         names: "scp",
         is_only_a_program: true,
@@ -104,6 +121,7 @@ pub(super) const ROWS: &[Program] = &[
         names: "sftp",
         is_only_a_program: true,
         wrappers: &[Wrapper { valued: "-S", scripts: "-S", settings: "-o", ..Wrapper::HOST }],
+        interpreter: Some(&Interpreter { files: "-b", ..TRANSFER }),
         consoles: &[Console { unless: "-b", ..Console::PLAIN }],
         settings: Some(&SSH_FILES),
         network: Some(&Network { words: Words::Remotes, values: "", settings: "hostname proxy", ..SSH }),
@@ -136,12 +154,14 @@ pub(super) const ROWS: &[Program] = &[
     Program {
         names: "ftp telnet",
         is_only_a_program: true,
+        interpreter: Some(&TRANSFER),
         consoles: &[Console::PLAIN],
         network: Some(&NETCAT),
         ..Program::PLAIN
     },
     Program {
         names: "lftp",
+        interpreter: Some(&TRANSFER),
         consoles: &[Console { unless: "-c -f --version --help", ..Console::PLAIN }],
         network: Some(&NETCAT),
         ..Program::PLAIN
@@ -165,6 +185,7 @@ pub(super) const ROWS: &[Program] = &[
     },
     Program {
         names: "sshfs lftpget curlftpfs unison bbcp",
+        wrappers: &[Wrapper { settings: "-o", scripts: "-sshcmd", ..Wrapper::HOST }],
         network: Some(&Network { words: Words::Remotes, ..Network::PLAIN }),
         ..Program::PLAIN
     },

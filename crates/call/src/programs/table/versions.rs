@@ -27,7 +27,7 @@ pub(super) const ROWS: &[Program] = &[
             Wrapper {
                 scripts: "--upload-pack --receive-pack --exec",
                 settings: "-c --config",
-                opaque: "--exec-path=",
+                opaque: "--exec-path= --config-env",
                 ..Wrapper::HOST
             },
             Wrapper { verb: "clone", scripts: "-u --upload-pack", settings: "-c --config", ..Wrapper::HOST },
@@ -53,7 +53,10 @@ pub(super) const ROWS: &[Program] = &[
         ],
         settings: Some(&SettingsFiles {
             names: "config .gitconfig gitconfig config.worktree",
-            folder: "hooks",
+            scripts: "applypatch-msg pre-applypatch post-applypatch pre-commit pre-merge-commit prepare-commit-msg \
+                commit-msg post-commit pre-rebase post-checkout post-merge pre-push pre-receive update proc-receive \
+                post-receive post-update reference-transaction push-to-checkout pre-auto-gc post-rewrite \
+                sendemail-validate fsmonitor-watchman post-index-change",
             ..SettingsFiles::PLAIN
         }),
         files: FileUse { spread: Spread::Git, ..FileUse::KEEPER },

@@ -138,7 +138,7 @@ pub(super) const ROWS: &[Program] = &[
             tcpsvd sslclient websocketd ttyd gotty shell2http incrontab chokidar \
             onchange reflex modd gow watchmedo rerun xe rust-parallel rush forever honcho foreman forego \
             envconsul chamber aws-okta saml2aws teller summon berglas dotenvx env-cmd cross-env with-env \
-            cross-env-shell npm-run-all run-s run-p flox lima orb wsl wsl.exe cmd cmd.exe pdsh dsh clush \
+            cross-env-shell npm-run-all run-s run-p flox lima orb wsl wsl.exe pdsh dsh clush \
             pssh parallel-ssh mussh prsync dbclient plink psexec salt salt-call salt-ssh fab ansible \
             ansible-console arch ld.so ld-linux.so.2 ld-linux-x86-64.so.2 ld-linux-aarch64.so.1 \
             ld-musl-x86_64.so.1 ld-musl-aarch64.so.1 krun sysbox-runc toolbx bpftrace pueue sem",

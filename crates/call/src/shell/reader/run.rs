@@ -7,7 +7,7 @@ use crate::programs::files::Output;
 use crate::programs::grammars::variable_of_option;
 use crate::programs::inner::{Inner, Unwrapped};
 use crate::programs::loose::unwrap_unknown;
-use crate::programs::names::is_trusted;
+use crate::programs::names::{has, is_trusted};
 use crate::programs::program::{Builtin, Grammar, Program};
 use crate::programs::table::{self, is_shell, programs_fitting};
 use crate::programs::unwrap::unwrap;
@@ -115,6 +115,10 @@ impl Reader {
             for file in arguments.iter().filter(|word| !word.text.starts_with('-')) {
                 self.written.write(file, text.cloned(), appends);
             }
+        }
+        if has(row.names, "split") {
+            // It names its files itself.
+            self.written.write(&Field::uncertain(""), None, false);
         }
         if row.grammar == Grammar::Alias {
             self.take_in_aliases(arguments);

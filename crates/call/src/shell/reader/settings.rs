@@ -37,10 +37,8 @@ impl Reader {
         let last = |name: &String| name.rsplit('/').next().unwrap_or_default().to_owned();
         let written = names.iter().map(last).filter(|name| self.written.holds(name));
         let mut found: Vec<Inner> = written.map(|name| Inner::Settings(Field::certain(name))).collect();
-        if !files.folder.is_empty() {
-            let run = self.written.names_in(files.folder).map(Field::certain).map(Inner::File);
-            found.extend(run);
-        }
+        let scripts = files.scripts.split_ascii_whitespace().filter(|name| self.written.holds(name));
+        found.extend(scripts.map(Field::certain).map(Inner::File));
         found
     }
 
@@ -62,7 +60,9 @@ impl Reader {
                 !word.is_certain() || [name, bare("pre"), bare("post")].contains(&word.text.as_str())
             };
             // `npm t`, `npm i` and other short forms.
-            let is_short = |word: &Field| name.starts_with(&word.text) && !word.text.is_empty();
+            let names = [name, bare("pre"), bare("post")];
+            let is_short =
+                |word: &Field| !word.text.is_empty() && names.iter().any(|name| name.starts_with(&word.text));
             has(LIFECYCLE, name) || arguments.iter().any(|word| is_meant(word) || is_short(word))
         };
         let run = |(name, script): (&String, &Value)| {
@@ -93,10 +93,9 @@ pub(super) fn scripts_of_settings(text: &str) -> impl Iterator<Item = String> + 
 
 fn script_in(section: &str, line: &str) -> Option<String> {
     let line = line.trim();
-    if let Some((condition, script)) =
+    if let Some((_, script)) =
         line.split_once(" exec ").filter(|(it, _)| it.to_lowercase().starts_with("match"))
     {
-        let _ = condition;
         return Some(script.trim_matches('"').to_owned());
     }
     let (key, value) = line.split_once(['=', ' ', '\t'])?;
