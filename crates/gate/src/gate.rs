@@ -37,7 +37,7 @@ use crate::{
     rulebook::Rulebook,
     runner::Runner,
     settle::{Outcome, Settlement, look_at},
-    stages::Wanted,
+    stages::WantedRun,
     state::{ApprovalId, Asked, Event, Session, SharedEvent, Stand},
     status::Status,
     store::{Changes, MemoryStore, OpenedSession, Reach, Store, StoreError},
@@ -210,7 +210,7 @@ impl Gate {
     fn commit_running<T>(
         &self,
         session: &str,
-        mut decide: impl FnMut(Stand<'_>) -> Option<(Commit<T>, Option<Wanted>)>,
+        mut decide: impl FnMut(Stand<'_>) -> Option<(Commit<T>, Option<WantedRun>)>,
     ) -> Result<Option<T>, StoreError> {
         let mut ran = Ran::default();
         loop {
@@ -221,7 +221,7 @@ impl Gate {
                 wanted = wants.filter(|_| may_run);
                 wanted.is_none().then_some(commit)
             })?;
-            let Some(Wanted { exec, folder }) = wanted else { return Ok(decided) };
+            let Some(WantedRun { exec, folder }) = wanted else { return Ok(decided) };
             let run = || match &self.runner {
                 Some(runner) => runner.run(&exec, folder.as_deref()),
                 None => Err("this gate runs no programs".to_owned()),

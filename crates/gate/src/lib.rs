@@ -46,7 +46,7 @@ pub use registry::{Registry, RegistryError};
 pub use rulebook::{Attempt, Hooks, OnResult, PendingCall, Rulebook, Success, Validate};
 pub use runner::Runner;
 pub use settle::{Outcome, SettledCall, Settlement, settle};
-pub use stages::Wanted;
+pub use stages::WantedRun;
 pub use state::{
     Answered, ApprovalId, Asked, Boundary, Counts, Event, Flight, Move, Moves, Notes, Passage, Remembered,
     SavedError, Session, SharedEvent, SharedState, Shows, Stand, Steps, Subject, Waiting,

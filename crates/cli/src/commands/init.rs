@@ -20,7 +20,7 @@ use lockgate_agents::{
     settings::{FOLDER, find, starter_place, starter_policy},
 };
 
-use super::changes::{ChangeArguments, Wanted, refused, scope, settle};
+use super::changes::{ChangeArguments, WantedChanges, refused, scope, settle};
 use crate::{
     console::{CommandError, Console, Ending, bold},
     known_tools::{doubts, lines, tools_of},
@@ -81,7 +81,7 @@ fn wanted(
     environment: &Environment,
     json: bool,
     console: &mut Console<'_>,
-) -> Result<Wanted, CommandError> {
+) -> Result<WantedChanges, CommandError> {
     let scope = scope(&arguments.change);
     let named = !arguments.change.agents.is_empty();
     let has_hooks = !arguments.policy_only && !arguments.mcp_only;
@@ -118,7 +118,7 @@ fn wanted(
     }
     let next = |agent: &Agent| agent.next_steps(scope).iter().map(|text| (*agent, *text)).collect::<Vec<_>>();
     let next = agents.iter().flat_map(next).collect();
-    Ok(Wanted { agents, plan, folders: Vec::new(), notes, next, for_humans: None })
+    Ok(WantedChanges { agents, plan, folders: Vec::new(), notes, next, for_humans: None })
 }
 
 const AFTER_WRAPPING: &str = "files of MCP servers name a path of this machine then, so keep the change out of the \
