@@ -1,25 +1,25 @@
 //! What in a text or a JSON value is not for everybody's eyes, and the same without it.
 //!
 //! [`Detectors`] finds personal data and secrets, and masks them in values, in keys and however deep they are
-//! nested; [`suspicious`] looks for input that is made to break out of the tool it is given to. Everything is
+//! nested; [`find_attack`] looks for input that is made to break out of the tool it is given to. Everything is
 //! searched to its end: a limit would be the place to hide behind. Every search is linear in the text.
 //! Guessing secrets by how random they look is missing on purpose, for it takes every hash and id for one.
 
 mod addresses;
+mod attack_patterns;
 mod found;
 mod iban;
 mod masking;
 mod names;
 mod numbers;
 mod secrets;
-mod suspicion;
 
+pub use attack_patterns::{AttackPattern, find_attack};
 use found::{Label, Sort};
 pub use masking::Mask;
 use regex::Regex;
 use std::ops::Range;
 use std::sync::{Arc, LazyLock};
-pub use suspicion::{Suspicion, suspicious};
 
 /// What kind of sensitive thing was found, as told to people: `EMAIL`, `API_KEY`, or the name of a pattern
 /// of one's own.

@@ -1,6 +1,6 @@
 //! What is sensitive in a text or a value, what is left of it, and what is not sensitive at all, as tables.
 
-use lockgate_call::sensitive::{Detectors, Mask, Suspicion, suspicious};
+use lockgate_call::sensitive::{AttackPattern, Detectors, Mask, find_attack};
 use proptest::prelude::*;
 use regex::Regex;
 use serde_json::{Value, json};
@@ -304,17 +304,17 @@ fn a_text_made_to_be_slow_is_searched_all_the_same() {
     for part in parts {
         let text = part.repeat(50_000 / part.len());
         let _ = masked(&text);
-        let _ = suspicious(json!({ "a": text }).as_object().unwrap(), &SUSPICIONS);
+        let _ = find_attack(json!({ "a": text }).as_object().unwrap(), &SUSPICIONS);
     }
 }
 
-const SUSPICIONS: [Suspicion; 6] = [
-    Suspicion::PathTraversal,
-    Suspicion::ShellInjection,
-    Suspicion::SqlInjection,
-    Suspicion::Ssrf,
-    Suspicion::UrlScheme,
-    Suspicion::Secret,
+const SUSPICIONS: [AttackPattern; 6] = [
+    AttackPattern::PathTraversal,
+    AttackPattern::ShellInjection,
+    AttackPattern::SqlInjection,
+    AttackPattern::Ssrf,
+    AttackPattern::UrlScheme,
+    AttackPattern::Secret,
 ];
 
 #[test]
@@ -372,8 +372,8 @@ fn input_made_to_break_out_is_suspicious() {
         ("secret_detection", json!({"a": {"password": "x"}})),
     ];
     for (name, input) in rows {
-        let wanted = Suspicion::from_name(name).unwrap();
-        let found = suspicious(input.as_object().unwrap(), &[wanted]).map(|(found, _)| found.to_string());
+        let wanted = AttackPattern::from_name(name).unwrap();
+        let found = find_attack(input.as_object().unwrap(), &[wanted]).map(|(found, _)| found.to_string());
         assert_eq!(found.as_deref(), Some(name), "{input}");
     }
 }
@@ -390,13 +390,13 @@ fn ordinary_input_is_not_suspicious() {
         json!({"n": 5, "b": true, "list": [1, null]}),
     ];
     for input in rows {
-        assert_eq!(suspicious(input.as_object().unwrap(), &SUSPICIONS), None, "{input}");
+        assert_eq!(find_attack(input.as_object().unwrap(), &SUSPICIONS), None, "{input}");
     }
 }
 
 #[test]
 fn the_field_of_a_suspicion_is_told_in_short() {
-    let field = |input: Value| suspicious(input.as_object().unwrap(), &SUSPICIONS).unwrap().1;
+    let field = |input: Value| find_attack(input.as_object().unwrap(), &SUSPICIONS).unwrap().1;
     assert_eq!(field(json!({"a": {"b": [{"c": "../x"}]}})), "a.b.c");
     assert_eq!(field(json!({"a": "x;", "b": "rm y"})), "all of it");
     assert_eq!(field(json!({ "k".repeat(500): "../x" })).chars().count(), 81);
@@ -485,7 +485,7 @@ proptest! {
     #[test]
     fn any_text_can_be_searched(text in "\\PC{0,64}") {
         let _ = masked(&text);
-        let _ = suspicious(json!({ "a": text }).as_object().unwrap(), &SUSPICIONS);
+        let _ = find_attack(json!({ "a": text }).as_object().unwrap(), &SUSPICIONS);
     }
 
     #[test]

@@ -39,7 +39,7 @@ use crate::{
     rulebook::Rulebook,
     runner::Runner,
     settle::{Outcome, Settlement, look_at},
-    stages::Wanted,
+    stages::WantedRun,
     state::{ApprovalId, Asked, Event, Session, SharedEvent, Stand},
     status::Status,
     store::{Changes, MemoryStore, OpenedSession, Reach, Store, StoreError},
@@ -217,7 +217,7 @@ impl Gate {
     fn commit_running<T>(
         &self,
         session: &str,
-        mut decide: impl for<'a> FnMut(Rules<'a>, Stand<'a>) -> Option<(Commit<T>, Option<Wanted>)>,
+        mut decide: impl for<'a> FnMut(Rules<'a>, Stand<'a>) -> Option<(Commit<T>, Option<WantedRun>)>,
     ) -> Result<Option<T>, StoreError> {
         let mut ran = Ran::default();
         loop {
@@ -229,7 +229,7 @@ impl Gate {
                 wanted = wants.filter(|_| may_run);
                 wanted.is_none().then_some(commit)
             })?;
-            let Some(Wanted { exec, folder }) = wanted else { return Ok(decided) };
+            let Some(WantedRun { exec, folder }) = wanted else { return Ok(decided) };
             let run = || match &self.runner {
                 _ if !runs_programs => {
                     Err("its program was not run: a human has to accept the changed policy first".to_owned())

@@ -18,7 +18,7 @@ use crate::{
     human::Human,
     rulebook::{Attempt, PendingCall, Rulebook},
     scratch::Scratch,
-    stages::{Staged, Wanted},
+    stages::{Staged, WantedRun},
     state::{Session, Stand, Waiting},
     verdict::{
         About, Obstacle, blocked_sentence, doubtful_sentence, guessed_sentence, human_sentence,
@@ -86,7 +86,7 @@ pub(crate) struct Hearing<'a> {
     waiting: SmallVec<[Waiting; 1]>,
     fired: SmallVec<[(RuleId, TransitionId); 2]>,
     staged: Vec<Staged<'a>>,
-    pub(crate) wants: Option<Wanted>,
+    pub(crate) wants: Option<WantedRun>,
 }
 
 impl Hearing<'_> {

@@ -51,7 +51,7 @@ pub use rulebook::{Attempt, Hooks, OnResult, PendingCall, Rulebook, Success, Val
 pub use runner::Runner;
 pub use settle::{Outcome, SettledCall, Settlement, settle};
 pub use signed_answer::{AnswerClaim, HumanKey, RuleMark, SignedAnswer, StoredAnswer};
-pub use stages::Wanted;
+pub use stages::WantedRun;
 pub use state::{
     Answered, ApprovalId, Asked, Binding, BoundFile, Boundary, Counts, Event, Flight, Move, Moves, Notes,
     Passage, PolicyNews, Remembered, SavedError, Session, SharedEvent, SharedState, Shows, Stand, Steps,

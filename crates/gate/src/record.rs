@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use crate::{
     rulebook::Rulebook,
     signed_answer::SignedAnswer,
-    stages::Wanted,
+    stages::WantedRun,
     state::{Answered, Asked, Event, Remembered, SharedEvent, Stand, Steps, Subject},
     verdict::Verdict,
 };
@@ -26,7 +26,7 @@ pub struct Judgement {
     /// What all sessions have to take in with it.
     pub shared: Vec<SharedEvent>,
     /// A program that has to be run before anything is decided: then there is nothing to take in yet.
-    pub wants: Option<Wanted>,
+    pub wants: Option<WantedRun>,
 }
 
 /// The events of one decision, in order.
@@ -38,7 +38,7 @@ pub(crate) struct Record {
     pub(crate) shared: Vec<SharedEvent>,
     /// What workflows take in with the next event.
     pub(crate) steps: Steps,
-    pub(crate) wants: Option<Wanted>,
+    pub(crate) wants: Option<WantedRun>,
 }
 
 impl From<Events> for Record {

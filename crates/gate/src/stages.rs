@@ -21,7 +21,7 @@ use crate::{
 
 /// A program that has to be run before a call can be decided.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wanted {
+pub struct WantedRun {
     /// The program.
     pub exec: Exec,
     /// The folder it runs in, if the session says where it began.
@@ -98,9 +98,9 @@ impl<'a> Staged<'a> {
     }
 
     /// The program it waits for.
-    pub(crate) fn wants(&self) -> Option<Wanted> {
+    pub(crate) fn wants(&self) -> Option<WantedRun> {
         match &self.says {
-            Says::Runs(exec) => Some(Wanted { exec: exec.clone(), folder: self.progress.root.clone() }),
+            Says::Runs(exec) => Some(WantedRun { exec: exec.clone(), folder: self.progress.root.clone() }),
             _ => None,
         }
     }

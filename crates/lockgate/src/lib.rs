@@ -305,6 +305,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! Rulings, outputs, statuses, verifications, diffs and audit records serialise with serde to the JSON of
+//! `docs/protocol.md`, byte for byte what `lockgate gate` and the other commands print.
+//!
 //! From here: `docs/semantics.md` says what a verdict means, `docs/rules.md` is the reference of the one-line language,
 //! `docs/when-then.md` that of when/then rules, `docs/nets.md` that of nets in files, and `examples/` beside this crate has
 //! three nets from code.

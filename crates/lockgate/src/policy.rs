@@ -219,7 +219,7 @@ impl PolicyBuilder {
     /// When a file cannot be read, a folder has none, there is no part at all, or the policy has mistakes: all of them are
     /// in the error.
     pub fn load(self) -> Result<Policy, PolicyError> {
-        let (sources, (compiled, diagnostics)) = self.read()?;
+        let Loaded { sources, compiled, diagnostics } = self.read()?;
         match compiled {
             Some(mut compiled) => {
                 // Sandboxes are drawn around where their folders really are.
@@ -239,11 +239,11 @@ impl PolicyBuilder {
     /// # Errors
     /// When a file cannot be read, a folder has none, or there is no part at all.
     pub fn verify(self) -> Result<Verification, PolicyError> {
-        let (sources, (compiled, diagnostics)) = self.read()?;
+        let Loaded { sources, compiled, diagnostics } = self.read()?;
         Ok(Verification::of(compiled.map(Rulebook::new).as_ref(), diagnostics, &sources))
     }
 
-    fn read(self) -> Result<(Vec<Source>, (Option<lockgate_policy::Policy>, Vec<Diagnostic>)), PolicyError> {
+    fn read(self) -> Result<Loaded, PolicyError> {
         let Self { parts, modules, custom, is_unlinted } = self;
         if parts.is_empty() && modules.is_empty() {
             return Err(PolicyError::NoFiles);
@@ -262,7 +262,14 @@ impl PolicyBuilder {
         }
         sources.extend(read_sources(&paths)?);
         let options = Options { custom: Some(&custom), modules, is_unlinted };
-        let loaded = lockgate_languages::load(&sources, options);
-        Ok((sources, loaded))
+        let (compiled, diagnostics) = lockgate_languages::load(&sources, options);
+        Ok(Loaded { sources, compiled, diagnostics })
     }
+}
+
+/// All parts as they were read. Without a policy there is at least one mistake.
+struct Loaded {
+    sources: Vec<Source>,
+    compiled: Option<lockgate_policy::Policy>,
+    diagnostics: Vec<Diagnostic>,
 }

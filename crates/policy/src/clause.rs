@@ -172,9 +172,7 @@ impl Clause {
     /// What it says to the agent about this call.
     pub fn says(&self, view: &View<'_>) -> String {
         let found = self.conditions.iter().find_map(|condition| match condition {
-            Condition::Suspicious(attack) => {
-                attack.refuses(&view.call.input).map(|found| format!("{found}."))
-            }
+            Condition::Attack(attack) => attack.refuses(&view.call.input).map(|found| format!("{found}.")),
             Condition::Outside(sandbox) => match sandbox.judge(view.call) {
                 Reached::Outside(what) | Reached::Doubt(what) => Some(format!("({what})")),
                 Reached::Inside => None,

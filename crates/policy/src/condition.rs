@@ -76,7 +76,7 @@ pub enum Condition {
     /// A result of this session held sensitive data.
     Tainted,
     /// The input looks like an attack.
-    Suspicious(Box<AttackPatterns>),
+    Attack(Box<AttackPatterns>),
     /// The call holds a script that cannot be read.
     Unreadable {
         /// Fields that hold scripts although their names do not say so, with the tool.
@@ -168,7 +168,7 @@ impl Condition {
                 Reached::Doubt(_) => Truth::Doubt,
             },
             Self::Tainted => view.memory.is_tainted().into(),
-            Self::Suspicious(attack) => attack.refuses(&view.call.input).is_some().into(),
+            Self::Attack(attack) => attack.refuses(&view.call.input).is_some().into(),
             Self::Unreadable { declared } => (!unreadable_scripts(view.call, declared).is_empty()).into(),
         }
     }
@@ -237,7 +237,7 @@ impl fmt::Display for Condition {
             }
             Self::Outside(_) => write!(out, "the call reaches out of its sandbox"),
             Self::Tainted => write!(out, "a result held sensitive data"),
-            Self::Suspicious(_) => write!(out, "the input looks like an attack"),
+            Self::Attack(_) => write!(out, "the input looks like an attack"),
             Self::Unreadable { .. } => write!(out, "the call has a script that cannot be read"),
         }
     }

@@ -11,7 +11,7 @@ use lockgate::engine::{
     Call, Gate, Policy, Source, Time,
     call::{
         ScriptFields, SeenCall, read_script, says_failure,
-        sensitive::{Detectors, Mask, Suspicion, suspicious},
+        sensitive::{AttackPattern, Detectors, Mask, find_attack},
     },
     gate::Ask,
     languages::{Draft, accept, lint, one_line, render},
@@ -431,7 +431,7 @@ fn any_text_is_masked_and_an_address_in_it_never_shows() {
         "-----BEGIN PRIVATE KEY-----\n¦eyJhbGciOiJIUzI1NiJ9.e30.abc¦ ¦\n¦: ¦\"¦token: ¦{\"key\": \"¦é字",
     ));
     let scraps = pieces("@¦.¦-¦+¦ ¦0¦9¦a¦Z¦=¦:¦\"¦'¦%40¦\u{200b}¦\u{660}¦é¦\0¦*¦[EMAIL]¦\\¦\n¦/¦");
-    let (standard, wanted) = (Detectors::standard(), [Suspicion::PathTraversal, Suspicion::Ssrf]);
+    let (standard, wanted) = (Detectors::standard(), [AttackPattern::PathTraversal, AttackPattern::Ssrf]);
     check!().with_max_len(BYTES_MAX).for_each(|bytes: &[u8]| {
         let text = text(&wholes, &scraps, bytes);
         for hit in standard.find(&text) {
@@ -447,7 +447,7 @@ fn any_text_is_masked_and_an_address_in_it_never_shows() {
             assert!(masked.is_some_and(|masked| !masked.contains(ADDRESS)), "{value}");
         }
         let call = Call::new("1", "any").with("x", text.as_str());
-        let found = suspicious(&call.input, &wanted);
+        let found = find_attack(&call.input, &wanted);
         assert!(found.is_none_or(|(kind, _)| wanted.contains(&kind)));
     });
 }

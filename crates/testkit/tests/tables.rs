@@ -23,7 +23,7 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ("call/src/places/hosts/address.rs", "http https ftp", "schemes of URLs"),
     ("call/src/fields.rs", "sh zsh", "names of fields"),
     ("call/src/sensitive/addresses.rs", "git", "a user in an address"),
-    ("call/src/sensitive/suspicion.rs", "http https ftp", "schemes of URLs"),
+    ("call/src/sensitive/attack_patterns.rs", "http https ftp", "schemes of URLs"),
     ("call/src/shell/environment.rs", "tar", "a variable holds its options"),
     ("call/src/shell/written.rs", "php", "the ending of a file"),
     ("call/src/tools/table.rs", "ls", "a tool of an agent"),

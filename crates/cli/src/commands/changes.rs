@@ -42,7 +42,7 @@ pub(crate) struct ChangeArguments {
 }
 
 /// What shall happen.
-pub(super) struct Wanted {
+pub(super) struct WantedChanges {
     pub(super) agents: Vec<Agent>,
     pub(super) plan: Plan,
     /// Folders that are deleted with all that is in them.
@@ -57,7 +57,7 @@ pub(super) struct Wanted {
 
 /// Shows, asks, writes.
 pub(super) fn settle(
-    wanted: &Wanted,
+    wanted: &WantedChanges,
     arguments: &ChangeArguments,
     json: bool,
     console: &mut Console<'_>,
@@ -104,7 +104,7 @@ enum Agreed {
     NotNeeded,
 }
 
-fn show(wanted: &Wanted, console: &mut Console<'_>) -> Result<(), CommandError> {
+fn show(wanted: &WantedChanges, console: &mut Console<'_>) -> Result<(), CommandError> {
     for note in &wanted.notes {
         writeln!(console.err, "note: {}", visible(note))?;
     }
@@ -124,7 +124,7 @@ fn show(wanted: &Wanted, console: &mut Console<'_>) -> Result<(), CommandError> 
     Ok(())
 }
 
-fn ask(wanted: &Wanted, console: &mut Console<'_>) -> Result<Agreed, CommandError> {
+fn ask(wanted: &WantedChanges, console: &mut Console<'_>) -> Result<Agreed, CommandError> {
     let count = wanted.plan.changes().count() + wanted.folders.len();
     write!(console.err, "{} [y/N] ", bold(format!("Make {}?", changes(count))))?;
     console.err.flush()?;
@@ -134,7 +134,7 @@ fn ask(wanted: &Wanted, console: &mut Console<'_>) -> Result<Agreed, CommandErro
     Ok(if is_yes { Agreed::Yes } else { Agreed::No })
 }
 
-fn confirm(wanted: &Wanted, state: &Path) -> Result<Agreed, CommandError> {
+fn confirm(wanted: &WantedChanges, state: &Path) -> Result<Agreed, CommandError> {
     let count = wanted.plan.changes().count() + wanted.folders.len();
     let deed = format!("make {}", changes(count));
     let opening = Opening { command: "uninstall", deed: &deed, shown: "", state };
@@ -146,7 +146,7 @@ fn changes(count: usize) -> String {
 }
 
 fn tell(
-    wanted: &Wanted,
+    wanted: &WantedChanges,
     is_idle: bool,
     agreed: Agreed,
     dry_run: bool,
@@ -213,7 +213,7 @@ struct NextAnswer {
 }
 
 impl<'a> Answer<'a> {
-    fn new(wanted: &'a Wanted, written: bool) -> Self {
+    fn new(wanted: &'a WantedChanges, written: bool) -> Self {
         let file = |change: &Change| FileAnswer {
             path: change.path.display().to_string(),
             agent: change.agent.map(Agent::name),

@@ -137,7 +137,7 @@ fn dry_run(
     let outcome = Outcome::success(call);
     let result = output.is_some().then(|| SettledCall::new(&outcome, &looked));
     if json {
-        let verdict = JudgedCall::new(&call, &verdict);
+        let verdict = JudgedCall::new(call, &verdict);
         writeln!(console.out, "{}", encode(&DryRun { verdict, result }))?;
     } else {
         report::verdict(console.out, call, &verdict)?;

@@ -23,7 +23,7 @@ use lockgate_agents::{
 };
 
 use super::{
-    changes::{ChangeArguments, Wanted, refused, scope, settle},
+    changes::{ChangeArguments, WantedChanges, refused, scope, settle},
     passphrase,
 };
 use crate::{
@@ -105,7 +105,7 @@ fn wanted(
     environment: &Environment,
     json: bool,
     console: &mut Console<'_>,
-) -> Result<Wanted, CommandError> {
+) -> Result<WantedChanges, CommandError> {
     let scope = scope(&arguments.change);
     let named = !arguments.change.agents.is_empty();
     let has_hooks = !arguments.policy_only && !arguments.mcp_only;
@@ -145,7 +145,7 @@ fn wanted(
     }
     let next = |agent: &Agent| agent.next_steps(scope).iter().map(|text| (*agent, *text)).collect::<Vec<_>>();
     let next = agents.iter().flat_map(next).collect();
-    Ok(Wanted { agents, plan, folders: Vec::new(), notes, next, for_humans: None })
+    Ok(WantedChanges { agents, plan, folders: Vec::new(), notes, next, for_humans: None })
 }
 
 /// What is said where no human is set up to answer.

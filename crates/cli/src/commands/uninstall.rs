@@ -14,7 +14,7 @@ use lockgate_agents::{
     settings::{self, FOLDER},
 };
 
-use super::changes::{ChangeArguments, Wanted, refused, scope, settle};
+use super::changes::{ChangeArguments, WantedChanges, refused, scope, settle};
 use crate::console::{CommandError, Console, Ending};
 
 pub(crate) const UNINSTALL_EXAMPLES: &str = "\
@@ -62,7 +62,7 @@ pub(crate) fn run(
         }
     }
     let folders = if arguments.all { own_folders(scope, &project, &environment) } else { Vec::new() };
-    let wanted = Wanted {
+    let wanted = WantedChanges {
         agents,
         plan,
         folders,

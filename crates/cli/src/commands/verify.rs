@@ -97,7 +97,7 @@ pub(crate) fn run(
         sources = super::migrate::fix(&sources, console)?;
     }
     tell_of_hooks(&sources, console)?;
-    round(&sources, &Wanted::new(arguments, json)?, console)
+    round(&sources, &VerifyOptions::new(arguments, json)?, console)
 }
 
 /// Prints what hooks make of this policy and its text does not show: what of the project's waits for trust, and programs that are
@@ -131,13 +131,13 @@ fn tell_of_hooks(sources: &[Source], console: &mut Console<'_>) -> Result<(), Co
 }
 
 /// What is looked for, and how it is told.
-pub(super) struct Wanted {
+pub(super) struct VerifyOptions {
     known: KnownTools,
     strict: bool,
     pub(super) format: ReportFormat,
 }
 
-impl Wanted {
+impl VerifyOptions {
     pub(super) fn new(arguments: &VerifyArguments, json: bool) -> Result<Self, CommandError> {
         let known = known_tools(&arguments.known, &arguments.policy.files)?;
         let format = if json { ReportFormat::Json } else { arguments.format };
@@ -148,7 +148,7 @@ impl Wanted {
 /// Verifies what was read, and says what it found.
 pub(super) fn round(
     sources: &[Source],
-    wanted: &Wanted,
+    wanted: &VerifyOptions,
     console: &mut Console<'_>,
 ) -> Result<Ending, CommandError> {
     let (policy, mut findings) = lockgate::engine::languages::read(sources);

@@ -47,7 +47,7 @@ pub(crate) fn run(
     json: bool,
     console: &mut Console<'_>,
 ) -> Result<Ending, CommandError> {
-    let wanted = verify::Wanted::new(arguments, json)?;
+    let wanted = verify::VerifyOptions::new(arguments, json)?;
     let interrupted = interruption()?;
     if arguments.policy.files.is_empty()
         && let Ok(settings) = in_force::settings_here()
@@ -162,7 +162,11 @@ impl Watched {
 }
 
 /// Verifies and tells. Only a console that fails is an error: the next change may put everything else right.
-fn round(seen: &Seen, wanted: &verify::Wanted, console: &mut Console<'_>) -> Result<Ending, CommandError> {
+fn round(
+    seen: &Seen,
+    wanted: &verify::VerifyOptions,
+    console: &mut Console<'_>,
+) -> Result<Ending, CommandError> {
     let json = wanted.format == ReportFormat::Json;
     if wanted.format == ReportFormat::Text {
         if io::stdout().is_terminal() {

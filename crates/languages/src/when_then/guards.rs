@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use lockgate_call::sensitive::Suspicion;
+use lockgate_call::sensitive::AttackPattern;
 use lockgate_pattern::Pattern;
 use lockgate_policy::{Decision, Span, ToolName, Tools, condition::AttackPatterns, window::CHAIN_COUNT_MAX};
 
@@ -161,10 +161,10 @@ impl File<'_> {
         bound.map(|bound| u64::from(bound.get()))
     }
 
-    fn detectors(&mut self, node: &Node) -> Vec<Suspicion> {
+    fn detectors(&mut self, node: &Node) -> Vec<AttackPattern> {
         let mut detectors = Vec::new();
         for (name, span) in self.reader.names(node, "`builtin_detectors`") {
-            match Suspicion::from_name(&name) {
+            match AttackPattern::from_name(&name) {
                 Some(detector) => detectors.push(detector),
                 None => {
                     let remedy = did_you_mean(&name, DETECTORS)

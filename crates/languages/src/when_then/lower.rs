@@ -168,7 +168,7 @@ impl Lowering<'_> {
     fn sanitizer(&mut self, sanitizer: Sanitizer) {
         let rule = self.head("__sanitizer__", "sanitizer".to_owned(), sanitizer.span, self.mode);
         let wish = ClauseTerms::block("the input looks like an attack:".to_owned());
-        let conditions = vec![Condition::Suspicious(Box::new(sanitizer.attack))];
+        let conditions = vec![Condition::Attack(Box::new(sanitizer.attack))];
         self.keep(rule, wish, conditions, Vec::new(), FoundBy::Tools(&Tools::Every));
     }
 

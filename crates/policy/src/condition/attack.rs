@@ -1,6 +1,6 @@
 //! What an input must not look like.
 
-use lockgate_call::sensitive::{Suspicion, suspicious};
+use lockgate_call::sensitive::{AttackPattern, find_attack};
 use lockgate_pattern::{Match, Pattern};
 use serde_json::{Map, Value};
 
@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 #[derive(Clone, Debug)]
 pub struct AttackPatterns {
     /// The detectors to run.
-    pub detectors: Vec<Suspicion>,
+    pub detectors: Vec<AttackPattern>,
     /// Texts that must not be in any value.
     pub blocked_patterns: Vec<Pattern>,
     /// The longest text, in characters.
@@ -44,7 +44,7 @@ impl AttackPatterns {
             .or_else(|| over("values are nested too deeply", size.depth, self.depth_max))
             .or_else(has_hidden)
             .or_else(is_blocked)
-            .or_else(|| suspicious(input, &self.detectors).map(|(kind, text)| format!("{kind} in `{text}`")))
+            .or_else(|| find_attack(input, &self.detectors).map(|(kind, text)| format!("{kind} in `{text}`")))
     }
 }
 

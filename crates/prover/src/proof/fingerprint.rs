@@ -88,7 +88,7 @@ fn of_condition(policy: &Policy, condition: &Condition) -> String {
             format!("expression {}", of_expression(condition))
         }
         Condition::Outside(sandbox) => format!("outside {:?}", sorted(sandbox.boundaries())),
-        Condition::Suspicious(attack) => format!("{attack:?}"),
+        Condition::Attack(attack) => format!("{attack:?}"),
         Condition::Schedule(schedule) => {
             format!("{schedule} {:?}", (schedule.time, schedule.days, &schedule.zone))
         }

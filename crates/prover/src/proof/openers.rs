@@ -131,7 +131,7 @@ fn by_call(condition: &Condition, call: &SeenCall) -> Option<Truth> {
             Reached::Outside(_) => Truth::Yes,
             Reached::Doubt(_) => Truth::Doubt,
         }),
-        Condition::Suspicious(attack) => Some(attack.refuses(&call.input).is_some().into()),
+        Condition::Attack(attack) => Some(attack.refuses(&call.input).is_some().into()),
         Condition::Unreadable { declared } => Some((!unreadable_scripts(call, declared).is_empty()).into()),
         _ => None,
     }

@@ -95,7 +95,7 @@ fn text_of_condition(clause: &Clause, at: usize, condition: &Condition) -> Strin
         | Condition::CalledInOrder { .. }
         | Condition::Earned { .. }
         | Condition::Outside(_)
-        | Condition::Suspicious(_) => format!("own {:?} {at}", clause.id),
+        | Condition::Attack(_) => format!("own {:?} {at}", clause.id),
     }
 }
 

@@ -10,7 +10,7 @@ use super::{SavedAnswer, SavedError, VERSION, of_this_version, saved_windows, wi
 use crate::state::{parts::SavedWindows, shared::SharedState};
 
 #[derive(Serialize, Deserialize)]
-struct SavedCommons {
+struct SavedSharedState {
     version: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     halted: Option<String>,
@@ -30,7 +30,7 @@ impl SharedState {
             windows.insert(rule.key.clone(), saved_windows(policy, rule, &self.windows));
         }
         let answers = self.answers.iter().map(|answer| SavedAnswer::of(answer, policy)).collect();
-        let saved = SavedCommons { version: VERSION, halted: self.halted.clone(), windows, answers };
+        let saved = SavedSharedState { version: VERSION, halted: self.halted.clone(), windows, answers };
         // Maps with text keys and plain values always have a JSON form.
         serde_json::to_vec(&saved).unwrap_or_default()
     }
@@ -40,7 +40,7 @@ impl SharedState {
     /// # Errors
     /// When the bytes are not of this version.
     pub fn from_bytes(bytes: &[u8], policy: &Policy) -> Result<Self, SavedError> {
-        let saved: SavedCommons = of_this_version(bytes)?;
+        let saved: SavedSharedState = of_this_version(bytes)?;
         let mut shared_state = Self { halted: saved.halted, ..Self::default() };
         for (key, windows) in saved.windows {
             let Some(rule) = policy.rule_kept_under(&key) else {

@@ -146,7 +146,7 @@ pub(in crate::proof) fn unreadable() -> Map<String, Value> {
 }
 
 /// Inputs that a sanitizer speaks of.
-pub(in crate::proof) fn suspicious(sanitizer: &AttackPatterns) -> Vec<Map<String, Value>> {
+pub(in crate::proof) fn attacks(sanitizer: &AttackPatterns) -> Vec<Map<String, Value>> {
     let one = |value: Value| Map::from_iter([("text".to_owned(), value)]);
     let mut inputs: Vec<Map<String, Value>> = ATTACKS.iter().map(|text| one(Value::from(*text))).collect();
     let blocked = sanitizer.blocked_patterns.iter().flat_map(Pattern::samples);

@@ -15,7 +15,7 @@ use lockgate_policy::{
 use serde_json::{Map, Value};
 
 use super::{
-    inputs::{SENSITIVE, call_with, reaching, suspicious, unreadable},
+    inputs::{SENSITIVE, attacks, call_with, reaching, unreadable},
     naming::Naming,
     run::{Run, START, Sample},
 };
@@ -162,7 +162,7 @@ impl<'a> Maker<'a> {
         let mut inputs: Vec<Map<String, Value>> = vec![Map::new()];
         inputs.extend(all().flat_map(|condition| match condition {
             Condition::Outside(sandbox) => reaching(sandbox.boundaries()),
-            Condition::Suspicious(attack) => suspicious(attack),
+            Condition::Attack(attack) => attacks(attack),
             Condition::Unreadable { .. } => vec![unreadable()],
             _ => Vec::new(),
         }));
@@ -170,7 +170,7 @@ impl<'a> Maker<'a> {
             let call = SeenCall::from(Call { input: input.clone(), ..Call::new("", tool) });
             self.clause.conditions.iter().all(|condition| match condition {
                 Condition::Outside(sandbox) => is_outside(sandbox, &call),
-                Condition::Suspicious(attack) => attack.refuses(&call.input).is_some(),
+                Condition::Attack(attack) => attack.refuses(&call.input).is_some(),
                 Condition::Unreadable { declared } => !unreadable_scripts(&call, declared).is_empty(),
                 _ => true,
             })

@@ -1,6 +1,6 @@
 //! Input that is made to break out of the tool it is given to.
 //!
-//! [`suspicious`] looks at every key and every text of an input: each by itself, and all of them in a row, so
+//! [`find_attack`] looks at every key and every text of an input: each by itself, and all of them in a row, so
 //! that cutting an attack in two does not hide it; as they are written, and as they read once what hides them is
 //! taken off. What a call really does is said elsewhere, by its commands, paths and hosts: in here a mention is
 //! enough, and so a text about an attack is as suspicious as the attack.
@@ -26,7 +26,7 @@ const DECODINGS_MAX: usize = 4;
 
 /// What input may be made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Suspicion {
+pub enum AttackPattern {
     /// To reach a file outside the folder a tool works in.
     PathTraversal,
     /// To run a command of its own.
@@ -41,7 +41,7 @@ pub enum Suspicion {
     Secret,
 }
 
-impl Suspicion {
+impl AttackPattern {
     const ALL: [Self; 6] = [
         Self::PathTraversal,
         Self::ShellInjection,
@@ -51,10 +51,10 @@ impl Suspicion {
         Self::Secret,
     ];
 
-    /// The suspicion a policy calls by this name.
+    /// The pattern that a policy calls by this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|suspicion| suspicion.name() == name)
+        Self::ALL.into_iter().find(|pattern| pattern.name() == name)
     }
 
     /// Its name in a policy.
@@ -71,7 +71,7 @@ impl Suspicion {
     }
 }
 
-impl fmt::Display for Suspicion {
+impl fmt::Display for AttackPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -147,28 +147,28 @@ const URL_SCHEMES: &[&str] = &[
     r"(^|[^\w+.-])data:\s*(text/(html|xml|javascript|ecmascript|x-\w+)|application/(xhtml|xml|javascript|ecmascript|x-\w+)|image/svg|[^,;\s]*;\s*(charset=[^;,]*;)?base64)",
 ];
 
-/// The first suspicion among those wanted that the input gives rise to, and the field that does; `all of it`
+/// The first pattern among those wanted that the input has, and the field that has it; `all of it`
 /// where only the fields together do.
 #[must_use]
-pub fn suspicious(input: &Map<String, Value>, wanted: &[Suspicion]) -> Option<(Suspicion, String)> {
+pub fn find_attack(input: &Map<String, Value>, wanted: &[AttackPattern]) -> Option<(AttackPattern, String)> {
     let texts = Texts::of(input);
-    wanted.iter().find_map(|suspicion| {
-        let field = match suspicion {
-            Suspicion::Secret => secret(input),
-            Suspicion::Ssrf => {
+    wanted.iter().find_map(|pattern| {
+        let field = match pattern {
+            AttackPattern::Secret => secret(input),
+            AttackPattern::Ssrf => {
                 texts.search(&|text| is_like(&SETS.ssrf, text) || has_inner_url(text)).or_else(|| {
                     let bare = texts.list.iter().find(|text| text.is_host_field && is_inner_host(&text.text));
                     bare.map(Text::field).or_else(|| inner_host(input))
                 })
             }
-            Suspicion::PathTraversal => texts.search(&|text| is_like(&SETS.path_traversal, text)),
-            Suspicion::ShellInjection => texts.search(&|text| is_like(&SETS.shell_injection, text)),
-            Suspicion::SqlInjection => texts.search(&|text| {
+            AttackPattern::PathTraversal => texts.search(&|text| is_like(&SETS.path_traversal, text)),
+            AttackPattern::ShellInjection => texts.search(&|text| is_like(&SETS.shell_injection, text)),
+            AttackPattern::SqlInjection => texts.search(&|text| {
                 is_like(&SETS.sql_injection, text) || is_like(&SETS.sql_injection, &without_comments(text))
             }),
-            Suspicion::UrlScheme => texts.search(&|text| is_like(&SETS.url_schemes, text)),
+            AttackPattern::UrlScheme => texts.search(&|text| is_like(&SETS.url_schemes, text)),
         };
-        field.map(|field| (*suspicion, field))
+        field.map(|field| (*pattern, field))
     })
 }
 
