@@ -1,7 +1,7 @@
 //! How long does it take to mask what is sensitive?
 
 use divan::counter::BytesCount;
-use lockgate::engine::call::sensitive::{Detectors, Mask, Suspicion, suspicious};
+use lockgate::engine::call::sensitive::{AttackPattern, Detectors, Mask, find_attack};
 
 fn main() {
     divan::main();
@@ -51,6 +51,6 @@ fn a_megabyte_of_log_is_searched_for_attacks(bencher: divan::Bencher<'_, '_>) {
     let log = log().replace('`', "'");
     let call = lockgate::engine::Call::new("1", "note").with("text", log.clone());
     let wanted =
-        [Suspicion::PathTraversal, Suspicion::ShellInjection, Suspicion::SqlInjection, Suspicion::UrlScheme];
-    bencher.counter(BytesCount::of_str(&log)).bench(|| suspicious(divan::black_box(&call.input), &wanted));
+        [AttackPattern::PathTraversal, AttackPattern::ShellInjection, AttackPattern::SqlInjection, AttackPattern::UrlScheme];
+    bencher.counter(BytesCount::of_str(&log)).bench(|| find_attack(divan::black_box(&call.input), &wanted));
 }

@@ -15,10 +15,10 @@ use crate::{
 #[derive(Serialize, Deserialize)]
 pub(super) struct SavedAnswer {
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    rule: Option<String>,
+    pub(super) rule: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     tool: Option<String>,
-    granted: bool,
+    pub(super) granted: bool,
     until_ms: u64,
     /// The rule whose question was answered, and what it said then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
