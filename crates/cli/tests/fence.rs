@@ -1,7 +1,11 @@
 //! The second fence around the gate: what it asks git, and what it makes of events and files that could be read in two
 //! ways or not at all.
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "the helpers of tests may panic like the tests")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "the helpers of tests may panic like the tests"
+)]
 
 use std::{
     fs,
