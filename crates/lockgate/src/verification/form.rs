@@ -4,14 +4,20 @@ use std::collections::HashMap;
 
 use lockgate_policy::{Diagnostic, Place, Policy, Rule, RuleId};
 use lockgate_prover::{Finding, ProvedClaim, TraceStep, protocol_lines, trace};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-use super::{LeftOutRule, Verification};
+use super::{LeftOutRule, Verification, key_of};
+
+impl Serialize for Verification {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        VerificationForm::of(self).serialize(serializer)
+    }
+}
 
 /// What `verify --json` prints.
 #[derive(Debug, Serialize)]
-pub(super) struct VerificationForm<'a> {
+struct VerificationForm<'a> {
     policy: Option<String>,
     rules: usize,
     components: usize,
@@ -29,7 +35,7 @@ pub(super) struct VerificationForm<'a> {
 }
 
 impl<'a> VerificationForm<'a> {
-    pub(super) fn of(verification: &'a Verification) -> Self {
+    fn of(verification: &'a Verification) -> Self {
         let nets = verification.nets.iter().map(|net| NetForm { name: &net.name, states: net.states });
         Self {
             policy: verification.policy().map(|policy| policy.hash().to_string()),
@@ -54,11 +60,6 @@ fn finding_forms(verification: &Verification) -> Vec<FindingForm<'_>> {
     let form =
         |finding| FindingForm::new(finding, proved.get(&key_of(finding)).copied(), verification.policy());
     verification.findings.iter().map(form).collect()
-}
-
-/// What tells a finding from all others.
-pub(super) fn key_of(finding: &Diagnostic) -> (&str, &str, &str, usize, usize) {
-    (finding.code, &finding.message, finding.source.name(), finding.span.start, finding.span.end)
 }
 
 #[derive(Debug, Serialize)]
