@@ -80,7 +80,7 @@ pub(crate) fn bytes_of(store: &Sqlite, session: &str) -> Option<Vec<u8>> {
 }
 
 pub(crate) fn yes(at: u64) -> StoredAnswer {
-    StoredAnswer::unsigned(true, "ann".into(), Time(at))
+    StoredAnswer::unsigned(true, "ann", Time(at))
 }
 
 /// Every entry, in order.
