@@ -622,7 +622,7 @@ fn without_anybody_to_ask_a_call_that_needs_a_human_is_blocked() {
 #[test]
 fn a_call_waits_for_an_answer_from_elsewhere_and_no_longer_than_it_may() {
     let granted = |scene: &Scene, granted: bool| {
-        let answer = StoredAnswer::unsigned(granted, "me".into(), Time(1));
+        let answer = StoredAnswer::unsigned(granted, "me", Time(1));
         let what = LogEvent::Answer { approval: "a1@s".into(), granted, by: "me".into(), proof: None };
         let entry = LogEntry { at: 1, session: Some("s".into()), policy: None, what };
         assert!(scene.backend.as_ref().unwrap().keep_answer("s", 1, &answer, &entry.to_json()).unwrap());

@@ -126,7 +126,7 @@ fn whatever_is_not_ours_alone_is_refused_and_left_as_it_is() {
         ("an empty key", |home| fs::write(home.key(), "").unwrap(), NoKey, "damaged"),
         ("no database", |home| fs::remove_file(home.path()).unwrap(), Vanished, "move the key aside"),
         ("an empty database", |home| fs::write(home.path(), "").unwrap(), Vanished, "move the key aside"),
-        ("a newer form", |home| home.behind_our_back("PRAGMA user_version = 4"), Newer, "newer Lockgate"),
+        ("a newer form", |home| home.behind_our_back("PRAGMA user_version = 99"), Newer, "newer Lockgate"),
         ("a form nobody has", |home| home.behind_our_back("PRAGMA user_version = -1"), NoVersion, "restore"),
         (
             "tables without a form",
