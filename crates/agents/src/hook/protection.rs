@@ -26,6 +26,7 @@ const MARKS: &[&[&str]] = &[
     &["*.rules"],
     &["lockgate.db"],
     &["lockgate.key"],
+    &["lockgate.policies"],
     &["mcp-pins"],
     &["lockgate/trusted"],
     &["lockgate/sessions"],

@@ -334,7 +334,9 @@ impl World {
     /// What an operator did to a session.
     fn operate(&mut self, session: &str, act: &str, about: &Map<String, Value>, at: Time) {
         // A record is replayed under one policy: which ones decided when it was made changes nothing here.
-        if ["policy-changed", "policy-restored", "policy-followed", "accept-policy", "hook-changed"].contains(&act) {
+        if ["policy-changed", "policy-restored", "policy-followed", "accept-policy", "hook-changed"]
+            .contains(&act)
+        {
             return;
         }
         let rule = || self.rule(&text(about, "rule"));
