@@ -617,6 +617,11 @@ fn help_shows_each_command_with_an_example() {
           --protect               Block calls that would change the files of this
                                   policy, the store or Lockgate, and calls that
                                   mention a command for humans
+          --policy-changes <HOW>  What happens to stored sessions if the policy is
+                                  another than the one they began under: what it
+                                  opens waits for `lockgate accept-policy`, or it
+                                  counts at once [default: hold] [possible values:
+                                  hold, follow]
           --agent <AGENT>         The agents the policy is for; by default those
                                   whose hooks use it [possible values: claude-code,
                                   codex, gemini-cli, copilot, cursor, opencode,
