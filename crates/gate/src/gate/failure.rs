@@ -1,8 +1,9 @@
-//! What is answered when Lockgate itself fails: a block, and no output.
+//! What is answered when Lockgate itself fails, or when something cannot be done to a session: a block, and no output.
 
 use crate::{
     output::{OutputDecision, suppressed},
     settle::Settlement,
+    store::StoreError,
     verdict::Verdict,
 };
 
@@ -24,4 +25,11 @@ pub(super) fn failed(why: &str) -> Verdict {
         "lockgate",
         format!("Lockgate could not decide ({why}), so the call is blocked."),
     )
+}
+
+/// Why an operator cannot do something to a rule of a session.
+pub(super) fn policy_changed() -> StoreError {
+    let why = "the policy was changed after this session began, so its rules cannot be moved or switched; run `lockgate \
+               accept-policy` first, or restore the policy";
+    StoreError::Unavailable(why.to_owned())
 }
