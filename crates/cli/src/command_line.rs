@@ -197,7 +197,7 @@ pub(crate) enum Command {
     /// End a halt
     #[command(after_help = halt::RESUME_EXAMPLES)]
     Resume(halt::ResumeArguments),
-    /// Let sessions go on under a policy that was changed while they run
+    /// Let running sessions go on under a changed policy
     #[command(after_help = accept_policy::ACCEPT_POLICY_EXAMPLES)]
     AcceptPolicy(accept_policy::AcceptPolicyArguments),
     /// Show the policy in force and the state of each session

@@ -518,6 +518,7 @@ fn help_shows_each_command_with_an_example() {
         ("refuse", "Answer questions with no"),
         ("halt", "Block every further call until"),
         ("resume", "End a halt"),
+        ("accept-policy", "Let running sessions go on under a changed policy"),
         ("status", "Show the policy in force and the state of each session"),
         ("hook", "Answer one hook event"),
         ("mcp", "Run a proxy in front of MCP servers"),
@@ -537,48 +538,49 @@ fn help_shows_each_command_with_an_example() {
     Usage: lockgate [OPTIONS] <COMMAND>
 
     First steps:
-      demo         Prove an example policy and play a session through it
-      init         Install hooks for your coding agents and write a first policy
-      passphrase   Set or change the passphrase that approvals need
-      trust        Trust a project's policy and settings as they are now
-      try          Judge a command under the policy in force
-      doctor       Check that the installed hooks run and that they block
-      uninstall    Remove the hooks from your coding agents
+      demo          Prove an example policy and play a session through it
+      init          Install hooks for your coding agents and write a first policy
+      passphrase    Set or change the passphrase that approvals need
+      trust         Trust a project's policy and settings as they are now
+      try           Judge a command under the policy in force
+      doctor        Check that the installed hooks run and that they block
+      uninstall     Remove the hooks from your coding agents
 
     Write policies:
-      verify       Check a policy for mistakes and prove its claims (also: validate,
-                   lint, test)
-      migrate      Rewrite the old words of a policy file
-      check        Judge one call
-      explain      Explain verdicts rule by rule, or explain a finding
-      diff         Compare two policies and show the sessions that they judge
-                   differently
-      graph        Draw the nets of a policy
-      see          Show what Lockgate sees in a call
+      verify        Check a policy for mistakes and prove its claims (also:
+                    validate, lint, test)
+      migrate       Rewrite the old words of a policy file
+      check         Judge one call
+      explain       Explain verdicts rule by rule, or explain a finding
+      diff          Compare two policies and show the sessions that they judge
+                    differently
+      graph         Draw the nets of a policy
+      see           Show what Lockgate sees in a call
 
     Watch and answer:
-      pending      List the questions that wait for a human
-      approve      Answer questions with yes
-      refuse       Answer questions with no
-      halt         Block every further call until `lockgate resume`
-      resume       End a halt
-      status       Show the policy in force and the state of each session
+      pending       List the questions that wait for a human
+      approve       Answer questions with yes
+      refuse        Answer questions with no
+      halt          Block every further call until `lockgate resume`
+      resume        End a halt
+      accept-policy Let running sessions go on under a changed policy
+      status        Show the policy in force and the state of each session
 
     Connect agents:
-      hook         Answer one hook event of a coding agent; `lockgate init` installs
-                   this
-      mcp          Run a proxy in front of MCP servers and judge every tool call
-      gate         Judge calls from stdin, one JSON object per line
-      prompt       Print what the model should know about a session
+      hook          Answer one hook event of a coding agent; `lockgate init`
+                    installs this
+      mcp           Run a proxy in front of MCP servers and judge every tool call
+      gate          Judge calls from stdin, one JSON object per line
+      prompt        Print what the model should know about a session
 
     Audit:
-      audit        List, follow, export, verify or prune the audit log
-      replay       Replay recorded sessions and list the verdicts that would change
+      audit         List, follow, export, verify or prune the audit log
+      replay        Replay recorded sessions and list the verdicts that would change
 
     Terminal:
-      completions  Print a completion script for a shell
-      man          Print the manual page, or write all manual pages
-      help         Show the help of a command
+      completions   Print a completion script for a shell
+      man           Print the manual page, or write all manual pages
+      help          Show the help of a command
 
     Options:
           --json     Print JSON
@@ -616,6 +618,11 @@ fn help_shows_each_command_with_an_example() {
           --protect               Block calls that would change the files of this
                                   policy, the store or Lockgate, and calls that
                                   mention a command for humans
+          --policy-changes <HOW>  What happens to stored sessions if the policy is
+                                  another than the one they began under: what it
+                                  opens waits for `lockgate accept-policy`, or it
+                                  counts at once [default: hold] [possible values:
+                                  hold, follow]
           --agent <AGENT>         The agents the policy is for; by default those
                                   whose hooks use it [possible values: claude-code,
                                   codex, gemini-cli, copilot, cursor, opencode,

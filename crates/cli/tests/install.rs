@@ -70,6 +70,10 @@ impl World {
                     false if path.ends_with("refused-commands.jsonl") => {}
                     // So is the human's key.
                     false if path.parent().is_some_and(|it| it.ends_with("share/lockgate")) => {}
+                    // So are the records of what was installed.
+                    false
+                        if path.components().any(|part| part.as_os_str() == "hooks")
+                            && path.starts_with(self.0.join("home/.local/share/lockgate")) => {}
                     false => files.push(path.strip_prefix(&self.0).unwrap().display().to_string()),
                 }
             }

@@ -167,7 +167,10 @@ fn there_is_a_manual_page_for_each_command() {
             continue;
         }
         let page = fs::read_to_string(world.path(&format!("project/pages/man1/lockgate-{name}.1")));
-        assert!(page.unwrap_or_default().contains(&format!("lockgate\\-{name}")), "{name}");
+        assert!(
+            page.unwrap_or_default().contains(&format!("lockgate\\-{}", name.replace('-', "\\-"))),
+            "{name}"
+        );
         count += 1;
     }
     assert!(count > 20, "{help}");

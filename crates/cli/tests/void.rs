@@ -208,7 +208,8 @@ fn a_policy_that_matches_nothing_is_told_at_every_door() {
     assert!(check.err().contains("no rule of this policy speaks of `Bash`"), "{}", check.err());
     world.write("project/.lockgate/policy.rules", "map any shell running rm as delete\nblock delete\n");
     let said = world.hook("claude-code", &event(&world).replace("t1", "t2"));
-    assert_eq!((said.code(), said.err().as_str()), (Some(0), ""), "{}", said.out());
+    assert_eq!(said.code(), Some(0), "{}", said.out());
+    assert!(!said.err().contains("no rule of this policy"), "{}", said.err());
     assert_eq!(world.lockgate(&["verify", ".lockgate"]).code(), Some(0));
 }
 

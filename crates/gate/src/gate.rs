@@ -26,7 +26,7 @@ use lockgate_call::{Call, SeenCall, Time};
 use lockgate_policy::{Policy, workflow::Ran};
 use serde_json::Value;
 
-use failure::{catching, failed, panicked, withheld};
+use failure::{catching, failed, panicked, policy_changed, withheld};
 
 use crate::{
     audit_log::{self, LogEntry, LogEvent},
@@ -275,7 +275,7 @@ impl Gate {
                 (None, _) => Events::new(),
                 (Some(_), Some(changed)) => changed,
                 (Some(_), None) if events.iter().all(Event::is_of_no_rule) => events.clone(),
-                (Some(_), None) => return Err(bound::policy_changed()),
+                (Some(_), None) => return Err(policy_changed()),
             };
             told.splice(
                 ..0,

@@ -27,6 +27,7 @@ const MARKS: &[&[&str]] = &[
     &["lockgate.db"],
     &["lockgate.key"],
     &["human.key"],
+    &["lockgate.policies"],
     &["mcp-pins"],
     &["lockgate/trusted"],
     &["lockgate/sessions"],

@@ -56,10 +56,3 @@ impl Gate {
         }
     }
 }
-
-/// Why an operator cannot do something to a rule of a session.
-pub(super) fn policy_changed() -> StoreError {
-    let why = "the policy was changed after this session began, so its rules cannot be moved or switched; run `lockgate \
-               accept-policy` first, or restore the policy";
-    StoreError::Unavailable(why.to_owned())
-}

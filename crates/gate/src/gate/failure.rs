@@ -1,4 +1,4 @@
-//! What is answered when Lockgate itself fails: a block, and no output.
+//! What is answered when Lockgate itself fails, or when something cannot be done to a session: a block, and no output.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -32,4 +32,11 @@ pub(super) fn failed(why: &str) -> Verdict {
         "lockgate",
         format!("Lockgate could not decide ({why}), so the call is blocked."),
     )
+}
+
+/// Why an operator cannot do something to a rule of a session.
+pub(super) fn policy_changed() -> StoreError {
+    let why = "the policy was changed after this session began, so its rules cannot be moved or switched; run `lockgate \
+               accept-policy` first, or restore the policy";
+    StoreError::Unavailable(why.to_owned())
 }
