@@ -151,9 +151,9 @@ mod tests {
     #[test]
     fn whatever_differs_has_another_seal() {
         use Column::*;
-        let base: (u8, u8, Table, &[Column<'_>], u64, &[Column<'_>]) =
-            (1, 1, Table::Session, &[Text("a")], 1, &[Bytes(b"bc"), Number(2)]);
-        let others: &[(u8, u8, Table, &[Column<'_>], u64, &[Column<'_>])] = &[
+        type Sealed<'a> = (u8, u8, Table, &'a [Column<'a>], u64, &'a [Column<'a>]);
+        let base: Sealed<'_> = (1, 1, Table::Session, &[Text("a")], 1, &[Bytes(b"bc"), Number(2)]);
+        let others: &[Sealed<'_>] = &[
             (2, 1, Table::Session, &[Text("a")], 1, &[Bytes(b"bc"), Number(2)]),
             (1, 2, Table::Session, &[Text("a")], 1, &[Bytes(b"bc"), Number(2)]),
             (1, 1, Table::Answer, &[Text("a")], 1, &[Bytes(b"bc"), Number(2)]),
@@ -166,7 +166,7 @@ mod tests {
             (1, 1, Table::Session, &[Text("a")], 1, &[Bytes(b"bc"), Number(2), Number(0)]),
             (1, 1, Table::Session, &[Text("a")], 1, &[Bytes(b"b"), Bytes(b"c"), Number(2)]),
         ];
-        let seal = |&(seed, database, table, key, version, columns): &(_, _, _, _, _, &[Column<'_>])| {
+        let seal = |&(seed, database, table, key, version, columns): &Sealed<'_>| {
             sealer(seed, database).seal(&Place { table, key }, version, columns)
         };
         let mut seals: Vec<Seal> = others.iter().chain([&base]).map(seal).collect();
