@@ -50,7 +50,11 @@ fn a_megabyte_of_the_worst_is_masked(bencher: divan::Bencher<'_, '_>, part: &str
 fn a_megabyte_of_log_is_searched_for_attacks(bencher: divan::Bencher<'_, '_>) {
     let log = log().replace('`', "'");
     let call = lockgate::engine::Call::new("1", "note").with("text", log.clone());
-    let wanted =
-        [AttackPattern::PathTraversal, AttackPattern::ShellInjection, AttackPattern::SqlInjection, AttackPattern::UrlScheme];
+    let wanted = [
+        AttackPattern::PathTraversal,
+        AttackPattern::ShellInjection,
+        AttackPattern::SqlInjection,
+        AttackPattern::UrlScheme,
+    ];
     bencher.counter(BytesCount::of_str(&log)).bench(|| find_attack(divan::black_box(&call.input), &wanted));
 }

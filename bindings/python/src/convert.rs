@@ -49,7 +49,8 @@ fn json_at(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
         return Ok(Value::Bool(flag.is_true()));
     }
     if value.is_instance_of::<PyInt>() {
-        let number = value.extract::<i64>().map(Number::from).or_else(|_| value.extract::<u64>().map(Number::from));
+        let number =
+            value.extract::<i64>().map(Number::from).or_else(|_| value.extract::<u64>().map(Number::from));
         return number
             .map(Value::Number)
             .map_err(|_| error::input(format!("the integer {value} does not fit into 64 bits")));
@@ -105,7 +106,10 @@ pub(crate) fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'
 }
 
 /// A JSON object as a dict.
-pub(crate) fn object_to_python<'py>(py: Python<'py>, map: &Map<String, Value>) -> PyResult<Bound<'py, PyDict>> {
+pub(crate) fn object_to_python<'py>(
+    py: Python<'py>,
+    map: &Map<String, Value>,
+) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     for (key, value) in map {
         dict.set_item(key, to_python(py, value)?)?;

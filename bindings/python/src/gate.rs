@@ -65,10 +65,12 @@ impl Gate {
             builder = builder.clock(clock.get().0.clone());
         }
         for (net, function) in options.validators {
-            builder = builder.validate(&net, move |attempt, notes| callbacks::validate(&function, attempt, notes));
+            builder =
+                builder.validate(&net, move |attempt, notes| callbacks::validate(&function, attempt, notes));
         }
         for (net, function) in options.on_results {
-            builder = builder.on_result(&net, move |success, notes| callbacks::on_result(&function, success, notes));
+            builder = builder
+                .on_result(&net, move |success, notes| callbacks::on_result(&function, success, notes));
         }
         for (prefix, function) in options.describe {
             builder = builder.describe_calls(&prefix, move |call| callbacks::describe(&function, call));

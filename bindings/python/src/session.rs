@@ -16,7 +16,11 @@ use crate::{
 pub(crate) struct Session(pub(crate) lockgate::Session);
 
 /// The call that the agent wants to make, and what the host knows about it.
-fn tool_call(tool: &str, input: Option<&Bound<'_, PyAny>>, about: Option<&Bound<'_, PyDict>>) -> PyResult<ToolCall> {
+fn tool_call(
+    tool: &str,
+    input: Option<&Bound<'_, PyAny>>,
+    about: Option<&Bound<'_, PyDict>>,
+) -> PyResult<ToolCall> {
     let mut call = ToolCall::new(tool, Value::Object(to_object(input)?));
     for (key, value) in about.into_iter().flatten() {
         let key: String = key.extract()?;
@@ -84,7 +88,13 @@ impl Session {
 
     /// Stores the result of a call whose permit was detached.
     #[pyo3(signature = (call_id, output = None, *, ok = true))]
-    fn settle(&self, py: Python<'_>, call_id: &str, output: Option<&Bound<'_, PyAny>>, ok: bool) -> PyResult<Output> {
+    fn settle(
+        &self,
+        py: Python<'_>,
+        call_id: &str,
+        output: Option<&Bound<'_, PyAny>>,
+        ok: bool,
+    ) -> PyResult<Output> {
         let output = output.map(to_json).transpose()?;
         let output = output.unwrap_or_default();
         let result = if ok { ToolResult::success(output) } else { ToolResult::failure(output) };
@@ -116,7 +126,11 @@ impl Session {
     }
 
     /// Adds calls that ran before the gate was there, and returns what the rules would have said to each.
-    fn replay<'py>(&self, py: Python<'py>, history: Vec<(String, Bound<'py, PyAny>, bool)>) -> PyResult<Bound<'py, PyAny>> {
+    fn replay<'py>(
+        &self,
+        py: Python<'py>,
+        history: Vec<(String, Bound<'py, PyAny>, bool)>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let past = |(tool, input, ok): (String, Bound<'py, PyAny>, bool)| {
             Ok(Past { tool, input: to_object(Some(&input))?, ok })
         };
@@ -126,7 +140,13 @@ impl Session {
     }
 
     /// Sets the counters of a new session. Returns false if the session has begun already.
-    fn seed(&self, py: Python<'_>, tool_calls: u64, attempts: u64, per_tool: Vec<(String, u64)>) -> PyResult<bool> {
+    fn seed(
+        &self,
+        py: Python<'_>,
+        tool_calls: u64,
+        attempts: u64,
+        per_tool: Vec<(String, u64)>,
+    ) -> PyResult<bool> {
         let counts = Counts { tool_calls, attempts };
         outside(py, || self.0.seed(counts, &per_tool))?.map_err(|error| error::store(&error))
     }
@@ -150,7 +170,8 @@ impl Session {
     #[pyo3(signature = (workflow, stage, *, drop_evidence = false))]
     fn move_stage(&self, py: Python<'_>, workflow: &str, stage: &str, drop_evidence: bool) -> PyResult<()> {
         let how = if drop_evidence { StageMove::Reset } else { StageMove::Set };
-        outside(py, || self.0.move_stage(workflow, how, stage))?.map_err(|error| error::misuse(error.to_string()))
+        outside(py, || self.0.move_stage(workflow, how, stage))?
+            .map_err(|error| error::misuse(error.to_string()))
     }
 
     /// What the validator and the result hook of a net have noted.

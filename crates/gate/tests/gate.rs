@@ -673,7 +673,7 @@ struct Racing {
 impl Racing {
     fn refuse(&self, id: &ApprovalId, now: Moment) {
         if now == self.moment {
-            let refusal = StoredAnswer { granted: false, by: "ada".to_owned(), at: Time(60_999) };
+            let refusal = StoredAnswer::unsigned(false, "ada", Time(60_999));
             self.answers.keep(id, refusal, &|| Ok(true)).unwrap();
         }
     }
@@ -693,12 +693,16 @@ impl AnswerStore for Racing {
         found
     }
 
+    fn reject(&self, id: &ApprovalId, answer: &StoredAnswer, entry: &str) -> Result<(), StoreError> {
+        self.answers.reject(id, answer, entry)
+    }
+
     fn forget(&self, id: &ApprovalId) {
         self.answers.forget(id);
     }
 
-    fn are_logged(&self) -> bool {
-        self.answers.are_logged()
+    fn are_shared(&self) -> bool {
+        self.answers.are_shared()
     }
 }
 
@@ -728,7 +732,7 @@ fn a_refusal_that_is_stored_before_the_timeout_stands_also_where_a_timeout_is_ap
 #[test]
 fn a_stored_timeout_grants_only_what_the_rules_grant_by_then() {
     let gate = || Gate::new(when_then("rules:\n  - {id: ask, when: {tool: deploy}, then: approve}\n"));
-    let forged = StoredAnswer { granted: true, by: "timeout".to_owned(), at: Time(u64::MAX / 2) };
+    let forged = StoredAnswer::unsigned(true, "timeout", Time(u64::MAX / 2));
     let (gate, answers) = (gate(), MemoryAnswers::default());
     let id = gate.call(&Call::new("1", "deploy")).approval.unwrap();
     assert!(answers.keep(&id, forged, &|| Ok(true)).unwrap());

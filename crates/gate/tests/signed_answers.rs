@@ -1,12 +1,12 @@
 //! Which stored answers count, and how long a standing answer does.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use ed25519_dalek::SigningKey;
 use lockgate_call::{Call, SeenCall};
 use lockgate_gate::{
-    AnswerError, AnswerTrust, ApprovalId, Decision, Gate, HumanKey, MemoryStore, Session, StoredAnswer, Time,
-    UnprovedAnswer,
+    AnswerStore, AnswerTrust, ApprovalId, Decision, Gate, HumanKey, IsOpen, MemoryStore, Session, StoreError,
+    StoredAnswer, Time, UnprovedAnswer, Verdict,
 };
 use lockgate_policy::{Policy, Source};
 
@@ -42,6 +42,41 @@ fn signed(gate: &Gate, approval: &ApprovalId, granted: bool) -> StoredAnswer {
     StoredAnswer { proof, ..StoredAnswer::unsigned(granted, "ada", Time(2)) }
 }
 
+/// A store that every process can write to, with one answer in it.
+struct SharedAnswer {
+    answer: Mutex<Option<StoredAnswer>>,
+    rejected: Mutex<String>,
+}
+
+impl AnswerStore for SharedAnswer {
+    fn keep(&self, _: &ApprovalId, _: StoredAnswer, _: &IsOpen<'_>) -> Result<bool, StoreError> {
+        Ok(false)
+    }
+
+    fn find(&self, _: &ApprovalId) -> Result<Option<StoredAnswer>, StoreError> {
+        Ok(self.answer.lock().unwrap().clone())
+    }
+
+    fn reject(&self, _: &ApprovalId, _: &StoredAnswer, entry: &str) -> Result<(), StoreError> {
+        *self.answer.lock().unwrap() = None;
+        entry.clone_into(&mut self.rejected.lock().unwrap());
+        Ok(())
+    }
+
+    fn forget(&self, _: &ApprovalId) {}
+
+    fn are_shared(&self) -> bool {
+        true
+    }
+}
+
+/// Goes on by an answer that is stored; where it does not count, the entry of the audit log that says why.
+fn resume(gate: &Gate, approval: &ApprovalId, answer: StoredAnswer, at: Time) -> Result<Verdict, String> {
+    let answers = SharedAnswer { answer: Mutex::new(Some(answer)), rejected: Mutex::default() };
+    let resumed = gate.resume_answered(&answers, approval, at).unwrap();
+    resumed.ok_or_else(|| answers.rejected.lock().unwrap().clone())
+}
+
 const DEPLOYS: &str =
     "rules:\n  - {id: deploys, when: {tool: deploy}, then: approve, approval_strategy: per_session}\n";
 
@@ -67,17 +102,11 @@ fn a_yes_counts_only_with_the_signature_of_the_human() {
         if !is_signed {
             answer.proof = None;
         }
-        let told = match gate.answer_stored(&approval, &answer, Time(3)) {
-            Ok(verdict) => verdict.decision.word().to_owned(),
-            Err(error) => error.to_string(),
-        };
-        assert!(told.contains(expected), "{trust:?}: {told}");
+        let resumed = resume(&gate, &approval, answer, Time(3));
         let is_open = gate.question(&approval).unwrap().is_some();
-        assert_eq!(
-            is_open,
-            told.contains("does not count"),
-            "what is not an answer leaves the question open"
-        );
+        assert_eq!(is_open, resumed.is_err(), "what is not an answer leaves the question open");
+        let told = resumed.map_or_else(|entry| entry, |verdict| verdict.decision.word().to_owned());
+        assert!(told.contains(expected), "{trust:?}: {told}");
     }
 }
 
@@ -88,8 +117,8 @@ fn an_answer_expires_with_its_question() {
     let approval = gate.call(&call("1", "deploy")).approval.unwrap();
     let answer = signed(&gate, &approval, true);
     let deadline = gate.question(&approval).unwrap().unwrap().deadline;
-    let late = gate.answer_stored(&approval, &answer, deadline.after_ms(1));
-    assert_eq!(late, Err(AnswerError::NotProved(approval.to_string(), UnprovedAnswer::Expired)));
+    let late = resume(&gate, &approval, answer, deadline.after_ms(1)).unwrap_err();
+    assert!(late.contains(&UnprovedAnswer::Expired.to_string()), "{late}");
 }
 
 #[test]
@@ -110,7 +139,7 @@ fn what_an_answer_stands_for_is_signed_too() {
     // Signed: it stands, also after the session was stored and read.
     let first = gate(&policy, Session::default(), signed_by(&human()));
     let approval = first.call(&call("1", "deploy")).approval.unwrap();
-    assert!(first.answer_stored(&approval, &signed(&first, &approval, true), Time(3)).unwrap().lets_pass());
+    assert!(resume(&first, &approval, signed(&first, &approval, true), Time(3)).unwrap().lets_pass());
     let json = first.session("s").unwrap().to_json(&policy);
     assert!(!asked_again(&first));
     let read = |json: &str, trust| gate(&policy, Session::from_json(json, &policy).unwrap(), trust);

@@ -1,12 +1,6 @@
 //! A policy in force, and how it is put together.
 
-use std::{
-    fmt,
-    path::Path,
-    process,
-    sync::Arc,
-    time::Duration,
-};
+use std::{fmt, path::Path, process, sync::Arc, time::Duration};
 
 use lockgate_call::{Call, Files};
 use lockgate_gate::{

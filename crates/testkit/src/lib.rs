@@ -25,7 +25,9 @@ pub mod survey;
 mod workflow_model;
 pub mod yardsticks;
 
-pub use doors::{EventsDoor, Host, LibraryDoor, LinesDoor, McpDoor, PlayedPages, ProcessDoor, Tally, play_pages};
+pub use doors::{
+    EventsDoor, Host, LibraryDoor, LinesDoor, McpDoor, PlayedPages, ProcessDoor, Tally, play_pages,
+};
 pub use model::{Judged, Model, Verdict};
 pub use page::{
     CallStep, Expected, Human, Mistake, Outcome, Page, PolicyFile, Row, Sentence, Step, Story, read_pages,

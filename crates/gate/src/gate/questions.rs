@@ -11,7 +11,6 @@ use lockgate_policy::Decision;
 use super::failure::{failed, panicked};
 use super::{Commit, Gate};
 use crate::{
-    answer_trust::UnprovedAnswer,
     approver::{Approver, Question},
     audit_log::{self, LogEvent},
     duplicate::question_about,
@@ -33,9 +32,6 @@ pub enum AnswerError {
     /// The store failed; the question may still be open.
     #[error("the answer could not be looked up or stored: {0}")]
     NotStored(#[from] StoreError),
-    /// The stored answer is not one that counts; the question is still open.
-    #[error("the stored answer to `{0}` does not count: {1}")]
-    NotProved(String, UnprovedAnswer),
 }
 
 impl Gate {
