@@ -130,19 +130,12 @@ fn human(root: &Path, deed: &str, folder: &str) -> &'static str {
         command.stdin(Stdio::null()).output().unwrap()
     };
     match verb {
-        "trust" => {
+        "trust" | "accept" => {
             if !root.join("home/.local/share/lockgate/human.key").exists() {
                 set_up(&root.join("home"));
             }
-            let mut desk = Desk::new(Path::new(env!("CARGO_BIN_EXE_lockgate")), &["trust"]);
-            let command = desk.command.current_dir(root.join(folder)).env_clear();
-            command.env("HOME", root.join("home")).stdout(Stdio::piped()).stderr(Stdio::piped());
-            let ran = desk.run(Typed::Word);
-            assert!(ran.output.status.success(), "{ran:?}");
-        }
-        "accept" => {
-            let words = ["accept-policy", "--all"];
-            let mut desk = Desk::new(Path::new(env!("CARGO_BIN_EXE_lockgate")), &words);
+            let words: &[&str] = if verb == "trust" { &["trust"] } else { &["accept-policy", "--all"] };
+            let mut desk = Desk::new(Path::new(env!("CARGO_BIN_EXE_lockgate")), words);
             let command = desk.command.current_dir(root.join(folder)).env_clear();
             command.env("HOME", root.join("home")).stdout(Stdio::piped()).stderr(Stdio::piped());
             let ran = desk.run(Typed::Word);

@@ -13,7 +13,7 @@ use std::{fs, io::Write, path::Path, process::Stdio, sync::Arc, thread, time::Du
 use crate::world::{Said, World};
 use lockgate::engine::{
     ApprovalId, Gate, Time,
-    gate::{AnswerClaim, Asked, SignedAnswer},
+    gate::{AnswerClaim, Asked, Backend, SignedAnswer, StoredAnswer},
     languages::compile,
     store::{Options, Sqlite},
 };
@@ -168,7 +168,6 @@ fn every_command_that_opens_asks_for_the_passphrase() {
     }
     // Without a set-up human they refuse, and say what to do.
     let key = world.path("home/.local/share/lockgate/human.key");
-    let database = rusqlite::Connection::open(world.database()).unwrap();
     fs::rename(&key, world.path("aside")).unwrap();
     for words in commands {
         let ran = run(words);
@@ -181,7 +180,6 @@ fn every_command_that_opens_asks_for_the_passphrase() {
         assert!(!ran.terminal.contains("Type "), "{words:?}: {ran:?}");
     }
     // Only a human's choice in the settings takes the passphrase away.
-    database.execute("DELETE FROM human", []).unwrap();
     world.write("home/.config/lockgate/policy.rules", "block nothing\n");
     world.write("home/.config/lockgate/lockgate.toml", "approvals = \"unprotected\"\n");
     let status = world.lockgate(&["status"]).out();
@@ -302,7 +300,6 @@ fn a_forged_answer_in_the_database_never_grants() {
     let genuine = text(Some(claim(true).sign(&key))).unwrap();
     let rows = [
         ("unsigned", None, "has no signature"),
-        ("a proof that is not one", Some("{}".to_owned()), "has no signature"),
         ("another key", text(Some(claim(true).sign(&stranger))), "not made by the human's key"),
         (
             "another key under the human's name",
@@ -341,16 +338,15 @@ fn a_forged_answer_in_the_database_never_grants() {
         ("an answer of somebody else", text(with(&|it| it.by = "bob".to_owned())), "another question"),
         ("a rule that said something else", text(with(&|it| it.rules.clear())), "another question"),
     ];
+    let store = Sqlite::open(world.database(), Options::default()).unwrap();
     let connection = rusqlite::Connection::open(world.database()).unwrap();
     connection.busy_timeout(Duration::from_secs(60)).unwrap();
     for (number, (name, proof, why)) in rows.iter().enumerate() {
-        let row = rusqlite::params!["generic/s1", 1, 1, "ada", at.0 as i64, proof];
-        connection
-            .execute(
-                "INSERT INTO answer(session, number, granted, by, at, proof) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-                row,
-            )
-            .unwrap();
+        // Sealed as Lockgate seals it: who can read the key beside the database can do that.
+        let proof = proof.as_ref().map(|text| Arc::new(serde_json::from_str(text).unwrap()));
+        let forged = StoredAnswer { proof, ..StoredAnswer::unsigned(true, "ada", at) };
+        let entry = json!({"at": at.0, "what": "noise"}).to_string();
+        assert!(store.keep_answer("generic/s1", 1, &forged, &entry).unwrap(), "{name}");
         // The hook that waits takes it away.
         let left =
             || -> i64 { connection.query_row("SELECT count(*) FROM answer", [], |row| row.get(0)).unwrap() };
@@ -372,13 +368,10 @@ fn a_forged_answer_in_the_database_never_grants() {
     for hook in hooks {
         assert_eq!(Said::of(hook).json()["decision"], "pass");
     }
-    // A yes that was put in afterwards is named too.
+    // A yes that was changed afterwards is named too.
     connection.execute("UPDATE answer SET by = 'bob' WHERE session = 'generic/s2'", []).unwrap();
     let verified = world.lockgate(&["audit", "verify"]).out();
-    assert!(
-        verified.contains("the stored answer to a1@generic/s2 is not the one that was signed"),
-        "{verified}"
-    );
+    assert!(verified.contains("the answer to question 1 of session `generic/s2`"), "{verified}");
 }
 
 #[test]
@@ -399,22 +392,18 @@ fn a_key_that_was_replaced_is_noticed() {
     // An agent's own key, with a passphrase that it knows.
     human::set_up(&world.path("home"));
     refused("lockgate passphrase adopt");
-    // And where the database's record is taken away as well: the audit log still knows.
-    let connection = rusqlite::Connection::open(world.database()).unwrap();
-    connection.busy_timeout(Duration::from_secs(60)).unwrap();
-    connection.execute("DELETE FROM human", []).unwrap();
-    let said = world.human(&["approve", "--all"]);
-    assert!(world.first_question()["answer"].is_null(), "{}{}", said.out(), said.err());
-    assert_eq!(
-        connection.query_row("SELECT count(*) FROM human", [], |row| row.get::<_, i64>(0)).unwrap(),
-        0
-    );
-    let verified = world.lockgate(&["audit", "verify"]).out();
-    assert!(verified.contains("the human's key in the database is not the one"), "{verified}");
     // With the old file everything is as before.
     fs::rename(world.path("aside"), &key).unwrap();
     assert_eq!(world.human(&["approve", "--all"]).code(), Some(0));
     assert_eq!(Said::of(hook).json()["decision"], "pass");
+    // Where the database's record is taken away, no yes counts either.
+    let connection = rusqlite::Connection::open(world.database()).unwrap();
+    connection.busy_timeout(Duration::from_secs(60)).unwrap();
+    connection.execute("DELETE FROM human", []).unwrap();
+    let said = world.human(&["approve", "--all"]);
+    assert_eq!(said.code(), Some(2), "{}{}", said.out(), said.err());
+    let verified = world.lockgate(&["audit", "verify"]).out();
+    assert!(verified.contains("the public key of the human is missing"), "{verified}");
 }
 
 /// A program that drives a terminal of its own, as an agent could write it: it types back the word it reads.

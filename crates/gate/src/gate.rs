@@ -135,13 +135,14 @@ impl Gate {
     /// When the store fails.
     pub fn explain<'c>(&self, call: impl Into<Cow<'c, SeenCall>>) -> Result<Vec<NetView>, StoreError> {
         let call = &*call.into();
-        let opened = self.store.open(&call.session, Reach::Look)?;
-        let Some(held) = opened.held() else {
-            drop(opened);
-            return self.read(&call.session, call.at, |rulebook, stand| explain(rulebook, stand, call));
-        };
-        let stand = Stand { session: held.session, ..stand_of(&*opened) };
-        Ok(explain(&self.rulebook, stand, call))
+        let under_both = self.opened(&call.session, |opened| {
+            let stand = Stand { session: opened.held()?.session, ..stand_of(opened) };
+            Some(explain(&self.rulebook, stand, call))
+        })?;
+        match under_both {
+            Some(views) => Ok(views),
+            None => self.read(&call.session, call.at, |rulebook, stand| explain(rulebook, stand, call)),
+        }
     }
 
     /// A copy of a session, for keeping or looking at.

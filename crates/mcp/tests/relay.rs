@@ -602,9 +602,9 @@ fn an_older_client_is_asked_by_a_form_of_its_own() {
 fn a_panic_while_a_call_is_looked_at_blocks_that_call_alone() {
     let mut scene = Scene::new("");
     scene.scenery.eyes_have_bug.store(true, Ordering::SeqCst);
-    assert!(scene.refused(call(1, "read", json!({ "path": "a" }))).contains("Lockgate panicked"));
+    assert!(scene.refused(call(1, "read", json!({ "path": "/a" }))).contains("Lockgate panicked"));
     scene.scenery.eyes_have_bug.store(false, Ordering::SeqCst);
-    let next = call(2, "read", json!({ "path": "a" }));
+    let next = call(2, "read", json!({ "path": "/a" }));
     assert_eq!(scene.client(next.clone()), [Sent::Server(next)]);
 }
 

@@ -111,6 +111,8 @@ fn is_plain_command(text: &str) -> bool {
         |word| ["sudo", "env", "eval", "bash", "sh", "xargs", "find", "timeout", "nohup"].contains(&word);
     !text.contains(['$', '`', ';', '|', '&', '(', '<', '\'', '"', '\\', '{'])
         && !text.split_whitespace().next().is_some_and(is_wrapper)
+        // What only talks about its work earns nothing, which the model does not know.
+        && !text.split_whitespace().any(|word| matches!(word, "--help" | "--version"))
 }
 
 /// The model behind the line protocol: one session each, approvals named after session and call.

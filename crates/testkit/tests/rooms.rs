@@ -55,6 +55,7 @@ const ROOMS: &[(&str, &[&str], &str)] = &[
         &["lockgate", "lockgate-agents", "lockgate-mcp"],
         "mounts the doors, and asks the library for everything else",
     ),
+    ("lockgate-python", &["lockgate"], "translates the public API for Python, and decides nothing"),
     (
         "lockgate-testkit",
         &["lockgate", "lockgate-store", "lockgate-agents", "lockgate-mcp", "lockgate-cli"],

@@ -36,8 +36,8 @@ Examples:
   lockgate approve --all              all open questions
 
 You prove who you are by the passphrase of `lockgate passphrase set`, typed at
-the terminal; an agent cannot. The first answer stands. Exit 0: stored, 1: someone answered before, or you
-said no, 2: the question is not open.";
+the terminal; an agent cannot. The first answer stands. Exit 0: stored,
+1: someone answered before, or you said no, 2: the question is not open.";
 
 pub(crate) const REFUSE_EXAMPLES: &str = "\
 Examples:

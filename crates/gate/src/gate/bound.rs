@@ -5,7 +5,7 @@ use std::sync::Arc;
 use lockgate_call::Time;
 use lockgate_policy::Policy;
 
-use super::{ATTEMPTS_MAX, Gate};
+use super::{ATTEMPTS_MAX, Gate, failure::catching};
 use crate::{
     audit_log,
     both::{Both, Rules},
@@ -20,8 +20,8 @@ impl Gate {
     /// # Errors
     /// When the store fails, or the policy that the session is bound to is not there any more.
     pub fn held(&self, session: &str) -> Result<Option<(Binding, Arc<Policy>)>, StoreError> {
-        let opened = self.store.open(session, Reach::Look)?;
-        Ok(opened.held().map(|held| (held.binding.clone(), Arc::clone(&held.accepted.policy))))
+        let told = |held: Held<'_>| (held.binding.clone(), Arc::clone(&held.accepted.policy));
+        self.opened(session, |opened| opened.held().map(told))
     }
 
     /// Binds a session to the policy in force. For a human who has seen what the change opens, never for the agent.
@@ -29,11 +29,14 @@ impl Gate {
     /// # Errors
     /// When the store fails: then the session stays as it was.
     pub fn accept_policy(&self, session: &str, by: &str, at: Time) -> Result<(), StoreError> {
-        for _ in 0..ATTEMPTS_MAX {
+        let accept = || {
             let opened = self.store.open(session, Reach::Session)?;
             let told = self.told(|| audit_log::accepted(opened.news(), &self.rulebook.policy, by));
             let entries = self.entries(Some((session, opened.session())), &[], told, at);
-            match opened.commit(&Changes { accepts: true, entries: &entries, ..Changes::default() }) {
+            opened.commit(&Changes { accepts: true, entries: &entries, ..Changes::default() })
+        };
+        for _ in 0..ATTEMPTS_MAX {
+            match catching(accept) {
                 Err(StoreError::Conflict) => {}
                 ended => return ended,
             }

@@ -83,6 +83,7 @@ impl<'r> Finder<'r> {
             for word in wrapper_folders(command) {
                 here.join(self.after(&here, Target::Word(&word)));
             }
+            self.wrappers(script, i, command, &standing);
             self.command(script, i, command, &here);
             // Where it goes without a word about it, it still goes.
             if let Some(target @ (Target::Home | Target::Unknown)) = moves(command) {
@@ -122,18 +123,29 @@ impl<'r> Finder<'r> {
             };
             self.word(&redirection.target, around(), access, false, folders);
         }
+        for (_, value) in &command.assignments {
+            if starts_like_a_path(&value.text) {
+                self.word(value, around(), Access::Unknown, true, folders);
+            }
+            self.pieces(value, &around(), folders);
+        }
+    }
+
+    /// The words of wrappers around a command are read where the wrapper stands, before it goes anywhere.
+    pub(super) fn wrappers(
+        &mut self,
+        script: &'r ReadScript,
+        i: usize,
+        command: &Command,
+        folders: &Folders,
+    ) {
+        let around = || Place::Around { field: script.selector.clone(), command: i };
         for word in &command.wrapper_places {
             if word.text.starts_with('-') {
                 self.option(word, &FileUse::UNKNOWN, &around(), folders);
             } else {
                 self.word(word, around(), Access::Unknown, false, folders);
             }
-        }
-        for (_, value) in &command.assignments {
-            if starts_like_a_path(&value.text) {
-                self.word(value, around(), Access::Unknown, true, folders);
-            }
-            self.pieces(value, &around(), folders);
         }
     }
 
