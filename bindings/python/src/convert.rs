@@ -41,7 +41,7 @@ fn json_at(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
     }
     if let Ok(text) = value.cast::<PyString>() {
         // A lone surrogate is not Unicode, and two programs read it in two ways.
-        let text = text.to_str().map_err(|_| error::input("a string is not valid Unicode".to_owned()))?;
+        let text = text.to_str().map_err(|_| error::input("a string is not valid Unicode"))?;
         return Ok(Value::from(text));
     }
     // Before the integers: a bool is one of them.
@@ -66,7 +66,7 @@ fn json_at(value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
             let Ok(key) = key.cast::<PyString>() else {
                 return Err(error::input(format!("the key {key} is not a string")));
             };
-            let key = key.to_str().map_err(|_| error::input("a key is not valid Unicode".to_owned()))?;
+            let key = key.to_str().map_err(|_| error::input("a key is not valid Unicode"))?;
             map.insert(key.to_owned(), json_at(&value, depth + 1)?);
         }
         return Ok(Value::Object(map));

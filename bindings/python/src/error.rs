@@ -6,18 +6,18 @@ use serde_json::Value;
 use crate::convert::to_python;
 
 /// An error of this class with this message.
-fn raise(class: &str, message: String) -> PyErr {
+fn raise(class: &str, message: &str) -> PyErr {
     raise_with(class, message, None)
 }
 
 /// The same, with what the class keeps beside the message.
-fn raise_with(class: &str, message: String, detail: Option<&Value>) -> PyErr {
+fn raise_with(class: &str, message: &str, detail: Option<&Value>) -> PyErr {
     Python::attach(|py| {
         let made = classes(py).and_then(|module| {
             let class = module.getattr(class)?;
             match detail {
-                None => class.call1((message.as_str(),)),
-                Some(detail) => class.call1((message.as_str(), to_python(py, detail)?)),
+                None => class.call1((message,)),
+                Some(detail) => class.call1((message, to_python(py, detail)?)),
             }
         });
         // Without its class an error is still an error.
@@ -32,26 +32,26 @@ fn classes(py: Python<'_>) -> PyResult<&Bound<'_, PyModule>> {
 }
 
 /// A value that cannot be judged, because it is not plain JSON.
-pub(crate) fn input(message: String) -> PyErr {
-    raise("InputError", message)
+pub(crate) fn input(message: impl AsRef<str>) -> PyErr {
+    raise("InputError", message.as_ref())
 }
 
 /// A policy that is not in force, with its mistakes.
-pub(crate) fn policy(message: String, diagnostics: &Value) -> PyErr {
+pub(crate) fn policy(message: &str, diagnostics: &Value) -> PyErr {
     raise_with("PolicyError", message, Some(diagnostics))
 }
 
 /// The store failed.
 pub(crate) fn store(message: &impl ToString) -> PyErr {
-    raise("StoreError", message.to_string())
+    raise("StoreError", &message.to_string())
 }
 
 /// A question cannot be answered.
 pub(crate) fn answer(message: &impl ToString) -> PyErr {
-    raise("AnswerError", message.to_string())
+    raise("AnswerError", &message.to_string())
 }
 
 /// The package was used in a way that it does not allow.
-pub(crate) fn misuse(message: impl Into<String>) -> PyErr {
-    raise("LockgateError", message.into())
+pub(crate) fn misuse(message: impl AsRef<str>) -> PyErr {
+    raise("LockgateError", message.as_ref())
 }

@@ -30,7 +30,7 @@ impl Policy {
                 PolicyError::Mistaken(mistakes) => diagnostics(mistakes),
                 _ => Value::Array(Vec::new()),
             };
-            error::policy(error.to_string(), &mistakes)
+            error::policy(&error.to_string(), &mistakes)
         })
     }
 

@@ -90,8 +90,8 @@ impl Permit {
     /// The verdict, as the line protocol writes it.
     #[getter]
     fn verdict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let form = self.look(|permit| form(permit))?;
-        to_python(py, &form)
+        let verdict = self.look(form)?;
+        to_python(py, &verdict)
     }
 
     /// Stores the result, and returns what may be passed on of it.

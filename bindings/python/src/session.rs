@@ -139,6 +139,7 @@ impl Session {
         to_python(py, &form(&verdicts.map_err(|error| error::store(&error))?))
     }
 
+    #[expect(clippy::needless_pass_by_value, reason = "values that cross the border are handed over")]
     /// Sets the counters of a new session. Returns false if the session has begun already.
     fn seed(
         &self,

@@ -1,4 +1,10 @@
 //! Which stored answers count, and how long a standing answer does.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "the helpers of tests may panic like the tests"
+)]
 
 use std::sync::{Arc, Mutex};
 

@@ -1,6 +1,5 @@
 //! Whatever somebody does to the rows of a database between two calls, no session has more left than the naive model says.
 
-#![expect(clippy::panic, reason = "the story of a seed that fails is what stops the test")]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "this is a test")]
 
 use std::{path::Path, sync::Arc};

@@ -38,7 +38,7 @@ use crate::{
 
 pub(crate) const ACCEPT_POLICY_EXAMPLES: &str = "\
 Examples:
-  lockgate accept-policy              the session whose policy changed; asks first
+  lockgate accept-policy              the session whose policy changed
   lockgate accept-policy --session claude-code/3f2a…
   lockgate accept-policy --all        all sessions whose policy changed
   lockgate accept-policy --json       show what waits, and do not ask

@@ -17,6 +17,9 @@ use crate::{
     verdict::Verdict,
 };
 
+/// The signature of an answer, where it has one.
+type Proof = Option<Arc<SignedAnswer>>;
+
 impl Gate {
     /// Goes on with a call by the answer that is stored, if there is one that counts.
     ///
@@ -56,14 +59,14 @@ impl Gate {
         &self,
         answers: &dyn AnswerStore,
         id: &ApprovalId,
-        answer: StoredAnswer,
+        answer: &StoredAnswer,
     ) -> Result<Verdict, AnswerError> {
         let at = answer.at;
         let keep = || answers.keep(id, answer.clone(), &|| Ok(self.question(id)?.is_some()));
         // An answer that does not count is taken away, and then this one may be the first.
         for _ in 0..2 {
             if keep()? {
-                return self.go_on(answers, id, &answer, None, at);
+                return self.go_on(answers, id, answer, None, at);
             }
             if let Some(verdict) = self.resume_answered(answers, id, at)? {
                 return Ok(verdict);
@@ -77,7 +80,7 @@ impl Gate {
         answers: &dyn AnswerStore,
         id: &ApprovalId,
         answer: &StoredAnswer,
-        proof: Option<Arc<SignedAnswer>>,
+        proof: Proof,
         at: Time,
     ) -> Result<Verdict, AnswerError> {
         let StoredAnswer { granted, by, at: answered_at, .. } = answer;
@@ -97,7 +100,7 @@ impl Gate {
         answers: &dyn AnswerStore,
         id: &ApprovalId,
         at: Time,
-    ) -> Result<Option<(StoredAnswer, Option<Arc<SignedAnswer>>)>, AnswerError> {
+    ) -> Result<Option<(StoredAnswer, Proof)>, AnswerError> {
         let Some(answer) = answers.find(id)? else { return Ok(None) };
         // Only the gate's own look at the question makes a yes of a timeout, so it needs no proof either.
         if !answers.are_shared() || answer.by == TIMEOUT {
@@ -128,7 +131,7 @@ impl Gate {
         at: Time,
     ) -> Result<Verdict, AnswerError> {
         let granted = self.allows_late(id, at)?;
-        self.answer_unless_answered(answers, id, StoredAnswer::unsigned(granted, TIMEOUT, at))
+        self.answer_unless_answered(answers, id, &StoredAnswer::unsigned(granted, TIMEOUT, at))
     }
 
     /// Takes in that no human has answered by now. Where every rule that asked says so, that is a yes once the

@@ -113,7 +113,7 @@ impl Relay {
         match backend {
             Some(backend) => {
                 let answer = StoredAnswer::unsigned(granted, by, at);
-                gate.answer_unless_answered(&BackendAnswers(&**backend), approval, answer)
+                gate.answer_unless_answered(&BackendAnswers(&**backend), approval, &answer)
             }
             None => gate.answer_by(approval, granted, Some(&by), at),
         }

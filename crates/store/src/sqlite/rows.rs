@@ -246,7 +246,7 @@ impl Change<'_> {
         let proof = match proof {
             None => String::new(),
             Some(proof) => serde_json::to_string(&**proof)
-                .map_err(|error| Fault::told(&format!("cannot store a signature: {error}")))?,
+                .map_err(|error| Fault::told(format!("cannot store a signature: {error}")))?,
         };
         let key = [Column::Text(session), Column::Number(number)];
         let place = Place { table: Table::Answer, key: &key };

@@ -3,26 +3,29 @@
 //! The program is started once for each story with the arguments of `lockgate gate`. Packages for other languages have such
 //! a program, so that they answer to the same pages as every other door.
 
-use std::{path::Path, process::ExitCode};
+use std::{
+    env,
+    io::{self, Write},
+    path::Path,
+    process::ExitCode,
+};
 
 use lockgate_testkit::{ProcessDoor, play_pages};
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<String> = env::args().skip(1).collect();
     let [program, folder] = arguments.as_slice() else {
-        eprintln!("usage: play-pages PROGRAM FOLDER");
+        let _ = writeln!(io::stderr(), "usage: play-pages PROGRAM FOLDER");
         return ExitCode::from(2);
     };
-    match play_pages(Path::new(folder), &mut ProcessDoor::new(program)) {
-        Ok(played) => {
-            println!("{program}: {played}");
-            println!("test result: ok. {} passed; 0 failed; 0 ignored", played.rows);
-            ExitCode::SUCCESS
-        }
-        Err(failures) => {
-            println!("{failures}");
-            println!("test result: FAILED. 0 passed; {} failed; 0 ignored", failures.lines().count());
-            ExitCode::FAILURE
-        }
+    let (told, passed, failed) = match play_pages(Path::new(folder), &mut ProcessDoor::new(program)) {
+        Ok(played) => (played.to_string(), played.rows, 0),
+        Err(failures) => (failures.clone(), 0, failures.lines().count()),
+    };
+    let word = if failed == 0 { "ok" } else { "FAILED" };
+    let counted = format!("test result: {word}. {passed} passed; {failed} failed; 0 ignored");
+    match writeln!(io::stdout(), "{told}\n{counted}") {
+        Ok(()) if failed == 0 => ExitCode::SUCCESS,
+        _ => ExitCode::FAILURE,
     }
 }

@@ -32,8 +32,8 @@ Examples:
   lockgate audit verify --expect 1204:5f1c…      the head that you noted earlier
   lockgate audit verify log.jsonl --key 9b0e…    an export, and your key
 
-The database is checked with the state of its sessions: rows that somebody
-changed, deleted or brought back are named. Note the head that this prints, in
+The database is checked with the state of its sessions: rows that were changed,
+deleted or brought back are named. Note the head that this prints, in
 a place that the database's users cannot change, or let the setting `anchor` do
 so. Only then can you find an older copy or a rewritten log.
 Exit 0: intact, 1: something is wrong, 2: could not tell.";
