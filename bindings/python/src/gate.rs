@@ -1,8 +1,15 @@
 //! A policy in force.
 
-use std::{collections::HashMap, time::Duration};
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
-use lockgate::{ApprovalId, Mode};
+use lockgate::{ApprovalId, Clock, Mode, Time};
 use pyo3::prelude::*;
 
 use crate::{
@@ -12,9 +19,9 @@ use crate::{
     session::Session,
 };
 
-/// A clock that moves only when it is told to, for tests and replays.
+/// A clock that shows what it is told, for tests and replays.
 #[pyclass(frozen, module = "lockgate")]
-pub(crate) struct ManualClock(lockgate::ManualClock);
+pub(crate) struct ManualClock(Arc<AtomicU64>);
 
 #[pymethods]
 impl ManualClock {
@@ -22,12 +29,21 @@ impl ManualClock {
     #[new]
     #[pyo3(signature = (now_ms = 0))]
     fn new(now_ms: u64) -> Self {
-        Self(lockgate::ManualClock::new(lockgate::Time(now_ms)))
+        Self(Arc::new(AtomicU64::new(now_ms)))
     }
 
-    /// Moves the clock forward by this many milliseconds.
-    fn advance(&self, ms: u64) {
-        self.0.advance(Duration::from_millis(ms));
+    /// Sets the clock. A session's time never runs backwards, whatever its clock says.
+    fn set(&self, now_ms: u64) {
+        self.0.store(now_ms, Ordering::SeqCst);
+    }
+}
+
+/// What a gate sees of such a clock.
+struct ClockFace(Arc<AtomicU64>);
+
+impl Clock for ClockFace {
+    fn now(&self) -> Time {
+        Time(self.0.load(Ordering::SeqCst))
     }
 }
 
@@ -62,7 +78,7 @@ impl Gate {
             builder = builder.store(url).map_err(|error| error::store(&error))?;
         }
         if let Some(clock) = &options.clock {
-            builder = builder.clock(clock.get().0.clone());
+            builder = builder.clock(ClockFace(clock.get().0.clone()));
         }
         for (net, function) in options.validators {
             builder =

@@ -245,7 +245,7 @@ kind: Net
 name: guarded
 places: {ready: 1}
 transitions:
-  - {name: write, tools: [write], from: [ready], to: [ready]}
+  - {name: write, tools: [write], inputs: [ready], outputs: [ready]}
 """
 
 
@@ -370,7 +370,7 @@ class Stores(unittest.TestCase):
             with self.assertRaises(LockgateError):
                 gate("block x", store=store)
         with self.assertRaises(lockgate.StoreError):
-            gate("block x", store="sqlite:/nowhere/at/all/lockgate.db")
+            gate("block x", store=f"sqlite:{__file__}/lockgate.db")
 
 
 if __name__ == "__main__":

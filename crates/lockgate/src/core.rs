@@ -62,7 +62,8 @@ impl Core {
     /// Stores a human's answer, if the question is open and this is the first answer.
     pub(crate) fn answer(&self, id: &ApprovalId, granted: bool, by: &str) -> Result<(), AnswerError> {
         let at = self.clock.now();
-        let is_open = || Ok(self.engine.question(id)?.is_some_and(|asked| asked.deadline > at));
+        // A no counts as long as the question was not closed: where a timeout is approval, it is not too late.
+        let is_open = || Ok(self.engine.question(id)?.is_some_and(|asked| asked.deadline > at || !granted));
         let answer = StoredAnswer::unsigned(granted, by, at);
         match self.answers.keep(id, answer, &is_open)? {
             true => Ok(()),
