@@ -48,11 +48,12 @@ impl Terminal {
     pub(crate) fn ask_hidden(&mut self, prompt: &str) -> io::Result<Zeroizing<Vec<u8>>> {
         platform::forget_typed(&self.0)?;
         let mut file = &self.0;
-        let hidden = platform::HiddenTyping::begin(file)?;
-        write!(file, "{}: ", visible(prompt))?;
-        file.flush()?;
-        let typed = hidden_line(file);
-        drop(hidden);
+        let typed = {
+            let _hidden = platform::HiddenTyping::begin(file)?;
+            write!(file, "{}: ", visible(prompt))?;
+            file.flush()?;
+            hidden_line(file)
+        };
         writeln!(file)?;
         typed
     }
