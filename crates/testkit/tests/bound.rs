@@ -288,7 +288,8 @@ proptest! {
         let Ok(moved) = Session::from_json(&kept, &changed) else { return Ok(()) };
         let other = Gate::builder(Arc::clone(&changed)).store(MemoryStore::with_session(SESSION, moved)).build().unwrap();
         let held = gate_of(&rest, &[old, new], PolicyChanges::Hold);
-        let shares = accepted.shares() || changed.shares();
+        // Workflows may end a stage earlier beside another policy, which only closes; what is shared is not decided at all.
+        let may_be_stricter = [&accepted, &changed].iter().any(|it| it.shares() || !it.workflows().is_empty());
         for (which, ok) in &after {
             let call = named(which);
             let says = |gate: &Gate| {
@@ -299,7 +300,7 @@ proptest! {
             let together = held.call_unattended(&call);
             let strictest = each.iter().map(|verdict| verdict.decision).max().unwrap();
             prop_assert!(together.decision >= strictest, "{call:?}\n{together:?}\n{each:?}");
-            prop_assert!(shares || together.decision == strictest, "{call:?}\n{together:?}\n{each:?}");
+            prop_assert!(may_be_stricter || together.decision == strictest, "{call:?}\n{together:?}\n{each:?}");
             let mut same = call.clone();
             if !together.lets_pass() {
                 same.about.objection = Some("the other policy".to_owned());
