@@ -367,6 +367,11 @@ fn an_anchor_of_the_settings_finds_an_older_copy() {
     assert!(told.contains("block") && told.contains("put an empty file there"), "{told}");
     fs::write(&anchor, "").unwrap();
     assert!(!call("2").contains("block"));
+    // An agent must not touch it.
+    let command = format!("truncate -s 0 {}", anchor.display());
+    let event = json!({"event": "before", "session": "s", "call": "t", "tool": "bash", "input": {"command": command}});
+    let told = out(&project.run(&["hook", "generic"], &event.to_string()));
+    assert!(told.contains("an agent must leave alone"), "{told}");
     let copy = |from: &str, to: &str| {
         for ending in ["", "-wal"] {
             let path =

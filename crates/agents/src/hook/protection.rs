@@ -202,5 +202,6 @@ fn untouched(settings: &Settings, environment: &Environment) -> Vec<PathBuf> {
         settings.state.parent().filter(|folder| folder.ends_with("lockgate") || folder.ends_with("state"));
     let state = &settings.state;
     let own = [state.clone(), pins_folder(state), processes::folder_beside(state), policies_beside(state)];
-    data.into_iter().chain(folder.map(Path::to_path_buf)).chain(own).collect()
+    let beside = folder.map(Path::to_path_buf).into_iter().chain(settings.anchor.clone());
+    data.into_iter().chain(beside).chain(own).collect()
 }
