@@ -11,6 +11,7 @@ use std::{
 
 use lockgate::engine::{Call, Source};
 
+pub mod agentdojo;
 pub mod disk;
 pub mod figure;
 pub mod job;

@@ -18,9 +18,11 @@ use desk::{Desk, Effort};
 use line::{Line, is_of};
 use pin::Pinned;
 
+mod agentdojo;
 mod cited;
 mod decide;
 mod desk;
+mod field;
 mod hook;
 pub(crate) mod line;
 mod machine;
@@ -52,11 +54,25 @@ Examples:
   cargo xtask bench decide --only regex    only the work that has this word in its name
   cargo xtask bench all --quick            a rough look at everything, in minutes
   cargo xtask bench all --record           measure for the report, on an idle machine
+  cargo xtask bench field calls.jsonl      what policies stop of these calls
+  cargo xtask bench agentdojo DIR          what policies leave of recorded sessions under attack
   cargo xtask bench --report               write docs/benchmarks.md from what was recorded")]
 pub(crate) struct Bench {
     /// The question
     #[arg(value_enum, required_unless_present = "report")]
     question: Option<Question>,
+
+    /// Files of calls for `field`, folders of sessions for `agentdojo`; e.g. `bench field crates/testkit/field/dangerous.jsonl`
+    #[arg(value_name = "FILE.jsonl")]
+    files: Vec<PathBuf>,
+
+    /// Judge by these policy files instead of ours, for `field` and `agentdojo`; e.g. `--policy banking.rules`
+    #[arg(long, value_name = "FILES", num_args = 1..)]
+    policy: Vec<PathBuf>,
+
+    /// Print what is judged otherwise than it says for `field`, what is refused for `agentdojo`; e.g. `bench agentdojo --show`
+    #[arg(long)]
+    show: bool,
 
     /// Take short samples and leave out the largest sizes; e.g. `bench decide --quick`
     #[arg(long)]
@@ -102,7 +118,11 @@ pub(crate) enum Question {
     Shell,
     /// How much longer does a call take through the proxy?
     Mcp,
-    /// All of these
+    /// What do policies stop of calls that others collected?
+    Field,
+    /// What do policies leave of sessions, with and without an attack?
+    Agentdojo,
+    /// All of these but `field` and `agentdojo`
     All,
 }
 
@@ -120,6 +140,8 @@ impl Question {
             Self::Verify => "verify",
             Self::Shell => "shell",
             Self::Mcp => "mcp",
+            Self::Field => "field",
+            Self::Agentdojo => "agentdojo",
             Self::All => "all",
         }
     }
@@ -141,6 +163,7 @@ impl Question {
             Self::Verify => verify::measure(desk),
             Self::Shell => shell::measure(desk),
             Self::Mcp => mcp::measure(desk),
+            Self::Field | Self::Agentdojo => Ok(()),
             Self::All => Self::EACH.into_iter().try_for_each(|question| question.measure(desk)),
         }
     }
@@ -161,6 +184,12 @@ impl Bench {
 
     fn try_run(&self) -> Result<bool, String> {
         let root = root();
+        if self.question == Some(Question::Field) {
+            return field::print(&root, &self.files, &self.policy, self.show);
+        }
+        if self.question == Some(Question::Agentdojo) {
+            return agentdojo::print(&root, &self.files, &self.policy, self.show);
+        }
         self.look_for_data()?;
         let mut is_fine = true;
         let mut all = Vec::new();

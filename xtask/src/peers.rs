@@ -4,6 +4,8 @@
 //! registry. A system that cannot be fetched is an error in words, and whoever measures goes on without it. No runner
 //! is trusted to end: each has a time limit.
 
+mod package;
+
 use std::{
     ffi::OsString,
     fs,
@@ -55,6 +57,8 @@ enum Kind {
     Python { package: &'static str, version: &'static str, stem: &'static str, hook: Option<MakeHook> },
     /// A program of a cargo workspace of its own, in `bench/peers/rust`.
     Rust { folder: &'static str, program: &'static str },
+    /// One of our own packages, built from source.
+    Ours(&'static package::Package),
 }
 
 /// From a folder of programs, a policy and a call to the command that decides it.
@@ -96,6 +100,18 @@ pub(crate) const PEERS: &[Peer] = &[
         language: Language::Dogwood,
         tasks: &[Task::Commit, Task::Store, Task::Load, Task::Recall],
         kind: Kind::Rust { folder: "dogwood", program: "dogwood-runner" },
+    },
+    Peer {
+        name: "Lockgate from Python",
+        language: Language::Ruleset,
+        tasks: &[Task::Commit],
+        kind: Kind::Ours(&package::PYTHON),
+    },
+    Peer {
+        name: "Lockgate from Node",
+        language: Language::Ruleset,
+        tasks: &[Task::Commit],
+        kind: Kind::Ours(&package::NODE),
     },
 ];
 
@@ -161,6 +177,7 @@ impl Peer {
                 build(self.name, folder, &target)?;
                 Installed::at(target.join("release").join(program))
             }
+            Kind::Ours(package) => return package.lay_out(&cache.join(package.crate_name)),
         };
         match installed.program.exists() {
             true => Ok(installed),

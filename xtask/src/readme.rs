@@ -157,6 +157,7 @@ impl Clone {
             .env("RUSTUP_HOME", kept("RUSTUP_HOME", ".rustup"))
             .env("CARGO_TARGET_DIR", &self.target)
             .env("CARGO_TERM_QUIET", "true")
+            .env("CARGO_INSTALL_ROOT", home.join(".cargo"))
             .env("HOME", &home)
             .env("NO_COLOR", "1")
             .stdin(Stdio::null())

@@ -208,7 +208,7 @@ fn words(question: Question) -> Words {
             how: "A server that answers at once is called over pipes, one call after the other, under 100 rules.",
             missing: "Servers over HTTP; several calls at once; other proxies.",
         },
-        Question::All => Words { asked: "", how: "", missing: "" },
+        Question::Field | Question::Agentdojo | Question::All => Words { asked: "", how: "", missing: "" },
     }
 }
 

@@ -94,11 +94,11 @@ def earlier_calls(job):
             yield earlier["call"]
 
 
-def answer(package, can, cannot):
+def answer(package, can, cannot, version=None):
     """Does the job that is asked for.
 
     `can` has a function for each task, from the job to its pace and its verdict (or none); `cannot` has a reason for
-    each task that the system has no way to do.
+    each task that the system has no way to do. `version` is told where the package is not installed.
     """
     job = json.loads(sys.stdin.readline())
     task = job["task"]
@@ -109,7 +109,7 @@ def answer(package, can, cannot):
     except Cannot as reason:
         print(json.dumps({"cannot": str(reason)}))
         return
-    version = f"{importlib.metadata.version(package)}, Python {platform.python_version()}"
+    version = f"{version or importlib.metadata.version(package)}, Python {platform.python_version()}"
     done = {"version": version, **times}
     if verdict is not None:
         done["verdict"] = verdict

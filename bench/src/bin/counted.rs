@@ -14,7 +14,7 @@ use std::{
 };
 
 use lockgate::engine::{
-    Call, Outcome, SeenCall, Session, Source,
+    Call, Outcome, SeenCall, Session, Source, Time,
     call::{hosts, paths, read_script},
     gate::{Human, Rulebook, judge, settle},
 };
@@ -31,7 +31,7 @@ const RUNS_BEFORE: usize = 3;
 type Prepare = fn() -> Act;
 
 /// The name and what is done, in the order of the tables.
-const CASES: [(&str, Prepare); 12] = [
+const CASES: [(&str, Prepare); 15] = [
     ("judge/no-rule-of-10", || {
         Act::new(judged(&source(10), Call::new("1", "read_file").with("path", "README.md")))
     }),
@@ -42,6 +42,9 @@ const CASES: [(&str, Prepare); 12] = [
     ("judge/100-checks", || Act::new(judged(&ruleset(check_contains, 100), command(COMMAND)))),
     ("commit/one-rule-of-10", || committed(10)),
     ("settle/one-rule-of-10", || settled(10)),
+    ("commit/10-in-flight", || among(10)),
+    ("commit/10000-in-flight", || among(9_990)),
+    ("commit/one-lapsed-of-10000", || lapsing(9_990)),
     ("see/command", || Act::new(|| drop(black_box(read_script(black_box("git push origin main")))))),
     ("see/pipeline", || Act::new(|| drop(black_box(read_script(black_box(COMMAND)))))),
     ("see/script", || {
@@ -130,10 +133,48 @@ fn settled(n_rules: usize) -> Act {
     Act { run: tell, undo: ask }
 }
 
+/// The question and what is remembered of its answer while so many other calls are in flight.
+fn among(n_flights: u64) -> Act {
+    let rulebook = rulebook(&source(10));
+    let session = in_flight(&rulebook, n_flights);
+    let [ask, tell] = turns_in(rulebook, session);
+    Act { run: ask, undo: tell }
+}
+
+/// The same, and each time the lease of one of them has just run out.
+fn lapsing(n_flights: u64) -> Act {
+    let rulebook = rulebook(&source(10));
+    let mut session = in_flight(&rulebook, n_flights);
+    let lease_ms = rulebook.terms.lease_ms;
+    let mut turn = 0_u64;
+    Act::new(move || {
+        turn += 1;
+        let call = SeenCall::from(Call { id: format!("late-{turn}"), at: Time(turn + lease_ms), ..call() });
+        let judgement = black_box(judge(&rulebook, &session, black_box(&call), Human::Absent));
+        judgement.events.iter().for_each(|event| session.apply(event));
+    })
+}
+
+/// A session with calls whose results have not come; each was made a millisecond after the one before.
+fn in_flight(rulebook: &Rulebook, n_flights: u64) -> Session {
+    let mut session = Session::default();
+    for n in 1..=n_flights {
+        let call =
+            Call { at: Time(n), ..Call::new(format!("running-{n}"), "read_file").with("path", "README.md") };
+        let judgement = judge(rulebook, &session, &SeenCall::from(call), Human::Absent);
+        judgement.events.iter().for_each(|event| session.apply(event));
+    }
+    session
+}
+
 /// A call that is judged and remembered, and its result; each makes way for the other.
 fn turns(n_rules: usize) -> [Box<dyn FnMut()>; 2] {
-    let rulebook = Rc::new(rulebook(&source(n_rules)));
-    let session = Rc::new(RefCell::new(Session::default()));
+    turns_in(rulebook(&source(n_rules)), Session::default())
+}
+
+fn turns_in(rulebook: Rulebook, session: Session) -> [Box<dyn FnMut()>; 2] {
+    let rulebook = Rc::new(rulebook);
+    let session = Rc::new(RefCell::new(session));
     let call = SeenCall::from(call());
     let outcome = Outcome::success(&call);
     let ask = {

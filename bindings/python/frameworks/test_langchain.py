@@ -1,6 +1,5 @@
 """LangChain with its own fake model: what runs, what the model is told, and what a human answers."""
 
-import asyncio
 import unittest
 from typing import Any
 
@@ -13,8 +12,7 @@ from langgraph.types import Command
 
 from lockgate import Gate, Policy
 from lockgate.langchain import GateMiddleware
-
-MASKING = "mask: label\nrules: [{id: m, when: {tool: search}, then: redact}]"
+from stories import Call, Stories
 
 
 class Model(GenericFakeChatModel):
@@ -22,100 +20,61 @@ class Model(GenericFakeChatModel):
         return self
 
 
-def calls(*names: str, **args: Any) -> AIMessage:
-    made = [{"name": name, "args": args, "id": f"{name}-{at}"} for at, name in enumerate(names)]
-    return AIMessage("", tool_calls=made)
+class LangChain(Stories, unittest.TestCase):
+    count = 0
 
-
-class LangChain(unittest.TestCase):
-    def agent(self, gate: Gate, *turns: AIMessage, pause: bool = False) -> Any:
-        self.ran: list[str] = []
-
-        @tool
-        def backup() -> str:
-            """Backs up."""
-            self.ran.append("backup")
-            return "saved"
-
-        @tool
-        def broken() -> str:
-            """Fails."""
-            self.ran.append("broken")
-            raise OSError("disk full")
-
-        @tool
-        def delete(path: str = "data") -> str:
-            """Deletes."""
-            self.ran.append(f"delete {path}")
-            return "deleted"
-
-        @tool
-        def search(query: str) -> str:
-            """Searches."""
-            self.ran.append(f"search {query}")
-            return "found bob@example.com"
-
+    def agent(self, gate: Gate, *turns: list[Call], pause: bool = False, more: tuple[Any, ...] = ()) -> Any:
+        messages = [AIMessage("", tool_calls=[self.made(*call) for call in turn]) for turn in turns]
         return create_agent(
-            Model(messages=iter([*turns, AIMessage("done")])),
-            [backup, broken, delete, search],
+            Model(messages=iter([*messages, AIMessage("done")])),
+            [*(tool(it) for it in self.functions()), *more],
             middleware=[GateMiddleware(gate, pause=pause)],
             checkpointer=InMemorySaver() if pause else None,
         )
 
-    def run_agent(self, agent: Any, thread: str = "t1", start: Any = None) -> Any:
-        config = {"configurable": {"thread_id": thread}}
-        return agent.invoke(start or {"messages": [("user", "go")]}, config)
+    def made(self, name: str, args: dict[str, Any]) -> Any:
+        LangChain.count += 1
+        return {"name": name, "args": args, "id": f"c{LangChain.count}"}
 
-    def told(self, state: Any) -> list[tuple[str, str]]:
-        return [(it.status, str(it.content)) for it in state["messages"] if isinstance(it, ToolMessage)]
+    def run_agent(self, agent: Any, start: Any = None) -> Any:
+        return agent.invoke(start or {"messages": [("user", "go")]}, {"configurable": {"thread_id": "s1"}})
 
-    def test_a_blocked_call_does_not_run_and_the_model_is_told_why(self) -> None:
-        gate = Gate(Policy.rules("require backup before delete"))
-        state = self.run_agent(self.agent(gate, calls("delete"), calls("backup"), calls("delete", path="x")))
-        self.assertEqual(self.ran, ["backup", "delete x"])
-        (status, text), *rest = self.told(state)
-        self.assertEqual(status, "error")
-        self.assertIn("delete requires a successful call to backup first.", text)
-        self.assertEqual(rest, [("success", "saved"), ("success", "deleted")])
+    async def play(self, gate: Gate, *turns: list[Call], session: str | None = "s1", stream: bool = False) -> list[str]:
+        agent, start = self.agent(gate, *turns), {"messages": [("user", "go")]}
+        config: Any = {"configurable": {"thread_id": session}} if session else {}
+        if stream:
+            async for state in agent.astream(start, config, stream_mode="values"):
+                pass
+        else:
+            state = await agent.ainvoke(start, config)
+        return [str(it.content) for it in state["messages"] if isinstance(it, ToolMessage)]
 
-    def test_parallel_calls_keep_a_limit(self) -> None:
-        gate = Gate(Policy.rules("limit delete to 1 per session"))
-        self.run_agent(self.agent(gate, calls("delete", "delete", "delete")))
-        self.assertEqual(len(self.ran), 1)
+    def test_synchronous_runs_are_guarded_too(self) -> None:
+        gate = Gate(Policy.rules("limit send to 1 per session\nrequire backup before delete"))
+        batch = [("send", {"to": "a"}), ("send", {"to": "b"}), ("delete", {"path": "x"})]
+        state = self.run_agent(self.agent(gate, batch))
+        told = [it for it in state["messages"] if isinstance(it, ToolMessage)]
+        self.assertEqual((len(self.ran), [it.status for it in told].count("error")), (1, 2))
 
-    def test_asynchronous_runs_are_guarded_too(self) -> None:
-        gate = Gate(Policy.rules("block delete"))
-        agent = self.agent(gate, calls("delete"))
-        state = asyncio.run(agent.ainvoke({"messages": [("user", "go")]}, {"configurable": {"thread_id": "t"}}))
-        self.assertEqual((self.ran, self.told(state)[0][0]), ([], "error"))
+    def test_sub_agents_share_the_session(self) -> None:
+        gate = Gate(Policy.rules("limit send to 1 per session"))
 
-    def test_inputs_and_outputs_are_masked(self) -> None:
-        gate = Gate(Policy(texts={"p.yaml": MASKING}))
-        state = self.run_agent(self.agent(gate, calls("search", query="ada@example.com")))
-        self.assertEqual(self.ran, ["search [EMAIL]"])
-        self.assertEqual(self.told(state), [("success", "found [EMAIL]")])
+        @tool
+        def ask_another() -> str:
+            """Runs another agent."""
+            return str(self.run_agent(self.agent(gate, [("send", {"to": "b"})]))["messages"][-1].content)
 
-    def test_a_tool_that_raises_earns_nothing(self) -> None:
-        gate = Gate(Policy.rules("require broken before delete"))
-        with self.assertRaises(OSError):
-            self.run_agent(self.agent(gate, calls("broken")))
-        self.assertEqual(gate.session("t1").status()["pending"], [])
-        self.run_agent(self.agent(gate, calls("delete")))
-        self.assertEqual(self.ran, [])
+        self.run_agent(self.agent(gate, [("send", {"to": "a"})], [("ask_another", {})], more=(ask_another,)))
+        self.assertEqual(self.ran, ["send a"])
 
     def test_a_question_interrupts_and_goes_on_with_the_answer(self) -> None:
         for answer, ran in [(True, ["delete x"]), ({"granted": True, "by": "ada"}, ["delete x"]), ("yes", []), (False, [])]:
+            self.ran.clear()
             gate = Gate(Policy.rules("require human-approval before delete"))
-            agent = self.agent(gate, calls("delete", path="x"), pause=True)
+            agent = self.agent(gate, [("delete", {"path": "x"})], pause=True)
             state = self.run_agent(agent)
             (asked,) = state["__interrupt__"]
             self.assertEqual((asked.value["tool"], asked.value["input"]), ("delete", {"path": "x"}))
             self.assertEqual(self.ran, [])
             self.run_agent(agent, start=Command(resume=answer))
             self.assertEqual(self.ran, ran, answer)
-
-    def test_without_a_session_nothing_runs(self) -> None:
-        agent = self.agent(Gate(Policy.rules("block shutdown")), calls("backup"))
-        state = agent.invoke({"messages": [("user", "go")]})
-        self.assertEqual(self.ran, [])
-        self.assertIn("no session", self.told(state)[0][1])

@@ -1,89 +1,67 @@
 """Pydantic AI with its own function model: what runs, what the model is told, and what a human answers."""
 
-import asyncio
 import unittest
+from collections.abc import AsyncIterator
 from typing import Any
 
-from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults, ToolDenied
+from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults, Tool, ToolDenied
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
-from pydantic_ai.models.function import AgentInfo, FunctionModel
+from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 
 from lockgate import Gate, Policy
 from lockgate.pydantic_ai import GateCapability
+from stories import Call, Stories, in_session
 
-MASKING = "mask: label\nrules: [{id: m, when: {tool: search}, then: redact}]"
 
+class PydanticAi(Stories, unittest.TestCase):
+    LEFT_OUT = {"without_a_session_nothing_runs": "every run has a conversation"}
+    count = 0
 
-class PydanticAi(unittest.TestCase):
-    def agent(self, gate: Gate, *turns: list[tuple[str, dict[str, Any]]], pause: bool = False) -> Agent[Any, Any]:
-        self.ran: list[str] = []
-        self.told: list[str] = []
+    def agent(self, gate: Gate, *turns: list[Call], pause: bool = False) -> Agent[Any, Any]:
         left = list(turns)
 
-        def model(messages: list[ModelMessage], _: AgentInfo) -> ModelResponse:
-            self.told = [
-                str(part.content) for message in messages for part in message.parts if part.part_kind == "tool-return"
-            ]
+        def answer(_: list[ModelMessage], __: AgentInfo) -> ModelResponse:
             if not left:
                 return ModelResponse(parts=[TextPart("done")])
-            made = [
-                ToolCallPart(name, args, tool_call_id=f"{name}-{len(left)}-{at}")
-                for at, (name, args) in enumerate(left.pop(0))
-            ]
-            return ModelResponse(parts=made)
+            return ModelResponse(parts=[self.made(*call) for call in left.pop(0)])
+
+        async def stream(_: list[ModelMessage], info: AgentInfo) -> AsyncIterator[Any]:
+            for at, part in enumerate(answer(_, info).parts):
+                if isinstance(part, TextPart):
+                    yield part.content
+                elif isinstance(part, ToolCallPart):
+                    yield {at: DeltaToolCall(part.tool_name, part.args_as_json_str(), tool_call_id=part.tool_call_id)}
 
         output: Any = [str, DeferredToolRequests] if pause else str
-        agent = Agent(
-            FunctionModel(model), output_type=output, capabilities=[GateCapability(gate, pause=pause)]
-        )
+        model = FunctionModel(answer, stream_function=stream)
+        tools = [Tool(it, takes_ctx=False) for it in self.functions()]
+        return Agent(model, output_type=output, tools=tools, capabilities=[GateCapability(gate, pause=pause)])
 
-        @agent.tool_plain
-        def backup() -> str:
-            self.ran.append("backup")
-            return "saved"
+    def made(self, name: str, args: dict[str, Any]) -> ToolCallPart:
+        PydanticAi.count += 1
+        return ToolCallPart(name, args, tool_call_id=f"c{PydanticAi.count}")
 
-        @agent.tool_plain
-        def delete(path: str = "data") -> str:
-            self.ran.append(f"delete {path}")
-            return "deleted"
+    async def play(self, gate: Gate, *turns: list[Call], session: str | None = "s1", stream: bool = False) -> list[str]:
+        agent = self.agent(gate, *turns)
+        with in_session(gate, session):
+            if stream:
+                async with agent.run_stream("go") as result:
+                    await result.get_output()
+            else:
+                result: Any = await agent.run("go")  # type: ignore[no-redef]
+        parts = [part for message in result.all_messages() for part in message.parts]
+        return [str(part.content) for part in parts if part.part_kind in ("tool-return", "retry-prompt")]
 
-        @agent.tool_plain
-        def search(query: str) -> str:
-            self.ran.append(f"search {query}")
-            return "found bob@example.com"
-
-        return agent
-
-    def test_a_blocked_call_does_not_run_and_the_model_is_told_why(self) -> None:
-        gate = Gate(Policy.rules("require backup before delete"))
-        agent = self.agent(gate, [("delete", {})], [("backup", {})], [("delete", {"path": "x"})])
-        agent.run_sync("go")
-        self.assertEqual(self.ran, ["backup", "delete x"])
-        self.assertIn("delete requires a successful call to backup first.", self.told[0])
-
-    def test_parallel_calls_keep_a_limit(self) -> None:
-        gate = Gate(Policy.rules("limit delete to 1 per session"))
-        self.agent(gate, [("delete", {}), ("delete", {}), ("delete", {})]).run_sync("go")
-        self.assertEqual(len(self.ran), 1)
-
-    def test_inputs_and_outputs_are_masked(self) -> None:
-        gate = Gate(Policy(texts={"p.yaml": MASKING}))
-        self.agent(gate, [("search", {"query": "ada@example.com"})]).run_sync("go")
-        self.assertEqual((self.ran, self.told), (["search [EMAIL]"], ["found [EMAIL]"]))
-
-    def test_the_session_of_a_with_block_counts(self) -> None:
-        gate = Gate(Policy.rules("limit delete to 1 per session"))
-
-        async def twice() -> None:
-            with gate.session("s1"):
-                await self.agent(gate, [("delete", {})]).run("go")
-                await self.agent(gate, [("delete", {})]).run("go")
-
-        asyncio.run(twice())
-        self.assertEqual(self.ran, [])
+    def test_the_conversation_is_the_session(self) -> None:
+        gate = Gate(Policy.rules("limit send to 1 per session"))
+        for to in ["a", "b"]:
+            self.agent(gate, [("send", {"to": to})]).run_sync("go", conversation_id="c1")
+        self.agent(gate, [("send", {"to": "c"})]).run_sync("go", conversation_id="c2")
+        self.assertEqual(self.ran, ["send a", "send c"])
 
     def test_a_question_defers_the_run_and_goes_on_with_the_answer(self) -> None:
         for answer, ran in [(True, ["delete x"]), (ToolDenied("no"), [])]:
+            self.ran.clear()
             gate = Gate(Policy.rules("require human-approval before delete"))
             agent = self.agent(gate, [("delete", {"path": "x"})], pause=True)
             with gate.session("s1"):

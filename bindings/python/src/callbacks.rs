@@ -3,12 +3,13 @@
 //! They run while the session is locked, so a function that asked the gate again would wait for itself: [`outside`] refuses
 //! that. Whatever goes wrong in a function refuses the call.
 
-use std::cell::Cell;
+use std::{cell::Cell, panic::resume_unwind};
 
 use pyo3::{prelude::*, types::PyDict};
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 use lockgate::{Attempt, Call, Notes, Success, Verdict};
+use lockgate_bindings::{attempt_form, call_form, success_form};
 
 use crate::{
     convert::{object_to_python, to_json, to_object, to_python},
@@ -44,17 +45,7 @@ fn inside<T>(work: impl FnOnce(Python<'_>) -> PyResult<T>) -> Result<T, String> 
 
 /// A validator: returns None to agree, or a string that says why not.
 pub(crate) fn validate(function: &Py<PyAny>, attempt: &Attempt<'_>, notes: &mut Notes) -> Result<(), String> {
-    let marking: Map<String, Value> =
-        attempt.marking.iter().map(|(place, tokens)| ((*place).to_owned(), Value::from(*tokens))).collect();
-    let pending: Vec<Value> =
-        attempt.pending.iter().map(|call| json!({ "id": call.id, "deed": call.deed })).collect();
-    let about = json!({
-        "call": call_form(attempt.call),
-        "deed": attempt.deed,
-        "transition": attempt.transition,
-        "marking": marking,
-        "pending": pending,
-    });
+    let about = attempt_form(attempt);
     let answer = inside(|py| {
         let kept = object_to_python(py, notes)?;
         let answer = function.bind(py).call1((to_python(py, &about)?, &kept))?;
@@ -80,34 +71,41 @@ fn refusal_text(answer: &Bound<'_, PyAny>) -> PyResult<String> {
     })
 }
 
-/// A result hook: notes what a success means. It cannot refuse anything; if it fails, the notes stay as they were.
+/// A result hook: notes what a success means. If it fails, the success does not count.
 pub(crate) fn on_result(function: &Py<PyAny>, success: &Success<'_>, notes: &mut Notes) {
-    let about = json!({ "call": call_form(success.call), "transition": success.transition });
+    let about = success_form(success);
     let kept = inside(|py| {
         let kept = object_to_python(py, notes)?;
-        function.bind(py).call1((to_python(py, &about)?, &kept))?;
+        let returned = function.bind(py).call1((to_python(py, &about)?, &kept))?;
+        if !returned.is_none() {
+            // A coroutine that is never awaited would complain when it is collected.
+            let _ = returned.call_method0("close");
+            return Err(error::misuse(format!("it returned a {}", returned.get_type().name()?)));
+        }
         notes_of(&kept)
     });
     match kept {
         Ok(kept) => *notes = kept,
-        Err(error) => report(&format!("a result hook failed: {error}")),
+        Err(error) => give_up(&format!("a result hook failed, so the success does not count: {error}")),
     }
 }
 
-/// What only the host knows about a call; a function that fails describes nothing.
+/// What only the host knows about a call. If the function fails, it is unknown what rules about it would say, so the call
+/// is blocked.
 pub(crate) fn describe(function: &Py<PyAny>, call: &Call) -> Option<Value> {
     let described = inside(|py| {
         let described = function.bind(py).call1((to_python(py, &call_form(call))?,))?;
         if described.is_none() { Ok(None) } else { to_json(&described).map(Some) }
     });
     described.unwrap_or_else(|error| {
-        report(&format!("a function that describes calls failed: {error}"));
-        None
+        give_up(&format!("a function that describes calls failed, so the call is blocked: {error}"))
     })
 }
 
-fn call_form(call: &Call) -> Value {
-    json!({ "id": call.id, "session": call.session, "tool": call.tool, "input": call.input })
+/// Tells what went wrong and ends the decision, which the gate takes for a failure of its own.
+fn give_up(line: &str) -> ! {
+    report(line);
+    resume_unwind(Box::new(line.to_owned()))
 }
 
 fn notes_of(kept: &Bound<'_, PyDict>) -> PyResult<Notes> {

@@ -1,27 +1,23 @@
 //! A policy in force.
 
-use std::{
-    collections::HashMap,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
-};
+use std::collections::HashMap;
 
-use lockgate::{ApprovalId, Clock, Mode, Time};
-use pyo3::prelude::*;
+use lockgate::ApprovalId;
+use lockgate_bindings::{OptionError, Options, SharedClock};
+use pyo3::{prelude::*, types::PyDict};
 
 use crate::{
     callbacks::{self, outside},
+    convert::{to_json, to_python},
     error,
     policy::Policy,
-    session::Session,
+    ruling::form,
+    session::{Session, tool_call},
 };
 
 /// A clock that shows what it is told, for tests and replays.
 #[pyclass(frozen, module = "lockgate")]
-pub(crate) struct ManualClock(Arc<AtomicU64>);
+pub(crate) struct ManualClock(SharedClock);
 
 #[pymethods]
 impl ManualClock {
@@ -29,21 +25,12 @@ impl ManualClock {
     #[new]
     #[pyo3(signature = (now_ms = 0))]
     fn new(now_ms: u64) -> Self {
-        Self(Arc::new(AtomicU64::new(now_ms)))
+        Self(SharedClock::new(now_ms))
     }
 
     /// Sets the clock. A session's time never runs backwards, whatever its clock says.
     fn set(&self, now_ms: u64) {
-        self.0.store(now_ms, Ordering::SeqCst);
-    }
-}
-
-/// What a gate sees of such a clock.
-struct ClockFace(Arc<AtomicU64>);
-
-impl Clock for ClockFace {
-    fn now(&self) -> Time {
-        Time(self.0.load(Ordering::SeqCst))
+        self.0.set(now_ms);
     }
 }
 
@@ -51,63 +38,50 @@ impl Clock for ClockFace {
 #[pyclass(frozen, module = "lockgate")]
 pub(crate) struct Gate(lockgate::Gate);
 
-/// What a gate is built with besides its policy.
+/// The functions of the host.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-struct Options<'py> {
-    store: Option<String>,
-    mode: String,
-    clock: Option<Bound<'py, ManualClock>>,
+struct Functions {
     validators: HashMap<String, Py<PyAny>>,
     on_results: HashMap<String, Py<PyAny>>,
     describe: HashMap<String, Py<PyAny>>,
     on_decision: Option<Py<PyAny>>,
-    names: HashMap<String, Vec<String>>,
-    active: Option<Vec<String>>,
-    answer_seconds: Option<f64>,
-    result_seconds: Option<f64>,
-    run_programs: bool,
 }
 
 #[pymethods]
 impl Gate {
+    /// Puts a policy in force. `options` are those of the package, without its functions and its clock.
     #[new]
-    fn new(py: Python<'_>, policy: &Policy, options: Options<'_>) -> PyResult<Self> {
-        let mut builder = lockgate::Gate::builder(policy.0.clone()).mode(mode(&options.mode)?);
-        if let Some(url) = &options.store {
-            builder = builder.store(url).map_err(|error| error::store(&error))?;
+    #[pyo3(signature = (policy, options, functions, clock = None))]
+    fn new(
+        py: Python<'_>,
+        policy: &Policy,
+        options: &Bound<'_, PyAny>,
+        functions: Functions,
+        clock: Option<&Bound<'_, ManualClock>>,
+    ) -> PyResult<Self> {
+        let options: Options = serde_json::from_value(to_json(options)?)
+            .map_err(|error| error::misuse(format!("an option of the gate is wrong: {error}")))?;
+        let mut builder = options.builder(&policy.0).map_err(|error| match error {
+            OptionError::Store(error) => error::store(&error),
+            error => error::misuse(error.to_string()),
+        })?;
+        if let Some(clock) = clock {
+            builder = builder.clock(clock.get().0.clone());
         }
-        if let Some(clock) = &options.clock {
-            builder = builder.clock(ClockFace(clock.get().0.clone()));
-        }
-        for (net, function) in options.validators {
+        for (net, function) in functions.validators {
             builder =
                 builder.validate(&net, move |attempt, notes| callbacks::validate(&function, attempt, notes));
         }
-        for (net, function) in options.on_results {
+        for (net, function) in functions.on_results {
             builder = builder
                 .on_result(&net, move |success, notes| callbacks::on_result(&function, success, notes));
         }
-        for (prefix, function) in options.describe {
+        for (prefix, function) in functions.describe {
             builder = builder.describe_calls(&prefix, move |call| callbacks::describe(&function, call));
         }
-        if let Some(function) = options.on_decision {
+        if let Some(function) = functions.on_decision {
             builder = builder.on_decision(move |call, verdict| callbacks::listen(&function, call, verdict));
-        }
-        for (name, members) in options.names {
-            builder = builder.name(&name, members);
-        }
-        if let Some(active) = options.active {
-            builder = builder.active(active);
-        }
-        if let Some(time) = options.answer_seconds {
-            builder = builder.answer_time(seconds(time)?);
-        }
-        if let Some(time) = options.result_seconds {
-            builder = builder.result_time(seconds(time)?);
-        }
-        if options.run_programs {
-            builder = builder.run_programs();
         }
         let built = py.detach(|| builder.build());
         built.map(Self).map_err(|error| error::misuse(error.to_string()))
@@ -127,6 +101,23 @@ impl Gate {
         outside(py, || self.0.answer(&id, granted, by))?.map_err(|error| error::answer(&error))
     }
 
+    /// What the rules say to a call by itself, and what would be passed on of an output, as the line protocol writes both.
+    #[pyo3(signature = (tool, input = None, output = None, **about))]
+    fn evaluate<'py>(
+        &self,
+        py: Python<'py>,
+        tool: &str,
+        input: Option<&Bound<'py, PyAny>>,
+        output: Option<&Bound<'py, PyAny>>,
+        about: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+        let call = tool_call(tool, input, about)?;
+        let output = output.map(to_json).transpose()?;
+        let evaluated = outside(py, || self.0.evaluate(call, output.as_ref()))?;
+        let (verdict, settlement) = evaluated.map_err(|error| error::input(error.to_string()))?;
+        Ok((to_python(py, &form(&verdict))?, to_python(py, &form(&settlement))?))
+    }
+
     /// Blocks every call of every session from now on.
     fn halt(&self, py: Python<'_>, reason: &str) -> PyResult<()> {
         outside(py, || self.0.halt(reason))?.map_err(|error| error::store(&error))
@@ -136,16 +127,4 @@ impl Gate {
     fn resume(&self, py: Python<'_>) -> PyResult<()> {
         outside(py, || self.0.resume())?.map_err(|error| error::store(&error))
     }
-}
-
-fn mode(word: &str) -> PyResult<Mode> {
-    match word {
-        "enforce" => Ok(Mode::Enforce),
-        "observe" => Ok(Mode::Observe),
-        other => Err(error::misuse(format!("`{other}` is not a mode; use `enforce` or `observe`"))),
-    }
-}
-
-fn seconds(time: f64) -> PyResult<Duration> {
-    Duration::try_from_secs_f64(time).map_err(|_| error::misuse(format!("{time} is not a number of seconds")))
 }

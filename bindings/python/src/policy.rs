@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use lockgate::{Diagnostic, PolicyError};
-use pyo3::prelude::*;
-use serde_json::{Value, json};
+use lockgate::CustomNames;
+use lockgate_bindings::{findings, mistakes, rules_about};
+use pyo3::{prelude::*, types::PyDict};
 
-use crate::{convert::to_python, error, ruling::form};
+use crate::{convert::to_python, error, ruling::form, session::tool_call};
 
 /// Rules that were read and compiled.
 #[pyclass(frozen, module = "lockgate")]
@@ -14,24 +14,25 @@ pub(crate) struct Policy(pub(crate) lockgate::Policy);
 
 #[pymethods]
 impl Policy {
-    /// Reads files and folders, and then texts with the names that stand for their files.
+    /// Reads files and folders, and then texts with the names that stand for their files. `selectors` are names that the
+    /// host describes calls under.
     #[new]
-    #[pyo3(signature = (files = Vec::new(), texts = Vec::new()))]
-    fn new(py: Python<'_>, files: Vec<PathBuf>, texts: Vec<(String, String)>) -> PyResult<Self> {
+    #[pyo3(signature = (files = Vec::new(), texts = Vec::new(), selectors = Vec::new()))]
+    fn new(
+        py: Python<'_>,
+        files: Vec<PathBuf>,
+        texts: Vec<(String, String)>,
+        selectors: Vec<String>,
+    ) -> PyResult<Self> {
         let loaded = py.detach(|| {
-            let mut builder = lockgate::Policy::builder().files(files);
+            let mut builder =
+                lockgate::Policy::builder().files(files).custom_names(CustomNames { selectors });
             for (name, text) in texts {
                 builder = builder.text(&name, text);
             }
             builder.load()
         });
-        loaded.map(Self).map_err(|error| {
-            let mistakes = match &error {
-                PolicyError::Mistaken(mistakes) => diagnostics(mistakes),
-                _ => Value::Array(Vec::new()),
-            };
-            error::policy(&error.to_string(), &mistakes)
-        })
+        loaded.map(Self).map_err(|error| error::policy(&error.to_string(), &mistakes(&error)))
     }
 
     /// The hash of the policy: the same if and only if the same files are read in the same order.
@@ -49,7 +50,7 @@ impl Policy {
     /// Warnings and notes for the author.
     #[getter]
     fn findings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        to_python(py, &diagnostics(self.0.findings()))
+        to_python(py, &findings(&self.0))
     }
 
     /// Explores every net and proves the claims, as `lockgate verify --json` prints it.
@@ -64,24 +65,26 @@ impl Policy {
         to_python(py, &differences.map_err(|error| error::misuse(error.to_string()))?)
     }
 
+    /// The rules that look at calls of a tool or at their results, in file order.
+    fn rules_about<'py>(&self, py: Python<'py>, tool: &str) -> PyResult<Bound<'py, PyAny>> {
+        to_python(py, &rules_about(&self.0, tool))
+    }
+
+    /// What the gate sees in a call. Nothing is judged.
+    #[pyo3(signature = (tool, input = None, **about))]
+    fn see<'py>(
+        &self,
+        py: Python<'py>,
+        tool: &str,
+        input: Option<&Bound<'py, PyAny>>,
+        about: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let call = tool_call(tool, input, about)?;
+        let sight = py.detach(|| self.0.see(call).map(|sight| form(&sight)));
+        to_python(py, &sight.map_err(|error| error::input(error.to_string()))?)
+    }
+
     fn __repr__(&self) -> String {
         format!("<lockgate.Policy of {} rules, {}>", self.0.rule_names().len(), self.0.hash())
     }
-}
-
-/// What is known about a policy, as data: the message, its place and what to do.
-fn diagnostics(all: &[Diagnostic]) -> Value {
-    let one = |it: &Diagnostic| {
-        let place = it.source.place(it.span);
-        json!({
-            "code": it.code,
-            "severity": it.severity.to_string(),
-            "message": it.message,
-            "file": it.source.name(),
-            "line": place.line,
-            "column": place.column,
-            "remedy": it.remedy,
-        })
-    };
-    all.iter().map(one).collect()
 }

@@ -174,7 +174,7 @@ impl Output {
 
 /// A question to a human about one call.
 #[pyclass(frozen, module = "lockgate")]
-pub(crate) struct Question(lockgate::Question);
+pub(crate) struct Question(pub(crate) lockgate::Question);
 
 #[pymethods]
 impl Question {

@@ -1,6 +1,7 @@
 //! One agent's conversation before the gate.
 
-use lockgate::{Counts, Past, StageMove, ToolCall, ToolResult};
+use lockgate::{ApprovalId, Counts, Past, StageMove, ToolCall, ToolResult};
+use lockgate_bindings::{AboutError, tell};
 use pyo3::{prelude::*, types::PyDict};
 use serde_json::Value;
 
@@ -8,7 +9,7 @@ use crate::{
     callbacks::outside,
     convert::{object_to_python, to_json, to_object, to_python},
     error,
-    ruling::{Answered, Output, form},
+    ruling::{Answered, Output, Question, form},
 };
 
 /// One agent's conversation: what its rules remember.
@@ -16,7 +17,7 @@ use crate::{
 pub(crate) struct Session(pub(crate) lockgate::Session);
 
 /// The call that the agent wants to make, and what the host knows about it.
-fn tool_call(
+pub(crate) fn tool_call(
     tool: &str,
     input: Option<&Bound<'_, PyAny>>,
     about: Option<&Bound<'_, PyDict>>,
@@ -24,28 +25,11 @@ fn tool_call(
     let mut call = ToolCall::new(tool, Value::Object(to_object(input)?));
     for (key, value) in about.into_iter().flatten() {
         let key: String = key.extract()?;
-        if value.is_none() {
-            continue;
-        }
-        let text = || {
-            let text = value.extract::<String>();
-            text.map_err(|_| error::input(format!("`{key}` is a {}, not a string", value.get_type())))
-        };
-        call = match key.as_str() {
-            "id" => call.id(text()?),
-            "cwd" => call.cwd(text()?),
-            "environment" => call.environment(text()?),
-            "parent" => call.parent(text()?),
-            "sender" => call.sender(to_json(&value)?),
-            "principal" => call.principal(to_json(&value)?),
-            "context" => call.context(to_json(&value)?),
-            "metadata" => call.metadata(to_json(&value)?),
-            other => {
-                return Err(error::misuse(format!(
-                    "`{other}` is not known about a call; known are id, cwd, environment, parent, sender, principal, context and metadata"
-                )));
-            }
-        };
+        let told = tell(call, &key, to_json(&value)?);
+        call = told.map_err(|error| match error {
+            AboutError::Unknown(_) => error::misuse(error.to_string()),
+            AboutError::NotText(_) => error::input(error.to_string()),
+        })?;
     }
     Ok(call)
 }
@@ -119,6 +103,23 @@ impl Session {
         Ok(questions.map_err(|error| error::store(&error))?.iter().map(ToString::to_string).collect())
     }
 
+    /// Goes on with a question by its name, where another part of the program or another process asked it.
+    fn question(&self, py: Python<'_>, id: &str) -> PyResult<Question> {
+        let id = ApprovalId::parse(id)
+            .ok_or_else(|| error::answer(&format!("`{id}` is not the id of a question")))?;
+        outside(py, || self.0.question(&id))?.map(Question).map_err(|error| error::answer(&error))
+    }
+
+    /// Whether another policy is in force than the one that the session is bound to. Then both decide.
+    fn is_held(&self, py: Python<'_>) -> PyResult<bool> {
+        outside(py, || self.0.is_held())?.map_err(|error| error::store(&error))
+    }
+
+    /// Binds the session to the policy in force. For a human who has seen what the change opens, never for the agent.
+    fn accept_policy(&self, py: Python<'_>, by: &str) -> PyResult<()> {
+        outside(py, || self.0.accept_policy(by))?.map_err(|error| error::store(&error))
+    }
+
     /// Facts about the session from the host, such as a role; None removes one.
     fn describe(&self, py: Python<'_>, attributes: &Bound<'_, PyDict>) -> PyResult<()> {
         let attributes = to_object(Some(attributes.as_any()))?;
@@ -160,6 +161,11 @@ impl Session {
     /// Ends a halt of this session.
     fn resume(&self, py: Python<'_>) -> PyResult<()> {
         outside(py, || self.0.resume())?.map_err(|error| error::store(&error))
+    }
+
+    /// Tells the gate what the user said to the agent.
+    fn hear(&self, py: Python<'_>, text: &str) -> PyResult<()> {
+        outside(py, || self.0.hear(text))?.map_err(|error| error::store(&error))
     }
 
     /// Forgets that sensitive data was seen.

@@ -74,6 +74,10 @@ class Door:
         self.gate.session(body["id"]).describe(**body.get("attributes", {}))
         return {}
 
+    def user(self, body):
+        self.session_of(body).hear(body["says"])
+        return {}
+
     def untaint(self, body):
         self.session_of(body).untaint()
         return {}
@@ -91,7 +95,7 @@ def main():
     arguments = argparse.ArgumentParser()
     arguments.add_argument("command", choices=["gate"])
     arguments.add_argument("--clock", choices=["lines"])
-    arguments.add_argument("--mode")
+    arguments.add_argument("--mode", default="enforce")
     arguments.add_argument("files", nargs="+")
     parsed = arguments.parse_args()
     door = Door(parsed.files, parsed.mode)

@@ -4,11 +4,13 @@ import asyncio
 import gc
 import math
 import os
+import resource
 import subprocess
 import sys
 import tempfile
 import threading
 import unittest
+import unittest.mock
 
 import lockgate
 from lockgate import Blocked, Gate, InputError, LockgateError, Permit, Policy, PolicyError, Question, Refusal
@@ -186,6 +188,24 @@ class GuardedFunctions(unittest.TestCase):
                     pass
             self.assertEqual(bool(ran), runs, approver)
 
+    def test_an_approver_that_takes_too_long_is_not_a_yes(self):
+        async def sleeps(question):
+            await asyncio.sleep(60)
+            return True
+
+        guarded = gate("require human-approval before deploy", approver=sleeps, wait_seconds=0.05)
+
+        @guarded.tool
+        async def deploy():
+            return "deployed"
+
+        async def story():
+            with guarded.session("s1"):
+                await deploy()
+
+        with self.assertRaisesRegex(Blocked, "no human answered"):
+            asyncio.run(story())
+
     def test_coroutines_are_guarded_too(self):
         async def approve(question):
             await asyncio.sleep(0)
@@ -304,6 +324,24 @@ class Callbacks(unittest.TestCase):
             sys.unraisablehook = hook
         self.assertEqual(heard, [("read", "allow"), ("shutdown", "block")])
 
+    def test_memory_is_flat_over_many_calls(self):
+        # A million: LOCKGATE_MEMORY_CALLS=1000000.
+        count = int(os.environ.get("LOCKGATE_MEMORY_CALLS", "20000"))
+        session = self.guarded(lambda attempt, notes: None)
+
+        def play(calls):
+            for number in range(calls):
+                session.call("write", {"path": f"file-{number}"}).settle("written")
+            with open("/proc/self/statm") as file:
+                return int(file.read().split()[1]) * resource.getpagesize()
+
+        if not os.path.exists("/proc/self/statm"):
+            self.skipTest("this system does not tell how much memory a process has")
+        play(count // 4)
+        before = play(count // 4)
+        grown = play(count) - before
+        self.assertLess(grown, 4_000_000, f"{grown} bytes more after {count} calls")
+
     def test_a_hundred_thousand_callbacks_leave_nothing_behind(self):
         class Validator:
             def __call__(self, attempt, notes):
@@ -315,6 +353,41 @@ class Callbacks(unittest.TestCase):
         for _ in range(100_000):
             session.call("write")
         self.assertEqual(sys.getrefcount(validator), before)
+
+    def test_a_success_does_not_count_if_its_hook_fails(self):
+        net = NET.replace("{ready: 1}", "{ready: 1, read: 0}")
+        net += "  - {name: read, tools: [read], inputs: [ready], outputs: [read], deferred: true}\n"
+
+        async def later(success, notes):
+            pass
+
+        for hook in [lambda success, notes: 1 / 0, lambda success, notes: notes.update(bad={1}), later]:
+            session = Gate(Policy(texts={"net.yaml": net}), on_results={"guarded": hook}).session("s1")
+            with self.quiet():
+                session.call("read").settle("text")
+            self.assertEqual(session.status()["nets"][0]["marking"], {"ready": 1})
+
+    def test_a_call_that_cannot_be_described_is_blocked(self):
+        ruleset = (
+            "apiVersion: edictum/v1\nkind: Ruleset\nmetadata: {name: r}\ndefaults: {mode: enforce}\nrules:\n"
+            "  - {id: risky, type: pre, tool: '*', when: {risk.level: {equals: high}}, "
+            "then: {action: block, message: too risky}}\n"
+        )
+        with self.assertRaises(PolicyError):
+            Policy(texts={"r.yaml": ruleset})
+        answers = {"low": Permit, "high": Refusal}
+        policy = Policy(texts={"r.yaml": ruleset}, selectors=["risk"])
+        for level, expected in answers.items():
+            gate = Gate(policy, describe={"risk": lambda call, level=level: {"level": level}})
+            self.assertIsInstance(gate.session("s1").call("read"), expected)
+        for describe in [lambda call: 1 / 0, lambda call: {1, 2}, lambda call: object()]:
+            with self.quiet():
+                ruling = Gate(policy, describe={"risk": describe}).session("s1").call("read")
+            self.assertIsInstance(ruling, Refusal)
+
+    def quiet(self):
+        """What is told on standard error belongs to the test."""
+        return unittest.mock.patch("sys.unraisablehook", lambda unraisable: None)
 
 
 class Threads(unittest.TestCase):

@@ -23,6 +23,10 @@ pub(crate) const CALL_LIMIT: Duration = Duration::from_secs(600);
 /// How long an agent waits for our answer to anything else.
 pub(crate) const OTHER_LIMIT: Duration = Duration::from_secs(60);
 
+/// What is said of an agent that does not tell its hooks what the user wrote.
+pub(crate) const NEVER_HEARS_USER: &str = "it does not tell Lockgate what the user writes: rules with `must come from user` \
+                                           or `require user to say` ask a human or block";
+
 /// What differs from agent to agent.
 pub(crate) trait CodingAgent: Sync {
     fn facts(&self) -> &'static Facts;
@@ -48,7 +52,11 @@ pub(crate) trait CodingAgent: Sync {
     fn waits_for(&self, event: &Event) -> Duration {
         match event {
             Event::Call(_) => CALL_LIMIT,
-            Event::Result(_) | Event::Refused(_) | Event::Session { .. } | Event::Other => OTHER_LIMIT,
+            Event::Result(_)
+            | Event::Refused(_)
+            | Event::Session { .. }
+            | Event::Prompt(_)
+            | Event::Other => OTHER_LIMIT,
         }
     }
 

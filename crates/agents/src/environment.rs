@@ -13,7 +13,10 @@ use std::{
 
 use lockgate::engine::Time;
 
-use crate::platform;
+use crate::{
+    machine::{self, Machine},
+    platform,
+};
 
 /// The machine as one process sees it.
 #[derive(Clone, Debug, Default)]
@@ -26,18 +29,69 @@ pub struct Environment {
     pub variables: BTreeMap<OsString, OsString>,
     /// The user's number, where users have one.
     pub user: Option<u32>,
+    /// Where the guardian keeps what others keep in their home; none where no guardian guards this user.
+    pub ward: Option<Ward>,
 }
+
+/// The folders of a user whose agents the guardian guards.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ward {
+    /// In the place of the user's folder of settings.
+    pub config: PathBuf,
+    /// In the place of the user's folder of data; none for everyone but the guardian.
+    pub data: Option<PathBuf>,
+}
+
+/// The variable by which root's commands say whose state they mean. It counts only for the guardian's own user.
+pub const WARD: &str = "LOCKGATE_WARD";
 
 impl Environment {
     /// The environment of this process.
     pub fn of_process() -> Self {
         let path = env::var_os("PATH").unwrap_or_default();
-        Self {
+        let plain = Self {
             home: env::home_dir().filter(|home| home.is_absolute()),
             path: env::split_paths(&path).filter(|folder| folder.is_absolute()).collect(),
             variables: env::vars_os().collect(),
             user: platform::user(),
+            ward: None,
+        };
+        // Settings of the machine that cannot be used stop every command before it comes here.
+        let (Ok(Some(machine)), Some(user)) = (Machine::read(), plain.user) else { return plain };
+        let meant = plain.variable(WARD).and_then(|text| text.to_str()?.parse::<u32>().ok());
+        match meant.filter(|meant| user == machine.user && machine.serves(*meant)) {
+            Some(meant) => Self::of_ward(&machine, meant),
+            None if machine.serves(user) => {
+                Self { ward: Some(Ward { config: machine.config_of(user), data: None }), ..plain }
+            }
+            None => plain,
         }
+    }
+
+    /// The environment in which the guardian decides about calls of a user's agents.
+    pub fn of_ward(machine: &Machine, user: u32) -> Self {
+        Self {
+            home: machine::home_of(user).filter(|home| home.is_absolute()),
+            path: Vec::new(),
+            variables: BTreeMap::new(),
+            user: platform::user(),
+            ward: Some(Ward { config: machine.config_of(user), data: Some(machine.data_of(user)) }),
+        }
+    }
+
+    /// Whether this is the guardian itself, or a command of root in its name.
+    pub fn is_guardian(&self) -> bool {
+        self.ward.as_ref().is_some_and(|ward| ward.data.is_some())
+    }
+
+    /// Whether the guardian owns policy, keys and state of this user.
+    pub fn is_guarded(&self) -> bool {
+        self.ward.as_ref().is_some_and(|ward| ward.data.is_none())
+    }
+
+    /// Where the guardian keeps what its clients saw of folders; none for everyone else.
+    pub fn views_folder(&self) -> Option<PathBuf> {
+        Some(self.ward.as_ref()?.data.as_ref()?.join("lockgate").join("views"))
     }
 
     /// A variable that is set to something.
@@ -47,11 +101,17 @@ impl Environment {
 
     /// The folder of the user's settings. Tried on Linux only; the others are what their makers document.
     pub fn config_folder(&self) -> Option<PathBuf> {
+        if let Some(ward) = &self.ward {
+            return Some(ward.config.clone());
+        }
         self.folder("XDG_CONFIG_HOME", platform::CONFIG_FOLDER)
     }
 
     /// The folder of the user's data. Tried on Linux only; the others are what their makers document.
     pub fn data_folder(&self) -> Option<PathBuf> {
+        if let Some(data) = self.ward.as_ref().and_then(|ward| ward.data.clone()) {
+            return Some(data);
+        }
         self.folder("XDG_DATA_HOME", platform::DATA_FOLDER)
     }
 

@@ -14,12 +14,15 @@ mod tests;
 
 #[cfg(test)]
 pub(crate) use self::servers::CLAUDE_DESKTOP;
-pub(crate) use self::servers::edited_files;
 pub use self::{
     exclude::{Repository, excluded, included},
     files::{Change, FileError, Plan},
     plan::{Job, installed_agents, installed_commands, is_installed, plan},
     record::{changed_entry, forget_installed, record_installed},
     servers::{plan_servers, wrapped_servers},
+};
+pub(crate) use self::{
+    record::{changed_text, read as read_settings, recorded_files},
+    servers::edited_files,
 };
 pub use crate::edit::{GuardedServer, InstalledCommand, Scope, Server, running_program};

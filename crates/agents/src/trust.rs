@@ -4,6 +4,8 @@
 //! folder of data, outside of the project, under a name made from the project's path: a copy of a trusted project
 //! elsewhere is not trusted. [`look`] compares; any other file, content or path is an edit, and an edit ends the trust.
 //! Includes are not looked for: as long as the files that include are the same, so is what they include.
+//!
+//! Where a passphrase is set, a record counts only if it is signed with the key that the passphrase unlocks.
 
 use std::{
     collections::BTreeMap,
@@ -13,13 +15,18 @@ use std::{
     sync::Arc,
 };
 
-use lockgate::engine::Source;
+use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
+use lockgate::engine::{
+    Source,
+    store::{from_hex, to_hex},
+};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::{
     environment::Environment,
     files::{is_there, make_folder, new_private},
+    human_key::SealedKey,
 };
 
 /// The largest record that is read, in bytes.
@@ -60,21 +67,75 @@ pub struct Record {
     /// When, in milliseconds since 1970.
     #[serde(default)]
     pub at: u64,
+    /// The signature of the human's key over all of this; empty where no passphrase is set.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub signature: String,
 }
 
 impl Record {
     /// A record of a project's file of settings and of its policy as it was read.
     pub fn new(project: &Path, settings: Option<&Path>, sources: &[Source], at: u64) -> io::Result<Self> {
+        let hash = settings.map(|path| hash_of(path).map(|hash| (path, hash))).transpose()?;
+        Self::with_hash(project, hash, sources, at)
+    }
+
+    /// The same, where somebody else has read the file of settings.
+    pub fn of_text(
+        project: &Path,
+        settings: Option<(&Path, &str)>,
+        sources: &[Source],
+        at: u64,
+    ) -> io::Result<Self> {
+        Self::with_hash(project, settings.map(|(path, text)| (path, text_hash(text))), sources, at)
+    }
+
+    fn with_hash(
+        project: &Path,
+        settings: Option<(&Path, String)>,
+        sources: &[Source],
+        at: u64,
+    ) -> io::Result<Self> {
         let text = |path: &Path| {
             let text = path.to_str().map(ToOwned::to_owned);
             text.ok_or_else(|| io::Error::other(format!("`{}` has no name in Unicode", path.display())))
         };
         let mut files: BTreeMap<String, String> =
             sources.iter().map(|source| (source.name().to_owned(), hex(source.text().as_bytes()))).collect();
-        if let Some(settings) = settings {
-            files.insert(text(settings)?, hash_of(settings)?);
+        if let Some((settings, hash)) = settings {
+            files.insert(text(settings)?, hash);
         }
-        Ok(Self { project: text(project)?, files, at })
+        Ok(Self { project: text(project)?, files, at, signature: String::new() })
+    }
+
+    /// The same, signed with the human's key.
+    #[must_use]
+    pub fn signed(mut self, key: &SigningKey) -> Self {
+        self.signature = to_hex(&key.sign(&self.signed_bytes()).to_bytes());
+        self
+    }
+
+    fn is_signed_by(&self, key: &[u8; 32]) -> bool {
+        let signature = from_hex(&self.signature).map(|bytes| Signature::from_bytes(&bytes));
+        let key = VerifyingKey::from_bytes(key).ok();
+        key.zip(signature)
+            .is_some_and(|(key, signature)| key.verify_strict(&self.signed_bytes(), &signature).is_ok())
+    }
+
+    fn signed_bytes(&self) -> Vec<u8> {
+        format!("lockgate trust 1\n{}\n{}\n{}", hex(self.project.as_bytes()), self.hash(), self.at)
+            .into_bytes()
+    }
+
+    /// Whether a human has made it, as far as that can be told. Only the guardian writes into its own folder.
+    pub fn counts(&self, environment: &Environment) -> bool {
+        if environment.is_guardian() {
+            return true;
+        }
+        match SealedKey::read(environment) {
+            Ok(None) => self.signature.is_empty(),
+            Ok(Some(key)) => key.public_key().is_some_and(|key| self.is_signed_by(&key)),
+            Err(_) => false,
+        }
     }
 
     /// Whether a file was trusted with this very text.
@@ -99,7 +160,7 @@ impl Record {
         self.files.iter().all(is_same)
     }
 
-    /// Whether the project it is about is there, and as it was trusted.
+    /// Whether the project it is about is there, and as it was trusted. The guardian cannot tell: it does not look there.
     pub fn state(&self) -> &'static str {
         match (Path::new(&self.project).is_dir(), self.is_current()) {
             (false, _) => "gone",
@@ -110,13 +171,18 @@ impl Record {
 }
 
 /// Whether a project is trusted whose settings and policies, without what they include, are these files; none where they
-/// cannot be listed.
-pub fn look(environment: &Environment, project: &Path, named: Option<&[PathBuf]>) -> Trust {
+/// cannot be listed. With `is_protected`, a record must be the human's.
+pub fn look(
+    environment: &Environment,
+    project: &Path,
+    named: Option<&[PathBuf]>,
+    is_protected: bool,
+) -> Trust {
     let Some(record) = folder(environment).and_then(|folder| read(environment, &path_of(&folder, project)))
     else {
         return Trust::Never;
     };
-    if record.project != project.to_string_lossy() {
+    if record.project != project.to_string_lossy() || (is_protected && !record.counts(environment)) {
         return Trust::Never;
     }
     let is_known = |file: &PathBuf| file.to_str().is_some_and(|file| record.files.contains_key(file));
@@ -124,6 +190,21 @@ pub fn look(environment: &Environment, project: &Path, named: Option<&[PathBuf]>
         Some(named) if named.iter().all(is_known) && record.is_current() => Trust::Trusted(Arc::new(record)),
         _ => Trust::Changed,
     }
+}
+
+/// Whether a project is trusted whose files have these hashes, by their paths: for the guardian, which does not read them.
+pub fn compare(environment: &Environment, project: &Path, files: &BTreeMap<String, String>) -> Trust {
+    let record = folder(environment).and_then(|folder| read(environment, &path_of(&folder, project)));
+    match record.filter(|record| record.project == project.to_string_lossy()) {
+        Some(record) if record.files == *files => Trust::Trusted(Arc::new(record)),
+        Some(_) => Trust::Changed,
+        None => Trust::Never,
+    }
+}
+
+/// The hash of a text, as records have it.
+pub(crate) fn text_hash(text: &str) -> String {
+    hex(text.as_bytes())
 }
 
 /// All records there are.

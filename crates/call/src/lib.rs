@@ -6,8 +6,10 @@
 //! everybody's eyes, [`says_failure`] how a result ended, and [`canonical_json`] gives equal inputs equal text. Whatever
 //! cannot be known is said as a doubt, never guessed away. There are no rules in here, no sessions and no I/O.
 
+mod atoms;
 mod call;
 mod contents;
+mod effects;
 mod fields;
 mod glob;
 mod json;
@@ -20,8 +22,10 @@ mod shell;
 mod tools;
 mod visible;
 
+pub use atoms::{AtomKind, Piece, plain_text, scan as scan_atoms};
 pub use call::{About, Call, DuplicateKey, Time};
 pub use contents::{Place, Unseen};
+pub use effects::{Effect, EffectPattern, EffectPlaces, Effects, PlaceFit, Target};
 pub use fields::{ScriptFields, may_hold_a_script};
 pub use glob::fits as fits_glob;
 pub use json::canonical::{canonical_json, canonical_text};
@@ -37,8 +41,10 @@ pub use places::path;
 pub use places::paths::{Files, Paths, Spot, TouchedPath, paths};
 pub use places::version_change::VersionChange;
 pub use places::versions::Versions;
+pub use programs::effects::EffectKind;
 pub use programs::files::{Access, Change, FileUse, Search, Shows, Spread, Walks};
 pub use programs::launchers::launched_at;
+pub use programs::options::{OptionFit, OptionTable};
 pub use programs::program::{Program, Verbs};
 pub use programs::table::program;
 pub use programs::word::{Known, Word};

@@ -1,6 +1,7 @@
 //! What programs do with their words: the table, and how a command line is read by its rows.
 
 pub(crate) mod consoles;
+pub(crate) mod effects;
 pub(crate) mod files;
 mod git;
 pub(crate) mod grammars;
@@ -10,6 +11,7 @@ pub(crate) mod launchers;
 pub(crate) mod loose;
 pub(crate) mod names;
 pub(crate) mod network;
+pub(crate) mod options;
 pub(crate) mod program;
 mod sed;
 pub(crate) mod table;

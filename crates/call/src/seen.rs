@@ -15,6 +15,7 @@ use serde_json::Value;
 
 use crate::call::{Call, Time};
 use crate::contents::{Contents, Place, TextKind, Unseen};
+use crate::effects::{self, Effects};
 use crate::fields::ScriptFields;
 use crate::json::selector::Selector;
 use crate::places::hosts::{self, Hosts};
@@ -51,6 +52,7 @@ struct Found {
     paths: OnceLock<(Paths, Vec<TouchedPath>)>,
     names: OnceLock<Result<Vec<TouchedPath>, Unseen>>,
     hosts: OnceLock<Hosts>,
+    effects: OnceLock<Effects>,
     next: OnceLock<Box<Found>>,
 }
 
@@ -265,6 +267,7 @@ impl Found {
             paths: OnceLock::new(),
             names: OnceLock::new(),
             hosts: OnceLock::new(),
+            effects: OnceLock::new(),
             next: OnceLock::new(),
         }
     }
@@ -325,6 +328,14 @@ impl<'s> Reading<'s> {
     #[must_use]
     pub fn hosts(self) -> &'s Hosts {
         self.found.hosts.get_or_init(|| hosts::find(&self.found.contents))
+    }
+
+    /// What the call does, as far as it is seen: each effect with its place.
+    #[must_use]
+    pub fn effects(self) -> &'s Effects {
+        let find =
+            || effects::find(self.call, &self.found.contents, self.paths(), self.standing(), self.hosts());
+        self.found.effects.get_or_init(find)
     }
 
     fn paths_and_standing(self) -> &'s (Paths, Vec<TouchedPath>) {

@@ -11,7 +11,9 @@ mod table;
 mod tool;
 
 use table::TOOLS;
-use tool::{Does, Tool};
+use tool::Tool;
+
+pub(crate) use tool::Does;
 
 /// A coding agent that Lockgate has hooks for.
 #[derive(Debug)]
@@ -74,6 +76,11 @@ pub fn shell_tools() -> Vec<&'static str> {
 #[must_use]
 pub fn runs_nothing(tool: &str) -> bool {
     rows(tool).any(|tool| tool.does.runs_nothing() && !tool.is_common)
+}
+
+/// What a tool of this name is known to do, and whether tools of other servers have this name too.
+pub(crate) fn does(tool: &str) -> Option<(Does, bool)> {
+    rows(tool).next().map(|tool| (tool.does, tool.is_common))
 }
 
 /// Whether a tool of this name is known to do nothing but show one file.

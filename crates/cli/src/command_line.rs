@@ -3,28 +3,35 @@
 //! Each command owns its arguments, in a file of `commands/`. [`GROUPS`] is the order in which `lockgate --help` lists the
 //! commands. There are no environment variables that change a verdict.
 
-use std::io::ErrorKind;
+use std::{io::ErrorKind, path::PathBuf};
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::{
     commands::{
-        accept_policy, audit, check, completions, demo, diff, doctor, explain, gate, graph, halt, hook, init,
-        man, mcp, migrate, net_file, passphrase, pending, prompt, questions, replay, see, states, status,
-        trust, try_command, uninstall, verify, watch,
+        accept_policy, audit, check, completions, demo, diff, doctor, explain, fmt, gate, graph, guarded,
+        guardian, halt, hook, init, man, mcp, migrate, net_file, passphrase, pending, prompt, questions,
+        replay, see, serve, states, status, trust, try_command, uninstall, upgrade, verify, watch,
     },
     console::{CommandError, Console, Ending, wrapped, wrong},
+    version::VERSION,
 };
 
 /// A gate between AI agents and their tools
 #[derive(Debug, Parser)]
-#[command(name = "lockgate", version, arg_required_else_help = true, max_term_width = 80, after_help = EXAMPLES)]
+#[command(name = "lockgate", version = VERSION, arg_required_else_help = true, max_term_width = 80, after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
     /// Print JSON
     #[arg(long, global = true)]
     pub(crate) json: bool,
+    /// Where a guardian is installed, as root: whose state is meant
+    #[arg(long = "for", value_name = "USER", global = true, hide = true)]
+    pub(crate) whom: Option<String>,
+    /// The settings of the guardian, where /etc/lockgate/guardian.toml is missing
+    #[arg(long, value_name = "FILE", global = true, hide = true)]
+    pub(crate) machine: Option<PathBuf>,
 }
 
 impl Arguments {
@@ -51,6 +58,7 @@ impl Arguments {
             Command::Demo
             | Command::Init(_)
             | Command::Uninstall(_)
+            | Command::Upgrade(_)
             | Command::Try(_)
             | Command::Diff(_)
             | Command::Check(_)
@@ -58,6 +66,7 @@ impl Arguments {
             | Command::Status(_)
             | Command::Prompt(_)
             | Command::Migrate(_)
+            | Command::Fmt(_)
             | Command::See(_)
             | Command::Replay(_)
             | Command::Pending(_)
@@ -68,6 +77,8 @@ impl Arguments {
             | Command::Trust(_)
             | Command::Passphrase(_)
             | Command::AcceptPolicy(_)
+            | Command::Guardian(_)
+            | Command::Serve(_)
             | Command::Doctor(_) => self.json,
             Command::Verify(ref verify) => self.json || verify.format != verify::ReportFormat::Text,
             Command::Audit(ref audit) => self.json || audit.prints_data(),
@@ -77,10 +88,11 @@ impl Arguments {
 
 /// The commands as `lockgate --help` groups them.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("First steps", &["demo", "init", "passphrase", "trust", "try", "doctor", "uninstall"]),
-    ("Write policies", &["verify", "migrate", "check", "explain", "diff", "graph", "see"]),
+    ("First steps", &["demo", "init", "passphrase", "trust", "try", "doctor", "upgrade", "uninstall"]),
+    ("Write policies", &["verify", "fmt", "migrate", "check", "explain", "diff", "graph", "see"]),
     ("Watch and answer", &["pending", "approve", "refuse", "halt", "resume", "accept-policy", "status"]),
-    ("Connect agents", &["hook", "mcp", "gate", "prompt"]),
+    ("Connect agents", &["hook", "mcp", "gate", "serve", "prompt"]),
+    ("Guard with another user", &["guardian"]),
     ("Audit", &["audit", "replay"]),
     ("Terminal", &["completions", "man", "help"]),
 ];
@@ -149,6 +161,9 @@ pub(crate) enum Command {
     /// Check that the installed hooks run and that they block
     #[command(after_help = doctor::DOCTOR_EXAMPLES)]
     Doctor(doctor::DoctorArguments),
+    /// Have installed hooks run this program
+    #[command(after_help = upgrade::UPGRADE_EXAMPLES)]
+    Upgrade(upgrade::UpgradeArguments),
     /// Remove the hooks from your coding agents
     #[command(after_help = uninstall::UNINSTALL_EXAMPLES)]
     Uninstall(uninstall::UninstallArguments),
@@ -161,6 +176,9 @@ pub(crate) enum Command {
     /// Check a policy for mistakes and prove its claims
     #[command(after_help = verify::VERIFY_EXAMPLES, visible_aliases = ["validate", "lint", "test"])]
     Verify(verify::VerifyArguments),
+    /// Format files of one-line rules
+    #[command(after_help = fmt::FMT_EXAMPLES)]
+    Fmt(fmt::FmtArguments),
     /// Rewrite the old words of a policy file
     #[command(after_help = migrate::MIGRATE_EXAMPLES)]
     Migrate(migrate::MigrateArguments),
@@ -212,6 +230,12 @@ pub(crate) enum Command {
     /// Judge calls from stdin, one JSON object per line
     #[command(after_help = gate::GATE_EXAMPLES)]
     Gate(gate::GateArguments),
+    /// Have another user of the system own policy, keys, state and log
+    #[command(after_help = guardian::GUARDIAN_EXAMPLES)]
+    Guardian(guardian::GuardianArguments),
+    /// Run the team server, manage its tokens, or run the guardian
+    #[command(after_help = serve::SERVE_EXAMPLES, args_conflicts_with_subcommands = true)]
+    Serve(Box<serve::ServeArguments>),
     /// List, follow, export, verify or prune the audit log
     #[command(after_help = audit::AUDIT_EXAMPLES, args_conflicts_with_subcommands = true)]
     Audit(Box<audit::AuditArguments>),
@@ -228,8 +252,29 @@ pub(crate) enum Command {
 
 /// Runs a command and gives its exit code.
 pub(crate) fn run(arguments: &Arguments, console: &mut Console<'_>) -> u8 {
+    end(carry_out(arguments, console), console)
+}
+
+/// Says why a command could not tell, and gives its exit code.
+pub(crate) fn end(ended: Result<Ending, CommandError>, console: &mut Console<'_>) -> u8 {
+    // Nothing can be done when the terminal itself fails.
+    let mut say = |text: &str| {
+        let _ = writeln!(console.err, "{text}");
+    };
+    match ended {
+        Ok(ending) => return ending.code(),
+        // The reader of our output has seen enough.
+        Err(CommandError::Io(error)) if error.kind() == ErrorKind::BrokenPipe => return Ending::Yes.code(),
+        Err(CommandError::Drawn(text)) => say(&text),
+        Err(error) => say(&format!("{}: {error}", wrong("error"))),
+    }
+    Ending::CouldNotTell.code()
+}
+
+/// Has the command's own file do what it says.
+fn carry_out(arguments: &Arguments, console: &mut Console<'_>) -> Result<Ending, CommandError> {
     let json = arguments.json;
-    let ended = match &arguments.command {
+    match &arguments.command {
         Command::Demo => demo::run(json, console),
         Command::Verify(arguments) if net_file::is_wanted(&arguments.policy.files) => {
             net_file::run(arguments, json, console)
@@ -237,6 +282,7 @@ pub(crate) fn run(arguments: &Arguments, console: &mut Console<'_>) -> u8 {
         Command::Verify(arguments) if arguments.watch => watch::run(arguments, json, console),
         Command::Verify(arguments) => verify::run(arguments, json, console),
         Command::Init(arguments) => init::run(arguments, json, console),
+        Command::Upgrade(arguments) => upgrade::run(arguments, json, console),
         Command::Uninstall(arguments) => uninstall::run(arguments, json, console),
         Command::Try(arguments) => try_command::run(arguments, json, console),
         Command::Diff(arguments) => diff::run(arguments, json, console),
@@ -244,13 +290,14 @@ pub(crate) fn run(arguments: &Arguments, console: &mut Console<'_>) -> u8 {
         Command::Explain(arguments) => explain::run(arguments, json, console),
         Command::See(arguments) => see::run(arguments, json, console),
         Command::Status(arguments) => status::run(arguments, json, console),
+        Command::Fmt(arguments) => fmt::run(arguments, json, console),
         Command::Migrate(arguments) => migrate::run(arguments, json, console),
         Command::Prompt(arguments) => prompt::run(arguments, json, console),
         Command::Audit(arguments) => audit::run(arguments, json, console),
         Command::Replay(arguments) => replay::run(arguments, json, console),
         Command::Pending(arguments) => pending::run(arguments, json, console),
-        Command::Approve(arguments) => questions::answer(arguments, true, json, console),
-        Command::Refuse(arguments) => questions::answer(arguments, false, json, console),
+        Command::Approve(arguments) => guarded::answer(arguments, true, json, console),
+        Command::Refuse(arguments) => guarded::answer(arguments, false, json, console),
         Command::Halt(arguments) => halt::halt(arguments, json, console),
         Command::Resume(arguments) => halt::resume(arguments, json, console),
         Command::Trust(arguments) => trust::run(arguments, json, console),
@@ -268,19 +315,9 @@ pub(crate) fn run(arguments: &Arguments, console: &mut Console<'_>) -> u8 {
         }
         // It speaks nothing but JSON anyway.
         Command::Gate(arguments) => gate::run(arguments, console),
-    };
-    // Nothing can be done when the terminal itself fails.
-    let mut say = |text: &str| {
-        let _ = writeln!(console.err, "{text}");
-    };
-    match ended {
-        Ok(ending) => return ending.code(),
-        // The reader of our output has seen enough.
-        Err(CommandError::Io(error)) if error.kind() == ErrorKind::BrokenPipe => return Ending::Yes.code(),
-        Err(CommandError::Drawn(text)) => say(&text),
-        Err(error) => say(&format!("{}: {error}", wrong("error"))),
+        Command::Guardian(arguments) => guardian::run(arguments, json, console),
+        Command::Serve(arguments) => serve::run(arguments, json, console),
     }
-    Ending::CouldNotTell.code()
 }
 
 #[cfg(test)]

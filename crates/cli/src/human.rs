@@ -81,6 +81,13 @@ pub(crate) fn prove(
     environment: &Environment,
     yes: bool,
 ) -> Result<Option<Proof>, CommandError> {
+    if environment.is_guardian() {
+        // Only root can run this as the guardian's user, and root owns everything here.
+        let about = [("command", opening.command), ("deed", opening.deed)];
+        log(opening, "root-command", &about, environment).map_err(CommandError::said)?;
+        return Ok(Some(Proof::Unprotected));
+    }
+    refuse_guarded(opening.command, environment)?;
     let approvals = approvals_here(environment);
     if approvals == Approvals::Unprotected {
         let is_agreed = if yes {
@@ -115,6 +122,33 @@ pub(crate) fn prove(
 /// # Errors
 /// When it may be one, or has no terminal; that is logged.
 pub(crate) fn fence(opening: &Opening<'_>, environment: &Environment) -> Result<Terminal, CommandError> {
+    refuse_guarded(opening.command, environment)?;
+    if environment.is_guardian() {
+        return Terminal::open().map_err(|_| refused(opening, &Refusal::NoTerminal, environment));
+    }
+    fence_of(opening, environment)
+}
+
+/// Refuses a process that an agent may have started. No human is asked.
+///
+/// # Errors
+/// When an agent may have started it; that is logged.
+pub(crate) fn refuse_agents(opening: &Opening<'_>, environment: &Environment) -> Result<(), CommandError> {
+    processes::check(opening.state, environment).map_err(|refusal| refused(opening, &refusal, environment))
+}
+
+/// Refuses what only root can do where the guardian owns policy, keys and state.
+pub(crate) fn refuse_guarded(command: &str, environment: &Environment) -> Result<(), CommandError> {
+    if !environment.is_guarded() {
+        return Ok(());
+    }
+    Err(CommandError::Said(format!(
+        "the guardian owns the policy, the keys and the state of this user; run `sudo lockgate {command}`"
+    )))
+}
+
+/// The same where the guardian has the key: whether this process can be an agent's, and its terminal.
+pub(crate) fn fence_of(opening: &Opening<'_>, environment: &Environment) -> Result<Terminal, CommandError> {
     processes::check(opening.state, environment)
         .and_then(|()| Terminal::open().map_err(|_| Refusal::NoTerminal))
         .map_err(|refusal| refused(opening, &refusal, environment))
@@ -186,7 +220,11 @@ pub(crate) fn unusable_terminal(error: io::Error) -> CommandError {
 fn refused(opening: &Opening<'_>, why: &impl std::fmt::Display, environment: &Environment) -> CommandError {
     let command = opening.command;
     let about = [("command", command), ("reason", &why.to_string())];
-    let logged = log(opening, "refused-command", &about, environment);
+    let logged = match environment.is_guarded() {
+        // The log is the guardian's.
+        true => Ok(()),
+        false => log(opening, "refused-command", &about, environment),
+    };
     let beside = logged.err().map(|error| format!(" (this could not be logged: {error})"));
     CommandError::Said(format!(
         "`lockgate {command}` is for a human at a terminal: {}; nothing was done{}",
@@ -196,7 +234,7 @@ fn refused(opening: &Opening<'_>, why: &impl std::fmt::Display, environment: &En
 }
 
 /// Logs: in the audit log, or in a file of its own where no database is there.
-fn log(
+pub(crate) fn log(
     opening: &Opening<'_>,
     act: &str,
     about: &[(&str, &str)],

@@ -1,27 +1,27 @@
 //! The command `lockgate`: terminal, environment and the line protocol.
 //!
 //! [`run`] reads the command line and gives the exit code; each command is one file under `commands`.
-//! [`protocol`] and [`Server`] are public because other doors and tests speak the same lines. Nothing is
-//! decided about a call in here: that is the library's work.
+//! Nothing is decided about a call in here: that is the library's work.
 
 mod arguments;
 mod command_line;
 mod commands;
 mod console;
+mod elevated;
 mod human;
 mod known_tools;
 mod pages;
 #[cfg_attr(not(unix), path = "platform/other.rs")]
 mod platform;
 mod progress;
-pub mod protocol;
 mod report;
 mod reports;
-mod serve;
+mod service;
 mod session_index;
 mod session_text;
 mod state;
 mod tool_list;
+mod version;
 mod when;
 
 use std::{
@@ -32,11 +32,19 @@ use std::{
 use command_line::{Arguments, Command};
 use console::Console;
 
-pub use serve::{Clock, ServeOptions, Served, Server, serve};
+use lockgate_server::lines as serve;
+pub use lockgate_server::{
+    lines::{Clock, ServeOptions, Served, Server, serve},
+    protocol,
+};
 
 /// Does what the command line of this process says.
 pub fn run() -> ExitCode {
     let arguments = Arguments::read();
+    if let Some(file) = &arguments.machine {
+        // Absolute, because a command may start in another folder than its settings.
+        lockgate_agents::machine::choose(&std::path::absolute(file).unwrap_or_else(|_| file.clone()));
+    }
     if let Command::Hook(arguments) = &arguments.command {
         commands::hook::run(arguments);
     }
@@ -50,5 +58,10 @@ pub fn run() -> ExitCode {
     };
     // Not locked: while something is proved, another thread says that it takes long.
     let mut stderr = anstream::stderr();
-    ExitCode::from(command_line::run(&arguments, &mut Console { out: &mut stdout, err: &mut stderr }))
+    let console = &mut Console { out: &mut stdout, err: &mut stderr };
+    let code = match elevated::settle(&arguments) {
+        Ok(()) => command_line::run(&arguments, console),
+        Err(error) => command_line::end(Err(error), console),
+    };
+    ExitCode::from(code)
 }

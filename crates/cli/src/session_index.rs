@@ -66,6 +66,12 @@ impl SessionIndex {
         })
     }
 
+    /// The sessions of a user whose agents the guardian guards, for the guardian.
+    pub(crate) fn of_ward(backend: Arc<Sqlite>, environment: &Environment) -> Self {
+        let here = PathBuf::from(std::path::MAIN_SEPARATOR_STR);
+        Self { backend, here, environment: environment.clone(), gates: RefCell::default() }
+    }
+
     pub(crate) fn backend(&self) -> &Sqlite {
         &self.backend
     }
@@ -77,6 +83,11 @@ impl SessionIndex {
     /// The folder whose policy a session is under.
     pub(crate) fn folder_of(&self, session: &str) -> PathBuf {
         hook::folder_of_session(&self.environment, session).unwrap_or_else(|| self.here.clone())
+    }
+
+    /// This folder.
+    pub(crate) fn folder_here(&self) -> PathBuf {
+        self.here.clone()
     }
 
     /// The gate of this folder.
@@ -113,7 +124,8 @@ impl SessionIndex {
         Ok(status.halted)
     }
 
-    fn of_folder(&self, folder: &Path) -> Result<Rc<FolderGate>, CommandError> {
+    /// The gate of a folder.
+    pub(crate) fn of_folder(&self, folder: &Path) -> Result<Rc<FolderGate>, CommandError> {
         if let Some(folder_gate) = self.gates.borrow().get(folder) {
             return Ok(Rc::clone(folder_gate));
         }

@@ -51,7 +51,13 @@ pub(crate) fn make_state(path: Option<&Path>) -> Result<Sqlite, CommandError> {
 
 /// Where the database is, and how it is opened.
 fn place_of_state(path: Option<&Path>) -> Result<(PathBuf, Options), CommandError> {
-    let settings = settings::find(&env::current_dir()?, &Environment::of_process());
+    let environment = Environment::of_process();
+    if path.is_none() && environment.is_guarded() {
+        return Err(CommandError::Said(
+            "the guardian owns the state of this user; run this command with `sudo`".to_owned(),
+        ));
+    }
+    let settings = settings::find(&env::current_dir()?, &environment);
     match (path, settings) {
         // Settings that cannot be read are told where they are needed.
         (Some(path), settings) => {

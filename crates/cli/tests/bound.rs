@@ -122,14 +122,153 @@ fn a_human_accepts_a_changed_policy_after_seeing_what_it_opens() {
     assert_eq!(decision(&world, "Spend", "s1"), "pass");
     let log = world.lockgate(&["audit", "--json"]).out();
     assert!(log.contains("\"policy-changed\"") && log.contains("\"accept-policy\""), "{log}");
+    // New sessions were waiting for the same change.
+    assert_eq!(decision(&world, "Forbidden", "s2"), "pass");
     assert_eq!(world.lockgate(&["accept-policy", "--json"]).json(), json!({ "sessions": [] }));
     // Kept beside the database: a session whose policy is lost there can still be accepted.
     world.write("project/.lockgate/p.rules", POLICY);
     fs::remove_dir_all(world.path("home/.local/share/lockgate/lockgate.policies")).unwrap();
     let lost = answer(&world, "generic", "Other", "s1");
     assert!(lost["reason"].as_str().unwrap().contains("not kept any more"), "{lost}");
-    assert_eq!(world.human(&["accept-policy"]).code(), Some(0));
+    assert_eq!(world.human(&["accept-policy", "--all"]).code(), Some(0));
     assert_eq!(["Other", "Forbidden"].map(|tool| decision(&world, tool, "s1")), ["pass", "block"]);
+}
+
+#[test]
+fn a_new_session_begins_under_the_policy_that_was_accepted_last() {
+    let project = "project/.lockgate/p.rules";
+    let own = "home/.config/lockgate/policy.rules";
+    for (name, change) in [
+        ("project", &[(project, "block nothing\n")][..]),
+        ("both", &[(project, "block nothing\n"), (own, "block nothing\n")]),
+        (
+            "follow",
+            &[
+                (project, "block nothing\n"),
+                ("project/.lockgate/lockgate.toml", "policy_changes = \"follow\"\n"),
+            ],
+        ),
+        (
+            "user-follow",
+            &[
+                (project, "block nothing\n"),
+                ("home/.config/lockgate/lockgate.toml", "policy_changes = \"follow\"\n"),
+            ],
+        ),
+        ("observe", &[("home/.config/lockgate/lockgate.toml", "mode = \"observe\"\n")]),
+    ] {
+        let world = scene(&format!("bound-new-{name}"));
+        change.iter().for_each(|(file, text)| world.write(file, text));
+        assert_eq!(decision(&world, "Forbidden", "new"), "block", "{name}");
+        assert_eq!(["Spend", "Spend"].map(|tool| decision(&world, tool, "new")), ["pass", "block"], "{name}");
+        assert_eq!(decision(&world, "Other", "new"), "pass", "{name}: what both allow passes");
+    }
+    let world = scene("bound-new-accept");
+    world.write(project, "block nothing\nblock More\n");
+    // What is stricter counts at once.
+    assert_eq!(["More", "Forbidden"].map(|tool| decision(&world, tool, "n1")), ["block", "block"]);
+    let waits = world.lockgate(&["accept-policy", "--json"]);
+    assert_eq!(waits.code(), Some(1));
+    assert_eq!(
+        waits.json()["new_sessions"]["diff"]["changes"][0]["kind"],
+        "newly allowed",
+        "{}",
+        waits.out()
+    );
+    let refused = world.human_typing(&["accept-policy", "--all"], Typed::Text("yes"));
+    assert!(refused.terminal.contains("new sessions in this folder"), "{refused:?}");
+    assert_eq!(decision(&world, "Forbidden", "n2"), "block");
+    let accepted = world.human(&["accept-policy", "--all"]);
+    assert_eq!(accepted.code(), Some(0), "{}{}", accepted.out(), accepted.err());
+    assert_eq!(["More", "Forbidden"].map(|tool| decision(&world, tool, "n3")), ["block", "pass"]);
+    // And from then on that one counts.
+    world.write(project, "block nothing\n");
+    assert_eq!(["More", "Forbidden"].map(|tool| decision(&world, tool, "n4")), ["block", "pass"]);
+    world.write(project, "block nothing\nblock More\n");
+    assert_eq!(["More", "Forbidden"].map(|tool| decision(&world, tool, "n4")), ["block", "pass"]);
+}
+
+#[test]
+fn a_folder_that_is_new_does_not_accept_another_policy_of_the_user() {
+    let world = World::new("bound-new-folder");
+    let own = "home/.config/lockgate/policy.rules";
+    world.write(own, "block Forbidden\n");
+    assert_eq!(["Other", "Forbidden"].map(|tool| decision(&world, tool, "s1")), ["pass", "block"]);
+    // Another folder is used for the first time, with a policy of its own that nobody trusts.
+    world.write("project/one/.lockgate/p.rules", "block Local\n");
+    let at = |folder: &str, tool: &str, session: &str| {
+        let event = json!({"event": "before", "session": session, "tool": tool, "input": {}, "cwd": world.path(folder)});
+        world.hook("generic", &event.to_string()).json()
+    };
+    let first = ["Other", "Local", "Forbidden"].map(|tool| at("project/one", tool, "o1")["decision"].clone());
+    assert_eq!(first, ["pass", "block", "block"]);
+    world.write(own, "block nothing\n");
+    world.write("home/.config/lockgate/lockgate.toml", "policy_changes = \"follow\"\n");
+    world.write("project/two/.lockgate/p.rules", "block Local\n");
+    let said = at("project/two", "Forbidden", "t1");
+    assert_eq!(said["decision"], "block", "{said}");
+    assert!(said["reason"].as_str().unwrap().contains("run `lockgate accept-policy`"), "{said}");
+    assert_eq!(at("project/one", "Forbidden", "o2")["decision"], "block");
+    assert_eq!(decision(&world, "Forbidden", "s2"), "block");
+    // A policy that is gone still counts for new sessions of its folder, by whatever name.
+    fs::rename(world.path("project/one/.lockgate"), world.path("away")).unwrap();
+    std::os::unix::fs::symlink(world.path("project/one"), world.path("link")).unwrap();
+    for (folder, session) in [("project/one", "o3"), ("link", "o4"), ("project/two/../one", "o5")] {
+        assert_eq!(at(folder, "Local", session)["decision"], "block", "{folder}");
+    }
+    // The built-in policy does not take the place of the user's.
+    fs::remove_dir_all(world.path("home/.config/lockgate")).unwrap();
+    assert_eq!(decision(&world, "Forbidden", "s3"), "block");
+}
+
+#[test]
+fn an_author_at_work_is_followed_by_new_sessions_too() {
+    let world = World::new("bound-new-author");
+    world.write("home/.config/lockgate/lockgate.toml", "policy_changes = \"follow\"\n");
+    let own = "home/.config/lockgate/policy.rules";
+    world.write(own, "block Forbidden\n");
+    assert_eq!(decision(&world, "Forbidden", "s1"), "block");
+    world.write(own, "block nothing\n");
+    assert_eq!(decision(&world, "Forbidden", "s2"), "pass");
+    world.write("project/.lockgate/p.rules", "block Local\n");
+    assert_eq!(["Forbidden", "Local"].map(|tool| decision(&world, tool, "s3")), ["pass", "block"]);
+}
+
+#[test]
+fn only_the_humans_signature_makes_a_record_of_trust() {
+    let world = World::new("bound-trust");
+    world.write("project/.lockgate/p.rules", "block Forbidden\n");
+    world.write("project/.lockgate/lockgate.toml", "mode = \"observe\"\n");
+    let is_trusted = || world.lockgate(&["trust", "--json"]).json()["trusted"].as_bool().unwrap();
+    assert!(!is_trusted());
+    let said = world.human(&["trust"]);
+    assert_eq!(said.code(), Some(0), "{}{}", said.out(), said.err());
+    assert!(is_trusted());
+    let folder = world.path("home/.local/share/lockgate/trusted");
+    let file = fs::read_dir(folder).unwrap().next().unwrap().unwrap().path();
+    let signed: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+    let forge = |change: &dyn Fn(&mut serde_json::Map<String, Value>)| {
+        let mut record = signed.as_object().unwrap().clone();
+        change(&mut record);
+        fs::write(&file, Value::Object(record).to_string()).unwrap();
+        is_trusted()
+    };
+    assert!(forge(&|_| {}));
+    assert!(!forge(&|record| drop(record.remove("signature"))));
+    assert!(!forge(&|record| drop(record.insert("signature".to_owned(), json!("00".repeat(64))))));
+    assert!(!forge(&|record| drop(record.insert("at".to_owned(), json!(1)))));
+    assert!(world.lockgate(&["trust", "--list"]).out().contains("not signed"));
+    // What was signed for other files is not a trust in these.
+    world.write("project/.lockgate/p.rules", "block Forbidden\nblock Other\n");
+    let shown = world.lockgate(&["trust", "--json"]).json();
+    let hash = |name: &str| {
+        let files = shown["files"].as_array().unwrap();
+        files.iter().find(|it| it["path"].as_str().unwrap().ends_with(name)).unwrap()["sha256"].clone()
+    };
+    let path = world.path("project/.lockgate/p.rules").display().to_string();
+    assert!(!forge(&|record| drop(
+        record["files"].as_object_mut().unwrap().insert(path.clone(), hash("p.rules"))
+    )));
 }
 
 #[test]

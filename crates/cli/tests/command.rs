@@ -506,6 +506,7 @@ fn help_shows_each_command_with_an_example() {
         ("doctor", "Check that the installed hooks run and that they block"),
         ("uninstall", "Remove the hooks from your coding agents"),
         ("verify", "Check a policy for mistakes and prove its claims"),
+        ("fmt", "Format files of one-line rules"),
         ("migrate", "Rewrite the old words of a policy file"),
         ("prompt", "Print what the model should know about a session"),
         ("check", "Judge one call"),
@@ -523,6 +524,8 @@ fn help_shows_each_command_with_an_example() {
         ("hook", "Answer one hook event"),
         ("mcp", "Run a proxy in front of MCP servers"),
         ("gate", "Judge calls from stdin"),
+        ("guardian", "Have another user of the system own policy, keys, state and log"),
+        ("serve", "Run the team server, manage its tokens, or run the guardian"),
         ("audit", "List, follow, export, verify or prune the audit log"),
         ("replay", "Replay recorded sessions"),
         ("completions", "Print a completion script for a shell"),
@@ -544,11 +547,13 @@ fn help_shows_each_command_with_an_example() {
       trust         Trust a project's policy and settings as they are now
       try           Judge a command under the policy in force
       doctor        Check that the installed hooks run and that they block
+      upgrade       Have installed hooks run this program
       uninstall     Remove the hooks from your coding agents
 
     Write policies:
       verify        Check a policy for mistakes and prove its claims (also:
                     validate, lint, test)
+      fmt           Format files of one-line rules
       migrate       Rewrite the old words of a policy file
       check         Judge one call
       explain       Explain verdicts rule by rule, or explain a finding
@@ -571,7 +576,11 @@ fn help_shows_each_command_with_an_example() {
                     installs this
       mcp           Run a proxy in front of MCP servers and judge every tool call
       gate          Judge calls from stdin, one JSON object per line
+      serve         Run the team server, manage its tokens, or run the guardian
       prompt        Print what the model should know about a session
+
+    Guard with another user:
+      guardian      Have another user of the system own policy, keys, state and log
 
     Audit:
       audit         List, follow, export, verify or prune the audit log
@@ -599,12 +608,15 @@ fn help_shows_each_command_with_an_example() {
     insta::assert_snapshot!(out(&lockgate(&["gate", "--help"], "")), @r#"
     Judge calls from stdin, one JSON object per line
 
-    Usage: lockgate gate [OPTIONS] <POLICY>...
+    Usage: lockgate gate [OPTIONS] [POLICY]...
 
     Arguments:
-      <POLICY>...  Policy files or folders
+      [POLICY]...  Policy files or folders
 
     Options:
+          --server <URL>          Ask a server of `lockgate serve` instead:
+                                  http://127.0.0.1:PORT or unix:PATH
+          --token-file <FILE>     With --server: the file that holds the token
           --store <URL>           Where to store sessions: memory, or sqlite:FILE
                                   [default: memory]
           --session <ID>          The session of lines that do not name one

@@ -129,7 +129,7 @@ fn init_shows_every_change_and_writes_only_when_told() {
     let hooks = "project/.gemini/settings.json";
     assert_eq!(world.files(), ["home/.gemini/settings.json", hooks, policy]);
     assert!(done.out().contains("gemini-cli: start Gemini CLI anew"), "{}", done.out());
-    assert!(world.read(policy).unwrap().contains("map any shell running rm as delete"));
+    assert!(world.read(policy).unwrap().contains("require human-approval before any deletion"));
     let verified = world.lockgate(&["verify", ".lockgate"]);
     assert_eq!(verified.code(), Some(0));
     assert!(verified.out().ends_with(": no errors\n"), "{}", verified.out());
@@ -209,7 +209,10 @@ fn the_user_is_served_like_a_project() {
     let wanted = world.lockgate(&["init", "--policy-only", "--yes"]);
     assert_eq!(wanted.code(), Some(0), "{}", wanted.err());
     assert!(
-        world.read("project/.lockgate/policy.rules").unwrap().contains("map any shell running rm as delete")
+        world
+            .read("project/.lockgate/policy.rules")
+            .unwrap()
+            .contains("require human-approval before any deletion")
     );
     assert_eq!(world.human(&["uninstall", "--user", "--all"]).code(), Some(0));
     assert_eq!(world.files(), ["project/.lockgate/policy.rules"]);

@@ -242,6 +242,36 @@ fn links_and_moves_are_followed_to_the_policy_whatever_it_holds() {
 }
 
 #[test]
+fn a_proxy_holds_sessions_to_the_policy_that_was_accepted() {
+    // The policy of the settings, and one of the command line.
+    for options in [&[][..], &["--policy", "own.rules"]] {
+        let world = world(&format!("bound-{}", options.len()), "block danger\n");
+        world.write("project/own.rules", "block danger\n");
+        let danger = |words: &[&str]| {
+            let words = [words, options].concat();
+            let mut client = Client::start(&world, &words);
+            let said = client.call("danger");
+            client.end();
+            said
+        };
+        assert!(danger(&["--session", "day"]).contains("danger is blocked"));
+        for file in ["project/own.rules", "project/.lockgate/policy.rules"] {
+            world.write(file, "block nothing\n");
+        }
+        // The running session, and one that begins with each proxy.
+        for words in [&["--session", "day"][..], &[]] {
+            let said = danger(words);
+            assert!(said.contains("danger is blocked"), "{options:?} {words:?}: {said}");
+        }
+        let accepted = world.human(&["accept-policy", "--all"]);
+        assert_eq!(accepted.code(), Some(0), "{options:?}: {}{}", accepted.out(), accepted.err());
+        for words in [&["--session", "day"][..], &[]] {
+            assert_eq!(danger(words), "ran", "{options:?} {words:?}");
+        }
+    }
+}
+
+#[test]
 fn a_proxy_that_is_told_to_end_takes_its_server_along() {
     let world = world("signal", "block danger\n");
     let mut client = Client::start(&world, &[]);

@@ -272,38 +272,39 @@ fn a_halt_works_bare_and_before_the_first_call() {
 #[cfg(unix)]
 #[test]
 fn a_watched_list_tells_what_arrives_and_what_is_answered() {
-    use std::os::unix::fs::PermissionsExt;
+    use std::{
+        io::{BufRead, BufReader},
+        os::unix::fs::PermissionsExt,
+        process::Command,
+    };
 
     let world = World::with("pending-watch", CAREFUL, PATIENT);
     world.write("home/bin/notify-send", "#!/bin/sh\nprintf '%s|' \"$@\" >> \"$HOME/notified\"\n");
     fs::set_permissions(world.path("home/bin/notify-send"), fs::Permissions::from_mode(0o755)).unwrap();
-    let mut command =
-        world.command_of(env!("CARGO_BIN_EXE_lockgate").as_ref(), &["pending", "--watch", "--rounds", "3"]);
+    let mut command = world.command_of(env!("CARGO_BIN_EXE_lockgate").as_ref(), &["pending", "--watch"]);
     command.env("PATH", format!("{}:/usr/bin:/bin", world.path("home/bin").display()));
-    // Begins before there is a database.
-    let watching = command.spawn().unwrap();
-    std::thread::sleep(std::time::Duration::from_secs(1));
+    // Begins before there is a database. Each step waits for what the list says.
+    let mut watching = command.spawn().unwrap();
+    let mut list = BufReader::new(watching.stdout.take().unwrap()).lines();
+    let mut line = || list.next().unwrap().unwrap();
+    assert_eq!(line(), "no questions are waiting for a human");
     let hook = world.spawn(&["hook", "generic"], &deploy(&world, "s1"));
-    world.first_question();
-    // The list may not have seen it yet; an answer that comes too soon would leave nothing to see.
+    let asked = line();
+    assert!(asked.starts_with(" 1  ") && asked.ends_with(r#"generic/s1  deploy  {"to":"prod"}"#), "{asked}");
+    assert_eq!(world.human(&["approve", "1", "--by", "ada"]).code(), Some(0));
+    let answered = line();
+    assert!(answered.contains("granted by ada") || answered == "1  closed", "{answered}");
+    assert_eq!(Said::of(hook).json()["decision"], "pass");
+    let killed = Command::new("kill").args(["-TERM", &watching.id().to_string()]).status();
+    assert!(killed.unwrap().success());
+    assert_eq!(watching.wait().unwrap().code(), Some(0));
+    // The program that notifies may still run.
     for _ in 0..600 {
-        if world.path("home/notified").exists() {
+        if fs::read_to_string(world.path("home/notified")).is_ok_and(|text| text.ends_with('|')) {
             break;
         }
         std::thread::sleep(std::time::Duration::from_millis(100));
     }
-    assert_eq!(world.human(&["approve", "1", "--by", "ada"]).code(), Some(0));
-    assert_eq!(Said::of(hook).json()["decision"], "pass");
-    let said = Said::of(watching);
-    assert_eq!(said.code(), Some(0), "{}", said.err());
-    let shown = said.out();
-    let lines: Vec<&str> = shown.lines().collect();
-    assert_eq!(lines[0], "no questions are waiting for a human", "{shown}");
-    assert!(
-        lines[1].starts_with(" 1  ") && lines[1].ends_with(r#"generic/s1  deploy  {"to":"prod"}"#),
-        "{shown}"
-    );
-    assert!(lines[2].contains("granted by ada") || lines[2] == "1  closed", "{shown}");
     let notified = world.read("home/notified");
     assert_eq!(
         notified,
@@ -617,4 +618,66 @@ fn a_doctor_without_a_patient_cannot_tell() {
     let said = world.lockgate(&["doctor"]);
     assert_eq!(said.code(), Some(2), "{}", said.out());
     assert!(said.err().contains("name one of claude-code"), "{}", said.err());
+}
+
+/// Changes the database behind the back of Lockgate.
+fn tamper(world: &World, sql: &str) {
+    let connection = rusqlite::Connection::open(world.database()).unwrap();
+    assert!(connection.execute(sql, []).unwrap() > 0, "{sql}");
+}
+
+#[test]
+fn one_changed_answer_hides_no_other_question() {
+    let world = World::with("changed-answer", CAREFUL, PATIENT);
+    let mut hooks = ["s1", "s2"].map(|session| world.spawn(&["hook", "generic"], &deploy(&world, session)));
+    for _ in 0..600 {
+        let said = world.lockgate(&["pending", "--json"]);
+        if said.code() == Some(0) && said.json()["questions"].as_array().unwrap().len() == 2 {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    tamper(
+        &world,
+        "INSERT INTO answer(session, number, granted, by, at, proof, seal) VALUES ('generic/s1', 1, 1, 'x', 1, '', x'00')",
+    );
+    let said = world.lockgate(&["pending", "--json"]);
+    let questions = said.json()["questions"].clone();
+    assert_eq!(questions.as_array().unwrap().len(), 1, "{questions}");
+    assert_eq!(questions[0]["approval"], "a1@generic/s2");
+    assert!(said.err().contains("question a1@generic/s1: "), "{}", said.err());
+    assert_eq!(world.human(&["approve", "a1@generic/s2"]).code(), Some(0));
+    hooks.iter_mut().for_each(|hook| drop(hook.kill()));
+    hooks.iter_mut().for_each(|hook| drop(hook.wait()));
+}
+
+#[test]
+fn a_human_gives_up_a_damaged_session_and_it_stays_halted() {
+    let world = World::with("release", "limit spend to 1 per session\n", "");
+    let spend = |session: &str| {
+        let event = json!({"event": "before", "session": session, "tool": "spend", "input": {}});
+        world.hook("generic", &event.to_string()).json()["decision"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(["s1", "s1", "s2"].map(spend), ["pass", "block", "pass"]);
+    let release = ["resume", "--session", "generic/s1", "--damaged"];
+    let whole = world.human(&release);
+    assert_eq!(whole.code(), Some(1), "{}", whole.err());
+    assert_eq!(spend("s1"), "block");
+    tamper(
+        &world,
+        "UPDATE session SET bytes = (SELECT bytes FROM session WHERE name = 'generic/s2') WHERE name = 'generic/s1'",
+    );
+    assert_eq!(spend("s1"), "block");
+    // Without a human at a terminal nothing is given up.
+    assert_eq!(world.lockgate(&release).code(), Some(2));
+    assert_eq!(world.lockgate(&["audit", "verify"]).code(), Some(1));
+    let released = world.human(&release);
+    assert_eq!(released.code(), Some(0), "{}{}", released.out(), released.err());
+    assert_eq!(spend("s1"), "block", "it is halted");
+    assert_eq!(world.lockgate(&["audit", "verify"]).code(), Some(0));
+    let log = world.lockgate(&["audit", "--json"]).out();
+    assert!(log.contains("\"release\""), "{log}");
+    // A human may let it begin anew; that is another proof.
+    assert_eq!(world.human(&["resume", "--session", "generic/s1"]).code(), Some(0));
+    assert_eq!(spend("s1"), "pass");
 }

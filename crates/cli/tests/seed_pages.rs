@@ -218,6 +218,31 @@ fn old_files_are_rewritten_and_proved_the_same() {
 }
 
 #[test]
+fn one_line_rules_are_formatted_in_place_or_only_checked() {
+    let folder = folder("fmt");
+    let old =
+        "\n  block   a # one\nlimit send to 3 per session # two\n\n\nblock  pay because \"two  spaces\"";
+    let new = "block a                      # one\nlimit send to 3 per session  # two\n\nblock  pay because \"two  spaces\"\n";
+    fs::write(folder.join("a.rules"), old).unwrap();
+    let checked = lockgate(&folder, &["fmt", "--check", "a.rules"], "");
+    assert_eq!((checked.status.code(), err(&checked).trim()), (Some(1), "would change `a.rules`"));
+    assert_eq!(fs::read_to_string(folder.join("a.rules")).unwrap(), old, "only checked");
+    let written = lockgate(&folder, &["fmt", "a.rules"], "");
+    assert_eq!((written.status.code(), err(&written).trim()), (Some(0), "formatted `a.rules`"));
+    assert_eq!(fs::read_to_string(folder.join("a.rules")).unwrap(), new);
+    let again = lockgate(&folder, &["fmt", "--check", "a.rules", "--json"], "");
+    assert_eq!((again.status.code(), out(&again).trim()), (Some(0), r#"{"file":"a.rules","changed":false}"#));
+    // A wrong file among others changes nothing.
+    fs::write(folder.join("a.rules"), old).unwrap();
+    fs::write(folder.join("b.yaml"), "rules:\n  - id: a\n    when: {tool: rm}\n    then: block\n").unwrap();
+    let mixed = lockgate(&folder, &["fmt", "a.rules", "b.yaml"], "");
+    assert_eq!(mixed.status.code(), Some(2));
+    assert!(err(&mixed).contains("`b.yaml` is not a file of one-line rules"), "{}", err(&mixed));
+    assert_eq!(fs::read_to_string(folder.join("a.rules")).unwrap(), old);
+    assert_eq!(lockgate(&folder, &["fmt", "missing.rules"], "").status.code(), Some(2));
+}
+
+#[test]
 fn the_audit_log_names_rules_on_results_severity_and_what_only_observes() {
     let folder = folder("audit-of-results");
     let ruleset = "apiVersion: edictum/v1\nkind: Ruleset\nmetadata: {name: t}\ndefaults: {mode: enforce}\nrules:\n  - {id: pii, type: post, tool: read, when: {output.text: {matches: 'ada'}}, then: {action: redact, message: PII, tags: [pii]}}\n";

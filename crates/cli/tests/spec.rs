@@ -2,13 +2,22 @@
 
 use std::path::Path;
 
-use lockgate_testkit::{ProcessDoor, play_pages};
+use lockgate_testkit::{HttpDoor, ProcessDoor, play_pages};
 
 #[test]
 fn the_program_answers_to_every_page() {
     let mut door = ProcessDoor::new(env!("CARGO_BIN_EXE_lockgate"));
     match play_pages(Path::new("../../spec"), &mut door) {
         Ok(count) => println!("program: {count}"),
+        Err(failures) => panic!("{failures}"),
+    }
+}
+
+#[test]
+fn the_server_answers_to_every_page() {
+    let mut door = HttpDoor::new(env!("CARGO_BIN_EXE_lockgate"));
+    match play_pages(Path::new("../../spec"), &mut door) {
+        Ok(count) => println!("server: {count}"),
         Err(failures) => panic!("{failures}"),
     }
 }

@@ -170,16 +170,18 @@ const EVERYDAY: &[&str] = &[
     "http localhost:8000/api?x=1",
     "rsync -av --exclude node_modules ./ ../copy/",
     "cat tsconfig.json .eslintrc.json",
+    "rm -rf node_modules && npm install",
+    "rm -rf dist /tmp/build",
     "cat docs/environment.md",
     "ls -la .github/workflows",
 ];
 
 /// What the headings of the policy promise that a human is asked about. Where a script cannot be read, a block is as good.
 const STOPPED: &[&str] = &[
-    "rm -rf build",
+    "rm -rf src",
     "rm file.txt",
     "sudo rm -rf /",
-    "ls && rm -rf node_modules",
+    "ls && rm -rf lib",
     "find . -name '*.log' -delete",
     "find . -type f -exec rm {} +",
     "ls | xargs rm",

@@ -319,6 +319,8 @@ pub(crate) fn operated(policy: &Policy, event: &Event) -> Option<LogEvent> {
         Event::Seeded { counts, .. } => {
             ("seed", json!({ "attempts": counts.attempts, "tool_calls": counts.tool_calls }))
         }
+        // What was said is not for the log; that something was heard is.
+        Event::Heard { .. } => ("heard", json!({})),
         Event::Began { inactive } => {
             ("begin", json!({ "inactive": inactive.iter().filter_map(name).collect::<Vec<_>>() }))
         }

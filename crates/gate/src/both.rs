@@ -80,6 +80,14 @@ impl<'a> Rules<'a> {
         }
     }
 
+    /// The policies that decide.
+    pub(crate) fn policies(self) -> [Option<&'a Policy>; 2] {
+        match self {
+            Self::One(rulebook) => [Some(&rulebook.policy), None],
+            Self::Both(both) => [Some(&both.accepted.policy), Some(&both.current.policy)],
+        }
+    }
+
     /// The rules that the session is bound to.
     pub(crate) fn accepted(self) -> &'a Rulebook {
         match self {

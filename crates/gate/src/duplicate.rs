@@ -29,16 +29,15 @@ impl Passage {
 pub(crate) fn seen_before(session: &Session, call: &Call) -> Option<(Arc<str>, Arc<str>)> {
     let duplicate_key = call.about.duplicate_key.as_ref()?;
     let content = content(duplicate_key, &call.tool, &call.input);
-    let is_same =
-        |passage: &Passage| !passage.doors.contains(&duplicate_key.door) && passage.content == content;
-    Some((like(session, &call.id, is_same)?, duplicate_key.door.clone()))
+    let is_new = |doors: &[Arc<str>]| !doors.contains(&duplicate_key.door);
+    Some((like(session, &call.id, &content, is_new)?, duplicate_key.door.clone()))
 }
 
 /// The oldest call in flight that is told apart from no other by this: what a result without an id belongs to.
 pub(crate) fn in_flight_like(session: &Session, call: &Call) -> Option<Arc<str>> {
     let duplicate_key = call.about.duplicate_key.as_ref()?;
     let content = content(duplicate_key, &call.tool, &call.input);
-    like(session, &call.id, |passage| passage.content == content)
+    like(session, &call.id, &content, |_| true)
 }
 
 /// The number of the open question about a call.
@@ -53,14 +52,19 @@ pub(crate) fn question_about(session: &Session, call: &Call) -> Option<u64> {
     session.asked.iter().find(|(_, asked)| is_about(&asked.call)).map(|(number, _)| *number)
 }
 
-fn like(session: &Session, id: &str, is_same: impl Fn(&Passage) -> bool) -> Option<Arc<str>> {
-    let is_seen = |id: &str| {
-        session.flights.get(id).is_some_and(|flight| flight.passage.as_deref().is_some_and(&is_same))
-    };
-    if !id.is_empty() {
-        return session.flights.get_key_value(id).filter(|_| is_seen(id)).map(|(id, _)| id.clone());
+/// The call in flight that holds this and was seen by the right doors: the one with this id, or else the oldest.
+fn like(
+    session: &Session,
+    id: &str,
+    content: &str,
+    is_meant: impl Fn(&[Arc<str>]) -> bool,
+) -> Option<Arc<str>> {
+    if id.is_empty() {
+        return session.flights.like(content, is_meant).cloned();
     }
-    session.leases.0.iter().map(|(_, id)| id).find(|id| is_seen(id)).cloned()
+    let (id, flight) = session.flights.get_key_value(id)?;
+    let passage = flight.passage.as_deref()?;
+    (is_meant(&passage.doors) && *passage.content == *content).then(|| id.clone())
 }
 
 /// The call with an id of ours, where its host names none.

@@ -91,10 +91,17 @@ pub fn explain<'a>(rulebook: &Rulebook, stand: impl Into<Stand<'a>>, call: &Seen
     let session = stand.session;
     let mut views: Vec<NetView> = clause_views(rulebook, stand, call);
     views.extend(workflow_views(rulebook, stand, call));
-    for (audience, deeds) in policy.deeds(call) {
-        for deed in &deeds {
-            for watch in policy.watches(audience, deed) {
+    let groups = policy.deeds(call);
+    let now = call.at.max(session.clock);
+    let (around, memory) = (&rulebook.around, &stand);
+    let seen = View { call, output: None, now, around, memory, deeds: Some(&groups) };
+    for (audience, deeds) in &groups {
+        for deed in deeds {
+            for watch in policy.watches(*audience, deed) {
                 if let (true, Some(rule)) = (session.is_active(watch.rule), policy.net(watch.rule)) {
+                    if rule.is_eased() && watch.refuses && !rule.speaks_of(&seen) {
+                        continue;
+                    }
                     let says = view(session, rule, watch, deed);
                     views.push(NetView { rule: rule.id, deed: watch.name.clone(), says });
                 }
@@ -115,7 +122,9 @@ fn clause_views(rulebook: &Rulebook, stand: Stand<'_>, call: &SeenCall) -> Vec<N
     let policy = &rulebook.policy;
     let tool: Arc<str> = policy.name(&call.tool);
     let now = call.at.max(stand.session.clock);
-    let view = View { call, output: None, now, around: &rulebook.around, memory: &stand };
+    let groups = policy.deeds(call);
+    let (around, memory) = (&rulebook.around, &stand);
+    let view = View { call, output: None, now, around, memory, deeds: Some(&groups) };
     let mut is_spoken_of = false;
     let mut views = Vec::new();
     for clause in policy.clauses_about(&call.tool).filter(|clause| stand.session.is_active(clause.id)) {

@@ -51,7 +51,7 @@ pub(crate) fn heard<'a>(
     };
     hearing.hear_door();
     hearing.hear_protection();
-    hearing.hear_clauses();
+    hearing.hear_clauses(&groups);
     // What was seen comes before what is only guessed: a guess must not use up what the former needs.
     for guesses in [false, true] {
         for (audience, deeds) in &groups {
@@ -59,7 +59,7 @@ pub(crate) fn heard<'a>(
                 for watch in policy.watches(*audience, deed) {
                     if let (true, Some(rule)) = (session.is_active(watch.rule), policy.net(watch.rule)) {
                         let before = hearing.obstacles.len();
-                        hearing.hear(rule, watch, deed);
+                        hearing.hear(rule, watch, deed, &groups);
                         hearing.soften(before, watch, deed);
                     }
                 }
@@ -106,13 +106,14 @@ impl Hearing<'_> {
     }
 
     /// Asks the clauses about the call, and where none that acts has a say, what is decided without one.
-    fn hear_clauses(&mut self) {
+    fn hear_clauses(&mut self, groups: &Groups) {
         let Self { rulebook, stand, call, .. } = *self;
         if rulebook.policy.clauses().is_empty() {
             return;
         }
         let now = call.at.max(stand.session.clock);
-        let view = View { call, output: None, now, around: &rulebook.around, memory: &stand };
+        let view =
+            View { call, output: None, now, around: &rulebook.around, memory: &stand, deeds: Some(groups) };
         let tool = rulebook.policy.name(&call.tool);
         let mut is_spoken_of = false;
         for Applying { clause, truth } in rulebook.policy.applying(&view) {
@@ -166,14 +167,23 @@ impl Hearing<'_> {
     }
 
     /// Asks one rule about one deed.
-    fn hear(&mut self, rule: &NetRule, watch: &Watch, deed: &Deed) {
+    fn hear(&mut self, rule: &NetRule, watch: &Watch, deed: &Deed, groups: &Groups) {
         if watch.is_free {
+            return;
+        }
+        if rule.is_eased() && watch.refuses && !self.is_spoken_of(rule, groups) {
             return;
         }
         match choose(rule, watch, deed, self.scratch.marking(rule)) {
             Some(transition) => self.pass(rule, transition, &watch.name, deed),
             None if watch.refuses => {
-                self.object(rule, &watch.name, Decision::Block, blocked_sentence(rule, &watch.name));
+                let reason =
+                    self.because(rule, groups).unwrap_or_else(|| blocked_sentence(rule, &watch.name));
+                if rule.tail.as_ref().is_some_and(|tail| tail.asks) {
+                    self.want_human(rule, &watch.name, reason);
+                } else {
+                    self.object(rule, &watch.name, Decision::Block, reason);
+                }
             }
             None => {
                 // A rule never refuses what it only watches. Its success may still count by the time it is
@@ -193,7 +203,12 @@ impl Hearing<'_> {
             return;
         }
         let said: Vec<Obstacle> = self.obstacles.drain(before..).collect();
-        let is_final = self.rulebook.policy.unreadable_in_file_of(watch) == Some(Decision::Block);
+        let unreadable = self.rulebook.policy.unreadable_in_file_of(watch);
+        // A file that lets unreadable scripts pass does not guess what they are.
+        if deed.basis == Basis::Guessed && unreadable == Some(Decision::Allow) {
+            return;
+        }
+        let is_final = unreadable == Some(Decision::Block);
         for mut obstacle in said {
             obstacle.about = About::Guessed;
             if deed.basis == Basis::Guessed {
@@ -257,7 +272,7 @@ impl Hearing<'_> {
             }
         }
         if guard.is_manual {
-            self.want_human(rule, name);
+            self.want_human(rule, name, human_sentence(rule, name));
         }
         if guard.is_deferred {
             if deed.earns() {
@@ -277,11 +292,28 @@ impl Hearing<'_> {
         self.waiting.push(Waiting { rule: rule.id, transition, deed: name.clone() });
     }
 
-    fn want_human(&mut self, rule: &NetRule, name: &Arc<str>) {
+    fn view<'v>(&'v self, groups: &'v Groups) -> View<'v> {
+        let Self { rulebook, stand, call, .. } = self;
+        let now = call.at.max(stand.session.clock);
+        View { call, output: None, now, around: &rulebook.around, memory: stand, deeds: Some(groups) }
+    }
+
+    /// Whether the conditions behind a rule let it speak of this call.
+    fn is_spoken_of(&self, rule: &NetRule, groups: &Groups) -> bool {
+        rule.speaks_of(&self.view(groups))
+    }
+
+    /// What its author lets a rule say.
+    fn because(&self, rule: &NetRule, groups: &Groups) -> Option<String> {
+        let because = rule.tail.as_ref()?.because.as_ref()?;
+        Some(because.expand(&self.view(groups)))
+    }
+
+    fn want_human(&mut self, rule: &NetRule, name: &Arc<str>, reason: String) {
         if self.granted.contains(&rule.id) {
             return;
         }
-        self.object(rule, name, self.asks(), human_sentence(rule, name));
+        self.object(rule, name, self.asks(), reason);
         if let Some(last) = self.obstacles.last_mut() {
             last.is_human = true;
         }

@@ -112,6 +112,7 @@ pub(crate) fn judge_answer_with(
     let session = session.after(std::slice::from_ref(&closed));
     record.events.push(closed);
     let stand = Stand { session: &session, shared_state, ran };
+    record.is_agreed = granted;
     let verdict = if granted {
         halt(stand).or_else(|| objection_of_gate(rulebook, stand, &call)).unwrap_or_else(|| {
             let human = (Human::Reachable, &*asked.rules, imposed);
@@ -132,14 +133,9 @@ pub(crate) fn lapsed(rulebook: &Rulebook, session: &Session, now: Time) -> Event
     let at = now.max(session.clock);
     // Most decisions make one event.
     let mut events = Events::with_capacity(1);
-    let is_due = session.leases.0.front().is_some_and(|(deadline, _)| *deadline <= at);
-    if !is_due && session.asked.is_empty() {
+    events.extend(session.flights.due(at).map(|id| Event::Lapsed { id: id.clone(), at }));
+    if session.asked.is_empty() {
         return events;
-    }
-    for (deadline, id) in session.leases.0.iter().take_while(|(deadline, _)| *deadline <= at) {
-        if session.flights.get(id).is_some_and(|flight| flight.deadline == *deadline) {
-            events.push(Event::Lapsed { id: id.clone(), at });
-        }
     }
     // Questions are few (`asked_max`) and may give tokens back to one net, so each sees the one before.
     let mut scratch = Scratch::new(&rulebook.policy, session);
@@ -161,7 +157,7 @@ fn halt(stand: Stand<'_>) -> Option<Verdict> {
 fn objection_of_gate(rulebook: &Rulebook, stand: Stand<'_>, call: &Call) -> Option<Verdict> {
     let session = stand.session;
     let waits = session.asked.values().any(|asked| asked.call.id == call.id);
-    if waits || session.flights.contains_key(call.id.as_str()) {
+    if waits || session.flights.get(&call.id).is_some() {
         let reason = format!("call id '{}' is already in use by a call that has not finished.", call.id);
         return Some(Verdict::refused_by_gate("call-id", reason));
     }

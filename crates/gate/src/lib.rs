@@ -60,8 +60,8 @@ pub use state::{
 pub use status::{ApprovalStatus, NetStatus, Openness, SessionCounters, Status, Words, WorkflowStatus};
 pub use store::{
     AnswerStore, Archive, Backend, BackendAnswers, BackendStore, BoundPolicy, Changes, Held, IsOpen,
-    LockedRow, MemoryAnswers, MemoryStore, OpenedSession, PolicyChanges, Reach, RowWrite, SessionListing,
-    SessionRow, Store, StoreError,
+    LockedRow, MemoryAnswers, MemoryStore, OpenedSession, PolicyBase, PolicyChanges, PolicyPlace, Reach,
+    RowWrite, SessionListing, SessionRow, Store, StoreError,
 };
 pub use terms::Terms;
 pub use verdict::{HUMAN_APPROVAL, JudgedCall, Obstacle, Verdict};

@@ -2,8 +2,15 @@
 
 use std::sync::Arc;
 
-use lockgate_call::{Call, Time, sensitive::Mask};
-use lockgate_policy::{DecidedCall, Decision, RuleId, WindowMarks, clause::Standing};
+use lockgate_call::{SeenCall, Time, sensitive::Mask};
+use lockgate_policy::{
+    DecidedCall, Decision, RuleId, View, WindowMarks,
+    clause::Standing,
+    past::{Moment, Witnessed},
+    provenance::NewOrigins,
+    window::Marks,
+};
+use serde_json::Value;
 use smallvec::SmallVec;
 
 use crate::{
@@ -39,11 +46,13 @@ pub(crate) struct Record {
     /// What workflows take in with the next event.
     pub(crate) steps: Steps,
     pub(crate) wants: Option<WantedRun>,
+    /// Whether a human has agreed to the call.
+    pub(crate) is_agreed: bool,
 }
 
 impl From<Events> for Record {
     fn from(events: Events) -> Self {
-        Self { events, shared: Vec::new(), steps: Steps::new(), wants: None }
+        Self { events, shared: Vec::new(), steps: Steps::new(), wants: None, is_agreed: false }
     }
 }
 
@@ -57,7 +66,13 @@ impl Record {
         }
     }
 
-    pub(crate) fn block(&mut self, rulebook: &Rulebook, stand: Stand<'_>, verdict: &Verdict, call: &Call) {
+    pub(crate) fn block(
+        &mut self,
+        rulebook: &Rulebook,
+        stand: Stand<'_>,
+        verdict: &Verdict,
+        call: &SeenCall,
+    ) {
         if verdict.decision == Decision::Block {
             let remembered = self.remembered(rulebook, stand, verdict, call);
             let (id, tool) = (call.id.clone(), call.tool.clone());
@@ -71,7 +86,7 @@ impl Record {
         rulebook: &Rulebook,
         stand: Stand<'_>,
         verdict: &Verdict,
-        call: &Call,
+        call: &SeenCall,
     ) -> Option<Box<Remembered>> {
         let policy = &rulebook.policy;
         let steps = std::mem::take(&mut self.steps);
@@ -82,7 +97,8 @@ impl Record {
         let refused_by = |rule: RuleId| verdict.obstacles.iter().any(|obstacle| obstacle.rule == Some(rule));
         let (tool, decision) = (call.tool.as_str(), verdict.decision);
         let heard = DecidedCall { tool, decision, succeeded: false, refused_by: &refused_by, at };
-        let WindowMarks { marks, shared } = policy.marks(&heard, &stand);
+        let WindowMarks { mut marks, shared } = policy.marks(&heard, &stand);
+        marks.extend(recorded(rulebook, stand, (call, None), Moment::Decided(decision), at));
         if !shared.is_empty() {
             self.shared.push(SharedEvent::Marked { at, marks: shared });
         }
@@ -91,8 +107,27 @@ impl Record {
         let is_seen = matches!(decision, Decision::Block | Decision::Redact) && policy.watches_taints();
         let kinds = || policy.masking().detectors.mask_object(&call.input, Mask::Stars).1.distinct();
         let taints = if is_seen { kinds() } else { Vec::new() };
-        let remembered = Remembered { marks, counted, taints, is_tainted: false, steps };
+        let origins = self.brought_in(rulebook, stand, verdict, call);
+        let remembered = Remembered { marks, counted, taints, is_tainted: false, steps, origins };
         (remembered != Remembered::default()).then(|| Box::new(remembered))
+    }
+
+    /// The values that a call brings into the session, where that matters to some rule.
+    fn brought_in(
+        &self,
+        rulebook: &Rulebook,
+        stand: Stand<'_>,
+        verdict: &Verdict,
+        call: &SeenCall,
+    ) -> Option<Box<NewOrigins>> {
+        let (sources, session) = (rulebook.policy.trusted_sources(), stand.session);
+        if !verdict.lets_pass() || !(sources.trusts_results() || (sources.traces() && self.is_agreed)) {
+            return None;
+        }
+        let new = session.origins.brought_in((&call.tool, &call.input), self.is_agreed);
+        let new = new.begun_late(session.keeps_origins_late());
+        // The first one counts even if it is empty: from then on it is known what calls bring in.
+        (!new.is_empty() || !session.origins.has_begun()).then(|| Box::new(new))
     }
 
     /// The answers that stand from now on; those for all sessions are put aside.
@@ -123,4 +158,22 @@ impl Record {
         }
         answers
     }
+}
+
+/// How the logs of earlier calls change by a call, or by its result.
+pub(crate) fn recorded(
+    rulebook: &Rulebook,
+    stand: Stand<'_>,
+    (call, output): (&SeenCall, Option<&Value>),
+    moment: Moment,
+    at: Time,
+) -> Marks {
+    let policy = &rulebook.policy;
+    if !policy.is_recorded(&call.tool) {
+        return Marks::new();
+    }
+    let groups = policy.deeds(call);
+    let around = &rulebook.around;
+    let view = View { call, output, now: at, around, memory: &stand, deeds: Some(&groups) };
+    policy.records(&Witnessed { view, moment })
 }

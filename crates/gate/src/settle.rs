@@ -7,7 +7,9 @@
 use std::sync::Arc;
 
 use lockgate_call::{Call, SeenCall, Time, says_failure};
-use lockgate_policy::{DecidedCall, Decision, WindowMarks, window::Marks};
+use lockgate_policy::{
+    DecidedCall, Decision, WindowMarks, past::Moment, provenance::NewOrigins, window::Marks,
+};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -16,10 +18,11 @@ use crate::{
     judge::lapsed,
     output::{Checked, OutputDecision, OutputHit, check_output},
     record::Events,
+    record::recorded,
     rulebook::{Rulebook, Success},
     scratch::Scratch,
     stages,
-    state::{Event, Flight, Remembered, SharedEvent, Stand, Steps},
+    state::{Event, Flight, Remembered, Session, SharedEvent, Stand, Steps},
 };
 
 /// What a tool's run came to.
@@ -160,7 +163,12 @@ pub fn settle<'a>(rulebook: &Rulebook, stand: impl Into<Stand<'a>>, outcome: &Ou
         fire_waiting(rulebook, &mut scratch, flight, outcome);
     }
     let at = outcome.at.max(session.clock);
-    let (mut remembered, shared) = remember(rulebook, stand, flight, ok, at, &settlement.found);
+    let records = flight.call.as_deref().map(|call| {
+        let moment = Moment::Ended { is_ok: ok };
+        recorded(rulebook, stand, (call, outcome.output.as_ref()), moment, at)
+    });
+    let (mut remembered, shared) =
+        remember(rulebook, stand, flight, (ok, records.unwrap_or_default()), at, &settlement.found);
     let steps = if ok {
         stages::succeed(rulebook, &session, flight, outcome.output.as_ref(), at)
     } else {
@@ -169,9 +177,27 @@ pub fn settle<'a>(rulebook: &Rulebook, stand: impl Into<Stand<'a>>, outcome: &Ou
     if !steps.is_empty() {
         remembered.get_or_insert_default().steps = steps;
     }
+    if ok && let Some(origins) = shown(rulebook, &session, (&flight.tool, id), outcome.output.as_ref()) {
+        remembered.get_or_insert_default().origins = Some(origins);
+    }
     let (moves, notes) = scratch.into_changes();
     events.push(Event::Settled { id: id.clone(), at, ok, moves, notes, remembered });
     Settlement { settled: true, events, shared, ..settlement }
+}
+
+/// The values that a success shows, where some rule asks where values come from. What failed shows nothing: its text may
+/// repeat what the agent gave it.
+fn shown(
+    rulebook: &Rulebook,
+    session: &Session,
+    (tool, id): (&str, &str),
+    output: Option<&Value>,
+) -> Option<Box<NewOrigins>> {
+    let sources = rulebook.policy.trusted_sources();
+    let output = output.filter(|_| sources.traces())?;
+    let new = session.origins.shown((tool, id), output, sources.of_tool(tool));
+    let new = new.begun_late(session.keeps_origins_late());
+    (!new.is_empty()).then(|| Box::new(new))
 }
 
 /// What may be passed on of a result, whatever the session.
@@ -214,7 +240,7 @@ fn remember(
     rulebook: &Rulebook,
     stand: Stand<'_>,
     flight: &Flight,
-    ok: bool,
+    (ok, records): (bool, Marks),
     at: Time,
     found: &[Arc<str>],
 ) -> (Option<Box<Remembered>>, Vec<SharedEvent>) {
@@ -224,9 +250,10 @@ fn remember(
     }
     let (tool, decision) = (&*flight.tool, flight.decision);
     let heard = DecidedCall { tool, decision, succeeded: true, refused_by: &|_| false, at };
-    let WindowMarks { marks, shared } =
+    let WindowMarks { mut marks, shared } =
         if ok { policy.marks(&heard, &stand) } else { WindowMarks::default() };
     let shared = if shared.is_empty() { Vec::new() } else { vec![SharedEvent::Marked { at, marks: shared }] };
+    marks.extend(records);
     (seen(rulebook, found, marks), shared)
 }
 

@@ -2,6 +2,7 @@
 
 mod binding;
 mod event;
+mod flights;
 mod parts;
 mod saved;
 mod session;

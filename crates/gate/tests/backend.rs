@@ -183,7 +183,7 @@ fn one_call_that_two_doors_see_counts_once() {
     assert_eq!(word(&gate(), &seen("third", "1", "push").with("to", "prod")), "block");
     assert_eq!(word(&gate(), &seen("third", "1", "pull")), "block");
     let status = gate().session("default").unwrap();
-    assert_eq!((status.counts().tool_calls, status.flights().len()), (2, 2));
+    assert_eq!((status.counts().tool_calls, status.flights().count()), (2, 2));
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! statements with their spans; names are as written. Nothing is compiled here.
 
 pub mod ruleset;
+pub mod spoken;
 pub mod when_then;
 pub mod workflow;
 
@@ -11,7 +12,7 @@ use std::ops::{Deref, DerefMut};
 
 use lockgate_policy::{Decision, Module, Source};
 
-use self::{ruleset::Ruleset, when_then::WhenThen, workflow::DraftWorkflow};
+use self::{ruleset::Ruleset, spoken::Sentences, when_then::WhenThen, workflow::DraftWorkflow};
 
 /// Everything one file says: statements that every language may have, and what only its own language says.
 #[derive(Clone, Debug)]
@@ -20,6 +21,8 @@ pub struct Draft {
     pub module: Module,
     /// What it says in when and then.
     pub when_then: WhenThen,
+    /// What its sentences say.
+    pub sentences: Sentences,
     /// What it says as a ruleset.
     pub ruleset: Option<Ruleset>,
     /// What it says as a workflow.
@@ -75,12 +78,24 @@ impl Draft {
         // A ruleset may extend another and say nothing itself.
         let is_ruleset = self.ruleset.as_ref().is_some_and(|it| !it.rules.is_empty() || it.extends.is_some());
         let stops_unreadable = self.unreadable.as_ref().is_some_and(|line| line.wants != Decision::Allow);
-        !self.rules.is_empty() || stops_unreadable || is_when_then || is_ruleset || self.workflow.is_some()
+        let restricts = self.sentences.rules.iter().any(|rule| rule.wants != Decision::Allow);
+        !self.rules.is_empty()
+            || restricts
+            || stops_unreadable
+            || is_when_then
+            || is_ruleset
+            || self.workflow.is_some()
     }
 }
 
 impl From<Module> for Draft {
     fn from(module: Module) -> Self {
-        Self { module, when_then: WhenThen::default(), ruleset: None, workflow: None }
+        Self {
+            module,
+            when_then: WhenThen::default(),
+            sentences: Sentences::default(),
+            ruleset: None,
+            workflow: None,
+        }
     }
 }

@@ -7,6 +7,8 @@
 mod accept;
 mod detect;
 pub mod draft;
+mod format;
+mod hours;
 mod includes;
 mod lint;
 mod linter;
@@ -20,6 +22,7 @@ mod parse;
 mod render;
 mod renew;
 pub mod ruleset;
+mod sentences;
 mod untrusted;
 mod void;
 pub mod when_then;
@@ -28,6 +31,7 @@ mod yaml;
 
 pub use accept::{AcceptedFinding, accept};
 pub use draft::Draft;
+pub use format::format;
 pub use includes::included_name;
 pub use lint::{KnownTools, check_names, lint};
 pub use load::{Options, compile, load, read};

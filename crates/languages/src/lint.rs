@@ -110,6 +110,23 @@ impl<'d> File<'d> {
     /// A word with a meaning of its own that is taken as a tool's name: `per hour`, `require approval before`. A name
     /// that another statement restricts, or that a map gives, is a tool's to its author.
     fn misread_word(&self, rule: &DraftRule) -> Option<Diagnostic> {
+        let phrase = |name: &str| match EVERYTHING.contains(&name) {
+            true => Some("any call".to_owned()),
+            false => EFFECTS.contains(&name).then(|| format!("any {name}")),
+        };
+        let is_free = |name: &str| !self.renamed.values().any(|map| map.name == name);
+        let found = names_of(rule).into_iter().filter(|name| is_free(name));
+        if let Some((word, meant)) = found.into_iter().find_map(|name| Some((name, phrase(name)?))) {
+            return Some(
+                self.warning(
+                    "looks-like-keyword",
+                    self.span_in(rule.span, word),
+                    format!("`{word}` is taken as the name of a tool"),
+                )
+                .label(format!("did you mean `{meant}`?"))
+                .remedy(format!("write `{meant}`, unless a tool is really called `{word}`")),
+            );
+        }
         let (word, meant) = match &rule.statement {
             Statement::Limit { tool, count, scope: Scope::Action(word) } => {
                 if let Some(seconds) =
@@ -155,10 +172,10 @@ impl<'d> File<'d> {
             self.span_in(rule.span, word),
             format!("`{word}` is taken as the name of a tool whose calls give `{tool}` back"),
         )
-        .label("limits count per session or per call of a tool, not per time")
+        .label("a time needs its number")
         .remedy(format!(
-            "write `limit {tool} to {count} per session`, or into a `.yaml` file `rate_limits: [{{tool: {tool}, \
-             max_calls: {count}, window_seconds: {seconds}}}]`, unless a tool is really called `{word}`"
+            "write `limit {tool} to {count} per {}`, unless a tool is really called `{word}`",
+            period(seconds)
         ))
     }
 
@@ -172,7 +189,7 @@ impl<'d> File<'d> {
     /// Rules on a tool do not see its calls that a map gives another name. Only a note: together with
     /// `block` this is how an allow-list is written.
     fn hidden_tools(&self, rule: &DraftRule) -> Option<Diagnostic> {
-        let names = names_of(&rule.statement);
+        let names = names_of(rule);
         let (tool, map) = names.iter().find_map(|name| {
             let tool = name.split('.').next()?;
             let map = self.renamed.get(name).or_else(|| self.renamed.get(tool))?;
@@ -192,6 +209,10 @@ impl<'d> File<'d> {
 
 /// What makes two rules the same. Nets are not compared: their names are, where files are joined.
 fn key_of(rule: &DraftRule) -> Option<(&'static str, SmallVec<[&str; 2]>, u64, Mode)> {
+    // What stands behind two of them may differ.
+    if rule.tail.is_some() {
+        return None;
+    }
     let (kind, count) = match &rule.statement {
         Statement::Sequence { .. } => ("sequence", 0),
         Statement::Approval { .. } => ("approval", 0),
@@ -199,7 +220,23 @@ fn key_of(rule: &DraftRule) -> Option<(&'static str, SmallVec<[&str; 2]>, u64, M
         Statement::Limit { count, .. } => ("limit", count.get()),
         Statement::Net(_) => return None,
     };
-    Some((kind, names_of(&rule.statement), count, rule.mode))
+    Some((kind, names_of(rule), count, rule.mode))
+}
+
+/// What people write for every call.
+const EVERYTHING: [&str; 6] = ["all", "any", "anything", "everything", "every", "all-tools"];
+
+/// Effects that hardly a tool is called like.
+const EFFECTS: [&str; 6] =
+    ["deletion", "secret-read", "publication", "history-change", "elevation", "disruption"];
+
+/// A time as a sentence names it.
+fn period(seconds: u64) -> String {
+    let units = [(86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second")];
+    let found = units.into_iter().find(|(size, _)| seconds.is_multiple_of(*size));
+    let (size, unit) = found.unwrap_or((1, "second"));
+    let count = seconds / size;
+    if count == 1 { format!("1 {unit}") } else { format!("{count} {unit}s") }
 }
 
 /// Enough of a text to compare it with `session`.

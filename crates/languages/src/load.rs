@@ -13,7 +13,7 @@ use crate::{
     lost_words::LostWords,
     parse::parse,
     ruleset::{self, CustomNames},
-    untrusted,
+    sentences, untrusted,
     void::{void_file, void_policy},
     when_then, workflow,
 };
@@ -106,6 +106,8 @@ fn lower(drafts: Vec<Draft>, waiting: Vec<Waiting>, mistakes: &mut Vec<Diagnosti
     for mut draft in drafts {
         let when_then = std::mem::take(&mut draft.when_then);
         when_then::lower(when_then, &draft.source, &default, &mut policy);
+        let sentences = std::mem::take(&mut draft.sentences);
+        sentences::lower(sentences, &draft, &default, &mut policy, mistakes);
         if let Some(ruleset) = draft.ruleset.take() {
             ruleset::lower(ruleset, &mut policy, mistakes);
         }

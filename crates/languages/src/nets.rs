@@ -55,7 +55,7 @@ pub(crate) fn parse(source: &Source) -> (Draft, Vec<Diagnostic>) {
     {
         let statement = Statement::Net(file.net(&fields));
         let mode = file.mode(&fields);
-        draft.rules.push(DraftRule { statement, span: root.span, mode });
+        draft.rules.push(DraftRule { statement, span: root.span, mode, tail: None });
         draft.maps = file.maps(&fields);
         draft.scripts = file.scripts(&fields);
         draft.unreadable = file.unreadable(&fields, mode);

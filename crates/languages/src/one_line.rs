@@ -9,6 +9,8 @@
 //! require human-approval before deploy
 //! limit send to 3 per session            # or `per read`: each read gives one back
 //! block shutdown
+//! block any upload except to api.example.com   # whatever tool or command sends something
+//! send_email is an upload, message       # what a tool does
 //! observe block email                    # only record what the rule would have done
 //! mode observe                           # the same for every rule of this file
 //! unreadable scripts: block              # or `ask`, `allow`: what happens to scripts that cannot be read
@@ -21,23 +23,36 @@
 //! included; there are no quotes, wildcards or line continuations. What is legal but odd is reported by
 //! [`lint`](crate::lint()), not here.
 
+mod calls;
 pub(crate) mod claims;
+mod conditions;
+mod definitions;
+mod effects;
 pub(crate) mod examples;
+mod history;
+mod layout;
 pub(crate) mod lead;
+mod limits;
 mod maps;
 mod meant;
+mod origin;
 mod parser;
 mod pattern;
 mod permission;
+mod provenance;
 mod rules;
 mod sentences;
 mod settings;
 mod shape;
+mod spoken;
+mod tails;
+mod tokens;
 pub(crate) mod words;
 
 use lockgate_policy::{Diagnostic, Mode, Source, Span};
 
 use self::{
+    definitions::define,
     parser::{Line, Parser},
     sentences::{SENTENCES, sentence},
     words::{lines, span_of, words_of},
@@ -45,6 +60,7 @@ use self::{
 use crate::draft::Draft;
 
 pub(crate) use self::{
+    layout::laid_out,
     meant::{is_human, period_seconds},
     permission::{permission_remedy, permitted_tool},
     words::comment_start,
@@ -68,9 +84,26 @@ pub fn parse(source: &Source) -> (Draft, Vec<Diagnostic>) {
             .remedy("put some of its rules into another file");
         return (draft, vec![too_large]);
     }
-    let mut parser = Parser { source, sentences: SENTENCES, draft, mode: None, diagnostics };
+    let mut parser = Parser {
+        source,
+        sentences: SENTENCES,
+        draft,
+        mode: None,
+        diagnostics,
+        groups: Vec::new(),
+        defined: Vec::new(),
+        hours: Vec::new(),
+        origins: Vec::new(),
+        zone: None,
+    };
+    // Words may be defined below the lines that use them.
+    for words in [&["timezone"][..], &["tools", "hours", "source"]] {
+        for (line, start) in lines(source.text()) {
+            define(&mut parser, &words_of(line, start), words);
+        }
+    }
     for (line, start) in lines(source.text()) {
-        let words = words_of(line, start);
+        let words = effects::joined(source.text(), words_of(line, start));
         if words.is_empty() {
             continue;
         }
@@ -87,6 +120,8 @@ pub fn parse(source: &Source) -> (Draft, Vec<Diagnostic>) {
     if let Some((Mode::Observe, _)) = mode {
         draft.rules.iter_mut().for_each(|rule| rule.mode = Mode::Observe);
         draft.unreadable.iter_mut().for_each(|line| line.mode = Mode::Observe);
+        draft.sentences.rules.iter_mut().for_each(|rule| rule.mode = Mode::Observe);
+        draft.when_then.mode = Mode::Observe;
     }
     diagnostics.sort_by_key(|diagnostic| diagnostic.span.start);
     (draft, diagnostics)

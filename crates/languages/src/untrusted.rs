@@ -26,6 +26,10 @@ pub(crate) fn restrict(draft: &mut Draft) -> Vec<Waiting> {
         rule.mode = Mode::Enforce;
         found.push((rule.span, OBSERVES));
     }
+    for rule in draft.sentences.rules.iter_mut().filter(|rule| rule.mode == Mode::Observe) {
+        rule.mode = Mode::Enforce;
+        found.push((rule.span, OBSERVES));
+    }
     restrict_when_then(draft, &mut found);
     restrict_ruleset(draft, &mut found);
     let stages = draft.workflow.iter().map(|workflow| workflow.stages.as_slice());

@@ -2,45 +2,10 @@
 
 #![expect(clippy::panic, reason = "a helper of tests fails by panicking")]
 
-use std::sync::Arc;
-
 use lockgate_call::{Call, Time};
-use lockgate_policy::{
-    Memory, Policy, Source, Surroundings, View,
-    window::{Window, WindowId},
-};
+use lockgate_policy::{Policy, Source, Surroundings, View, view::NewSession};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-
-/// A memory that holds nothing.
-struct Nothing;
-
-impl Memory for Nothing {
-    fn attribute(&self, _: &str) -> Option<&Value> {
-        None
-    }
-    fn attempts(&self) -> u64 {
-        0
-    }
-    fn calls(&self) -> u64 {
-        0
-    }
-    fn calls_of(&self, _: &str) -> Option<u64> {
-        None
-    }
-    fn taints(&self) -> &[Arc<str>] {
-        &[]
-    }
-    fn is_tainted(&self) -> bool {
-        false
-    }
-    fn window(&self, _: WindowId) -> Option<&Window> {
-        None
-    }
-    fn shared_window(&self, _: WindowId) -> Option<&Window> {
-        None
-    }
-}
 
 fn read(text: &str) -> Policy {
     let (policy, findings) = lockgate_languages::read(&[Source::new("policy.yaml", text)]);
@@ -97,7 +62,7 @@ proptest! {
         let policy = read(&format!("rules:\n{text}"));
         let tool = TOOLS[tool];
         let call = Call { input: inputs()[input].as_object().unwrap().clone(), ..Call::new("1", tool) };
-        let view = View { call: &call.into(), now: Time(0), around: &Surroundings::default(), output: None, memory: &Nothing };
+        let view = View { call: &call.into(), now: Time(0), around: &Surroundings::default(), output: None, memory: &NewSession, deeds: None };
         let found: Vec<&str> = policy.applying(&view).iter().map(|it| it.clause.name.as_str()).collect();
         let meant = rules.iter().enumerate().filter(|(_, (name, args))| {
             NAMES[*name].1.contains(&tool) && ARGS[*args].1[input]
@@ -121,7 +86,8 @@ fn a_search_in_doubt_asks_every_clause() {
         now: Time(0),
         around: &Surroundings::default(),
         output: None,
-        memory: &Nothing,
+        memory: &NewSession,
+        deeds: None,
     };
     assert_eq!(
         policy.applying(&view).len(),
@@ -143,7 +109,8 @@ fn what_may_not_be_about_a_tool_opens_nothing() {
         now: Time(0),
         around: &Surroundings::default(),
         output: None,
-        memory: &Nothing,
+        memory: &NewSession,
+        deeds: None,
     };
     let names: Vec<String> = policy.applying(&view).iter().map(|it| it.clause.name.clone()).collect();
     assert_eq!(names, ["shut"]);
@@ -186,7 +153,8 @@ fn a_rule_says_in_words_what_it_asks_for() {
         now: Time(0),
         around: &Surroundings::default(),
         output: None,
-        memory: &Nothing,
+        memory: &NewSession,
+        deeds: None,
     };
     for (when, words) in rows {
         let policy = read(&format!("rules:\n  - {{id: r, when: {{{when}}}, then: block}}\n"));
@@ -238,7 +206,7 @@ proptest! {
         let head = "apiVersion: edictum/v1\nkind: Ruleset\nmetadata: {name: t}\ndefaults: {mode: enforce}\nrules:\n";
         let policy = read(&format!("{head}{rules}"));
         let call = Call { input: looked_at()[input].as_object().unwrap().clone(), ..Call::new("1", "t") };
-        let view = View { call: &call.into(), now: Time(0), around: &Surroundings::default(), output: None, memory: &Nothing };
+        let view = View { call: &call.into(), now: Time(0), around: &Surroundings::default(), output: None, memory: &NewSession, deeds: None };
         let names = |clause: &lockgate_policy::Clause| clause.name.clone();
         let found: Vec<String> = policy.applying(&view).iter().map(|it| names(it.clause)).collect();
         let walked = policy.clauses().iter().filter(|clause| clause.applies(clause.truth(&view)));

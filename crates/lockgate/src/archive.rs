@@ -12,7 +12,7 @@ use std::{
     time::SystemTime,
 };
 
-use lockgate_gate::{Archive, Binding, BoundPolicy, PolicyChanges, Rulebook};
+use lockgate_gate::{Archive, Binding, BoundPolicy, PolicyChanges, PolicyPlace, Rulebook};
 use lockgate_policy::Source;
 use serde_json::{Map, Value};
 
@@ -60,7 +60,7 @@ pub fn bound_policy(
         sources: compiled.sources().to_vec(),
         rulebook: Box::new(rulebook),
     };
-    BoundPolicy { place: place.to_owned(), binding, changes, archive: Box::new(archive) }
+    BoundPolicy { place: place.to_owned(), binding, changes, archive: Box::new(archive), origin: None }
 }
 
 /// What binds a session to a policy that waits at a place, as it was kept beside the database, and that policy.
@@ -83,7 +83,9 @@ pub fn waiting_policy(
     let policy = archive.policy(&binding)?;
     archive.sources = policy.compiled().sources().to_vec();
     let changes = if binding.follows() { PolicyChanges::Follow } else { PolicyChanges::Hold };
-    Ok((policy, BoundPolicy { place: place.to_owned(), binding, changes, archive: Box::new(archive) }))
+    let origin = Some(PolicyPlace::alone(place));
+    let place = place.to_owned();
+    Ok((policy, BoundPolicy { place, binding, changes, archive: Box::new(archive), origin }))
 }
 
 impl PolicyArchive {
@@ -153,7 +155,14 @@ impl Archive for PolicyArchive {
             self.keep_text(&file.hash, source.text())
                 .map_err(|error| format!("`{}`: {error}", self.folder.display()))?;
         }
-        Ok(())
+        self.keep_text(&self.binding.hash(), &self.binding.to_json())
+            .map_err(|error| format!("`{}`: {error}", self.folder.display()))
+    }
+
+    fn binding(&self, hash: &str) -> Result<Binding, String> {
+        let lost = |reason: &str| format!("what was accepted is not kept any more ({reason})");
+        let json = self.text(hash).map_err(|error| lost(&error.to_string()))?;
+        Binding::kept(hash, &json).ok_or_else(|| lost("what is kept is something else"))
     }
 
     fn find(&self, binding: &Binding) -> Result<Rulebook, String> {

@@ -173,6 +173,15 @@ impl Session {
         self.core.engine.describe(&self.name, attributes)
     }
 
+    /// Tells the gate what the user said to the agent, for rules that ask where values come from (`must come from user`). Only
+    /// words of the human count: never pass on what the agent or a tool wrote.
+    ///
+    /// # Errors
+    /// When the store fails: the words were not taken in.
+    pub fn hear(&self, text: &str) -> Result<(), StoreError> {
+        self.core.engine.hear(&self.name, text, self.core.clock.now())
+    }
+
     /// Adds calls that ran before the gate was there.
     ///
     /// # Errors

@@ -18,8 +18,8 @@ use std::{
 };
 
 use lockgate::{
-    AnswerError, BuildError, CallError, Decision, Files, Gate, ManualClock, Mode, Permit, Policy, Question,
-    Ruling, Session, ToolCall, ToolResult,
+    AnswerError, BuildError, CallError, Decision, Files, Gate, ManualClock, Mode, Permit, Policy,
+    PolicyChanges, Question, Ruling, Session, ToolCall, ToolResult,
 };
 use serde_json::{Value, json};
 
@@ -271,6 +271,31 @@ fn another_gate_on_the_same_file_answers() {
     let ids: Vec<String> =
         [&agent, &human].map(|gate| permit(&gate.session("s2"), "read", json!({})).detach()).into();
     assert_ne!(ids[0], ids[1]);
+}
+
+#[test]
+fn a_stored_session_stays_under_the_policy_that_it_began_with() {
+    let folder = Folder::new("bound");
+    let passes = |rules: &str, changes: PolicyChanges, session: &str, tool: &str| {
+        let builder = Gate::builder(Policy::rules(rules).unwrap()).policy_changes(changes);
+        let gate = builder.sqlite(folder.0.join("state.db")).unwrap().build().unwrap();
+        matches!(gate.session(session).call(tool, json!({})).unwrap(), Ruling::Run(_))
+    };
+    use PolicyChanges::{Follow, Hold};
+    for (rules, changes, session, tool, expected) in [
+        ("block push", Hold, "s1", "push", false),
+        ("block pull", Hold, "s1", "push", false),
+        ("block pull", Follow, "s1", "push", false),
+        ("block pull", Hold, "s1", "pull", false),
+        ("block pull", Hold, "s1", "read", true),
+        ("block push", Hold, "s1", "pull", true),
+        // The program that opens the gate chooses the policy of new sessions.
+        ("block pull", Follow, "s2", "push", true),
+        ("block push", Follow, "s2", "push", false),
+        ("block push", Follow, "s2", "pull", true),
+    ] {
+        assert_eq!(passes(rules, changes, session, tool), expected, "{rules} {changes:?} {session} {tool}");
+    }
 }
 
 #[test]

@@ -171,7 +171,7 @@ impl Clause {
 
     /// What it says to the agent about this call.
     pub fn says(&self, view: &View<'_>) -> String {
-        let found = self.conditions.iter().find_map(|condition| match condition {
+        let found = self.conditions.iter().flat_map(Condition::parts).find_map(|condition| match condition {
             Condition::Attack(attack) => attack.refuses(&view.call.input).map(|found| format!("{found}.")),
             Condition::Outside(sandbox) => match sandbox.judge(view.call) {
                 Reached::Outside(what) | Reached::Doubt(what) => Some(format!("({what})")),
@@ -180,6 +180,8 @@ impl Clause {
             Condition::Unreadable { declared } => {
                 Some(unreadable_sentence(&unreadable_scripts(view.call, declared)))
             }
+            Condition::Untraced(test) => Some(test.says(view)),
+            Condition::Unsaid(_) => Some("The user has not spoken of this. Ask the user first.".to_owned()),
             _ => None,
         });
         let expand = |template: &Template| template.expand(view);

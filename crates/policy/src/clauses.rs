@@ -19,10 +19,12 @@ use crate::{
     condition::{Attribute, Condition, Subject, ValueTest},
     decision::Truth,
     hash::HashMap,
+    past::{self, Recorder, Witnessed},
+    provenance::TrustedSources,
     tool_index::{Certainty, ToolIndex},
     tools::{ToolName, Tools},
     view::{Memory, View},
-    window::{Change, Mark, WindowId},
+    window::{Change, Mark, Marks, WindowId},
 };
 
 pub use outputs::{HitAction, Masking, OutputRule, OutputSearch};
@@ -37,6 +39,8 @@ pub(crate) struct Clauses {
     honeypots: HashMap<String, usize>,
     default: Option<usize>,
     watchers: ToolIndex<Vec<Watcher>>,
+    /// The logs that calls of tools change.
+    recorders: ToolIndex<Vec<Recorder>>,
     /// The counters that calls of tools count for.
     counted: ToolIndex<Vec<Arc<str>>>,
     outputs: Vec<OutputRule>,
@@ -45,6 +49,8 @@ pub(crate) struct Clauses {
     pub(crate) watches_taints: bool,
     pub(crate) shares: bool,
     pub(crate) wants_zone: bool,
+    /// What rules want to know about where values come from.
+    pub(crate) sources: TrustedSources,
     /// The tools that are declared to act.
     pub(crate) acting: Vec<String>,
     /// Tools that are declared to read and do nothing else.
@@ -56,12 +62,16 @@ pub(crate) struct Clauses {
 impl Clauses {
     pub(crate) fn push(&mut self, clause: Clause, tools: &Tools) -> usize {
         let index = self.clauses.len();
-        for condition in &clause.conditions {
+        for condition in clause.conditions.iter().flat_map(Condition::parts) {
             match condition {
                 Condition::Value(ValueTest { subject: Subject::Session(Attribute::Taints), .. })
                 | Condition::Tainted => self.watches_taints = true,
                 Condition::Schedule(schedule) if schedule.zone.is_none() => self.wants_zone = true,
                 Condition::Called { is_shared: true, .. } => self.shares = true,
+                Condition::Untraced(test) => self.sources.trust(&test.sources),
+                Condition::Unsaid(words) => {
+                    self.sources.want_said(&words.iter().map(|it| it.stem().clone()).collect::<Vec<_>>());
+                }
                 _ => {}
             }
         }
@@ -100,11 +110,39 @@ impl Clauses {
         self.watchers.put(tools, |watchers| watchers.push(watcher.clone()));
     }
 
+    pub(crate) fn record(&mut self, tools: &Tools, recorder: &Recorder) {
+        self.recorders.put(tools, |recorders| recorders.push(recorder.clone()));
+    }
+
+    /// Whether some log asks for calls of a tool.
+    pub(crate) fn is_recorded(&self, tool: &str) -> bool {
+        self.recorders.of(tool).any(|(_, recorders)| !recorders.is_empty())
+    }
+
+    /// Whether some log asks for calls of a tool once their results have come.
+    pub(crate) fn results_are_recorded(&self, tool: &str) -> bool {
+        self.recorders.of(tool).flat_map(|(_, recorders)| recorders).any(past::looks_at_call)
+    }
+
+    /// How the logs change by a call: what clears comes before what enters.
+    pub(crate) fn records(&self, witnessed: &Witnessed<'_>) -> Marks {
+        let mut marks = Marks::new();
+        let recorders = || self.recorders.of(&witnessed.view.call.tool).flat_map(|(_, recorders)| recorders);
+        let clears = recorders().filter(|it| it.action != past::Action::Enter);
+        for recorder in clears.chain(recorders().filter(|it| it.action == past::Action::Enter)) {
+            if let Some(change) = recorder.change(witnessed) {
+                let mark = Mark { window: recorder.window, change: Change::Log(change) };
+                if !marks.contains(&mark) {
+                    marks.push(mark);
+                }
+            }
+        }
+        marks
+    }
+
     pub(crate) fn resolve_folders(&mut self, files: &dyn Files) {
         for condition in self.clauses.iter_mut().flat_map(|clause| &mut clause.conditions) {
-            if let Condition::Outside(sandbox) = condition {
-                sandbox.resolve(files);
-            }
+            condition.resolve(files);
         }
     }
 
@@ -113,6 +151,7 @@ impl Clauses {
         self.by_tool.all_mut().for_each(Bucket::finish);
         self.by_tool.finish();
         self.watchers.finish();
+        self.recorders.finish();
         self.counted.finish();
         self.outputs_by_tool.finish();
     }
@@ -157,6 +196,20 @@ impl Clauses {
         }
         // By name, because the index has no order of its own.
         found.sort_by_cached_key(|(way, _)| way.as_ref().map(ToString::to_string));
+        found
+    }
+
+    /// The calls that change a log, in words that do not depend on the numbers of rules.
+    pub(crate) fn recorded(&self, window: WindowId) -> Vec<String> {
+        let mut found: Vec<String> = Vec::new();
+        for (way, recorders) in self.recorders.ways() {
+            for recorder in recorders.iter().filter(|recorder| recorder.window == window) {
+                let Recorder { conditions, outcome, action, keys, value, .. } = recorder;
+                let way = way.as_ref().map(ToString::to_string);
+                found.push(format!("{:?}", (way, conditions, outcome, action, keys, value)));
+            }
+        }
+        found.sort();
         found
     }
 

@@ -6,24 +6,32 @@
 mod attack;
 mod attribute;
 mod found;
+mod origin;
+mod past;
 mod schedule;
 mod subject;
 mod test;
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
-use lockgate_call::Time;
+use lockgate_call::{Files, Time};
 use lockgate_pattern::{Pattern, python_text};
 
 pub use attack::AttackPatterns;
 pub use attribute::Attribute;
 pub(crate) use found::Found;
+pub use origin::OriginTest;
+pub use past::Past;
+pub(crate) use past::{key_of, value_of};
 pub use schedule::{DayOfWeek, Schedule, TimeOfDay};
 pub use subject::{Field, PrincipalField, SenderField, Subject, typed};
 pub use test::{Coercion, Operator, Test, compare, demand};
 
 use crate::{
+    audience::amounts_to,
     decision::Truth,
+    names::FileId,
+    provenance::SaidWord,
     sandbox::{Reached, Sandbox},
     scripts::unreadable_scripts,
     source::Span,
@@ -73,6 +81,15 @@ pub enum Condition {
     },
     /// The call reaches out of a sandbox.
     Outside(Box<Sandbox>),
+    /// The call amounts to one of these names, to the rules of a file.
+    Deed {
+        /// The file.
+        file: FileId,
+        /// The names.
+        names: Vec<Arc<str>>,
+    },
+    /// What happened earlier in the session.
+    Past(Box<Past>),
     /// A result of this session held sensitive data.
     Tainted,
     /// The input looks like an attack.
@@ -82,6 +99,10 @@ pub enum Condition {
         /// Fields that hold scripts although their names do not say so, with the tool.
         declared: Vec<(String, String)>,
     },
+    /// Some value does not come from where it must.
+    Untraced(Box<OriginTest>),
+    /// The user has said none of these words.
+    Unsaid(Vec<SaidWord>),
 }
 
 /// One test of one value.
@@ -167,9 +188,39 @@ impl Condition {
                 Reached::Outside(_) => Truth::Yes,
                 Reached::Doubt(_) => Truth::Doubt,
             },
+            Self::Deed { file, names } => {
+                view.deeds.map_or(Truth::Doubt, |deeds| amounts_to(deeds, *file, names))
+            }
+            Self::Past(past) => past.truth(view),
             Self::Tainted => view.memory.is_tainted().into(),
             Self::Attack(attack) => attack.refuses(&view.call.input).is_some().into(),
             Self::Unreadable { declared } => (!unreadable_scripts(view.call, declared).is_empty()).into(),
+            Self::Untraced(test) => test.truth(view),
+            Self::Unsaid(words) => {
+                let origins = view.memory.origins();
+                (!words.iter().any(|word| origins.is_some_and(|it| it.has_said(word.stem())))).into()
+            }
+        }
+    }
+
+    /// It and everything it is made of.
+    pub fn parts(&self) -> Vec<&Self> {
+        let mut all = vec![self];
+        match self {
+            Self::All(parts) | Self::Any(parts) => all.extend(parts.iter().flat_map(Self::parts)),
+            Self::Not(part) => all.extend(part.parts()),
+            _ => {}
+        }
+        all
+    }
+
+    /// Looks up where the folders of sandboxes really are.
+    pub(crate) fn resolve(&mut self, files: &dyn Files) {
+        match self {
+            Self::All(parts) | Self::Any(parts) => parts.iter_mut().for_each(|part| part.resolve(files)),
+            Self::Not(part) => part.resolve(files),
+            Self::Outside(sandbox) => sandbox.resolve(files),
+            _ => {}
         }
     }
 
@@ -236,9 +287,16 @@ impl fmt::Display for Condition {
                 earned.first().map_or(Ok(()), |part| write!(out, "{part}, all of them succeeded"))
             }
             Self::Outside(_) => write!(out, "the call reaches out of its sandbox"),
+            Self::Deed { names, .. } => write!(out, "the call is `{}`", names.join("` or `")),
+            Self::Past(_) => write!(out, "what the rule looks for has happened before"),
             Self::Tainted => write!(out, "a result held sensitive data"),
             Self::Attack(_) => write!(out, "the input looks like an attack"),
             Self::Unreadable { .. } => write!(out, "the call has a script that cannot be read"),
+            Self::Untraced(test) => write!(out, "`{}` does not come from where it must", test.field.text),
+            Self::Unsaid(words) => {
+                let words: Vec<&str> = words.iter().map(|word| &**word.stem()).collect();
+                write!(out, "the user has not said `{}`", words.join("` or `"))
+            }
         }
     }
 }

@@ -3,6 +3,7 @@
 //! A [`Builder`] puts a [`Policy`] together from what a front end understood; the gate and the prover read it. No file
 //! format and no language is known here.
 
+mod audience;
 mod claim;
 pub mod clause;
 mod clauses;
@@ -10,12 +11,16 @@ pub mod condition;
 mod decision;
 mod deed;
 mod diagnostic;
+mod effects;
 mod hash;
 mod idle;
+mod log;
 mod maps;
 mod names;
 mod net;
+pub mod past;
 mod policy;
+pub mod provenance;
 mod rule;
 mod sandbox;
 mod scripts;
@@ -29,6 +34,7 @@ mod waiting;
 pub mod window;
 pub mod workflow;
 
+pub use audience::{Audience, Groups, is_guessed};
 pub use claim::{CLAIMS_MAX, Claim, EXAMPLES_MAX, Example, ExampleStep, Property, STEPS_MAX};
 pub use clause::{Applying, Clause, unreadable_sentence};
 pub use clauses::{
@@ -38,18 +44,19 @@ pub use condition::{Condition, Operator, Subject, Test};
 pub use decision::{Decision, Truth};
 pub use deed::{Basis, Deed, Deeds};
 pub use diagnostic::{Diagnostic, FINDINGS, Severity, closest, harmless};
+pub use effects::Declared;
 pub use hash::{HashMap, HashSet};
 pub use lockgate_pattern::{Match, PYTHON_CHARS_MAX, Pattern, PatternError, python_length, python_text};
 pub use names::{FileId, Known, NameId, Watch};
 pub use net::{Guard, GuardNet};
-pub use policy::{Audience, Builder, FoundBy, Groups, MisnamedTool, NetRule, Policy, PolicyHash};
+pub use policy::{Builder, FoundBy, MisnamedTool, NetRule, Policy, PolicyHash};
 pub use rule::{Head, Mode, Rule, RuleId};
 pub use sandbox::{Boundaries, Reached, Sandbox, SandboxError};
 pub use scripts::unreadable_scripts;
 pub use source::{Layer, Place, Source, Span};
 pub use statement::{
     DraftNet, DraftRule, DraftTransition, InputCheck, LIMIT_MAX, Map, Module, Scope, ScriptField, Statement,
-    Takes, UnreadableLine, without_folder,
+    Tail, Takes, UnreadableLine, without_folder,
 };
 pub use template::{MESSAGE_CHARS_MAX, PLACEHOLDERS_MAX, Part, Template};
 pub use tools::{ToolName, Tools};

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use lockgate_petri::{ADVANCE_FIRINGS_MAX, Firing, Marking, Net, NetError, TransitionId};
 
-use crate::statement::{DraftNet, DraftTransition, InputCheck, Scope, Statement};
+use crate::statement::{DraftNet, DraftTransition, InputCheck, Scope, Statement, Tail};
 
 /// A net, and for each transition what lets it fire.
 #[derive(Clone, Debug)]
@@ -42,20 +42,22 @@ impl GuardNet {
     /// # Errors
     /// Only hand-written nets can be wrong: every structural mistake is returned.
     pub fn of(statement: &Statement) -> Result<Self, Vec<NetError>> {
-        match statement {
-            Statement::Sequence { prerequisite, dependent } => {
-                Sketch::sequence(prerequisite, dependent).build()
+        Self::grouped(statement, None)
+    }
+
+    /// The same, where a name of the statement may stand for several.
+    ///
+    /// # Errors
+    /// As [`GuardNet::of`].
+    pub fn grouped(statement: &Statement, tail: Option<&Tail>) -> Result<Self, Vec<NetError>> {
+        let mut sketch = Sketch::of(statement);
+        if let Some(tail) = tail {
+            for transition in &mut sketch.transitions {
+                let names = transition.tools.iter().flat_map(|name| tail.members(name));
+                transition.tools = names.map(str::to_owned).collect();
             }
-            Statement::Approval { tool } => Sketch::approval(tool).build(),
-            Statement::Block { tool } => Sketch::block(tool).build(),
-            Statement::Limit { tool, count, scope: Scope::Session } => {
-                Sketch::limit_per_session(tool, count.get()).build()
-            }
-            Statement::Limit { tool, count, scope: Scope::Action(action) } => {
-                Sketch::limit_per_action(tool, count.get(), action).build()
-            }
-            Statement::Net(draft) => Sketch::hand_written(draft).build(),
         }
+        sketch.build()
     }
 
     /// The tokens, places and arcs.
@@ -144,6 +146,21 @@ struct Sketch {
 }
 
 impl Sketch {
+    fn of(statement: &Statement) -> Self {
+        match statement {
+            Statement::Sequence { prerequisite, dependent } => Self::sequence(prerequisite, dependent),
+            Statement::Approval { tool } => Self::approval(tool),
+            Statement::Block { tool } => Self::block(tool),
+            Statement::Limit { tool, count, scope: Scope::Session } => {
+                Self::limit_per_session(tool, count.get())
+            }
+            Statement::Limit { tool, count, scope: Scope::Action(action) } => {
+                Self::limit_per_action(tool, count.get(), action)
+            }
+            Statement::Net(draft) => Self::hand_written(draft),
+        }
+    }
+
     /// `idle` holds the token until `start` has fired; every rule's net begins this way.
     fn with_places(rest: &[(&str, u64)]) -> Self {
         let mut places = vec![("idle".to_owned(), 1), ("ready".to_owned(), 0)];

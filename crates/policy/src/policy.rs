@@ -5,7 +5,6 @@
 //! know such a deed. Sessions, clocks and storage are not known here.
 
 mod analysis;
-mod audience;
 mod builder;
 mod keys;
 mod misnamed;
@@ -17,25 +16,29 @@ use lockgate_call::{AgentTools, Files, ScriptFields, SeenCall, may_answer_early,
 use smallvec::SmallVec;
 
 use crate::{
+    audience::{Audience, Groups},
     claim::{Claim, Example},
     clause::{Applying, Clause},
     clauses::{Clauses, DecidedCall, Masking, OutputRule, OutputSearch, WindowMarks},
-    decision::Decision,
-    deed::Deed,
+    decision::{Decision, Truth},
+    deed::{Basis, Deed},
+    effects::EffectNames,
     maps::FileMaps,
     names::{FileId, NameId, Names, Watch},
     net::GuardNet,
+    past::Witnessed,
+    provenance::TrustedSources,
     rule::{Rule, RuleId},
-    scripts::Scripts,
+    scripts::{Scripts, unreadable_scripts},
     source::Source,
-    statement::Statement,
+    statement::{Statement, Tail},
     tools::ToolName,
     view::{Memory, View},
     waiting::Waiting,
+    window::Marks,
     workflow::{self, Workflow},
 };
 
-pub use audience::{Audience, Groups};
 pub use builder::{Builder, FoundBy};
 pub use misnamed::MisnamedTool;
 
@@ -50,6 +53,7 @@ pub struct Policy {
     clauses: Clauses,
     workflows: Vec<Workflow>,
     names: Names,
+    effects: EffectNames,
     /// The maps of each file.
     maps: Vec<FileMaps>,
     /// The files themselves.
@@ -78,6 +82,26 @@ pub struct NetRule {
     pub statement: Statement,
     /// What it became.
     pub net: GuardNet,
+    /// What stands behind it, where something does.
+    pub tail: Option<Box<Tail>>,
+}
+
+impl NetRule {
+    /// The names that a name of its statement stands for.
+    pub fn members<'a>(&'a self, name: &'a str) -> Vec<&'a str> {
+        self.tail.as_ref().map_or_else(|| vec![name], |tail| tail.members(name))
+    }
+
+    /// Whether it refuses less than its net does: only some calls, or nothing that a human agrees to.
+    pub fn is_eased(&self) -> bool {
+        self.tail.as_ref().is_some_and(|tail| tail.asks || !tail.conditions.is_empty())
+    }
+
+    /// Whether a call that its net would refuse is one it speaks of. A doubt counts as yes.
+    pub fn speaks_of(&self, view: &View<'_>) -> bool {
+        let mut conditions = self.tail.iter().flat_map(|tail| &tail.conditions);
+        conditions.all(|condition| condition.truth(view) != Truth::No)
+    }
 }
 
 impl Deref for NetRule {
@@ -197,6 +221,21 @@ impl Policy {
         self.clauses.marks(heard, memory)
     }
 
+    /// How the logs of earlier calls change by a call.
+    pub fn records(&self, witnessed: &Witnessed<'_>) -> Marks {
+        self.clauses.records(witnessed)
+    }
+
+    /// Whether some log asks for calls of a tool.
+    pub fn is_recorded(&self, tool: &str) -> bool {
+        self.clauses.is_recorded(tool)
+    }
+
+    /// Whether some log asks for calls of a tool once their results have come.
+    pub fn results_are_recorded(&self, tool: &str) -> bool {
+        self.clauses.results_are_recorded(tool)
+    }
+
     /// The counters that a call of this tool counts for.
     pub fn counters(&self, tool: &str) -> SmallVec<[Arc<str>; 1]> {
         self.clauses.counters(tool)
@@ -220,6 +259,11 @@ impl Policy {
     /// Whether some rule asks what sensitive data the session has seen.
     pub fn watches_taints(&self) -> bool {
         self.clauses.watches_taints
+    }
+
+    /// What rules want to know about where values come from.
+    pub fn trusted_sources(&self) -> &TrustedSources {
+        &self.clauses.sources
     }
 
     /// Whether some rule remembers for all sessions together.
@@ -284,6 +328,7 @@ impl Policy {
             || self.clauses_about(tool).next().is_some()
             || self.outputs_of(tool).next().is_some()
             || !self.workflows.is_empty()
+            || !self.effects.is_empty()
             || self.default_clause().is_some_and(|default| default.wants != Decision::Allow)
     }
 
@@ -331,6 +376,14 @@ impl Policy {
         if groups.len() < self.maps.len() || groups.is_empty() {
             groups.push((Audience(None), SmallVec::from_iter([itself])));
         }
+        let effects = self.effects.deeds(call, &self.script_fields(&call.tool), &self.names);
+        if !effects.is_empty() {
+            // Effects are for every file's rules, whether or not its maps give the call a name.
+            match groups.iter_mut().find(|(audience, _)| audience.is_everybody()) {
+                Some((_, deeds)) => deeds.extend(effects),
+                None => groups.push((Audience(None), effects.into_iter().collect())),
+            }
+        }
         // What may be answered before it is done, or may run another program than it says, proves nothing.
         let is_early = may_answer_early(&call.input);
         for (audience, deeds) in &mut groups {
@@ -338,7 +391,12 @@ impl Policy {
                 deeds.iter_mut().for_each(|deed| deed.is_confirmed = false);
             }
         }
-        (groups, scripts.doubts())
+        let mut doubts = scripts.doubts();
+        let is_guessed = |deed: &Deed| deed.basis == Basis::Guessed;
+        if doubts.is_empty() && groups.iter().any(|(_, deeds)| deeds.iter().any(is_guessed)) {
+            doubts = unreadable_scripts(call, &[]);
+        }
+        (groups, doubts)
     }
 
     /// What the file of a rule says about scripts that cannot be read.

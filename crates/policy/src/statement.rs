@@ -9,10 +9,12 @@ use serde_json::Value;
 
 use crate::{
     claim::{Claim, Example},
-    condition::{Operator, Test},
+    condition::{Condition, Operator, Test},
     decision::{Decision, Truth},
+    effects::Declared,
     rule::Mode,
     source::{Source, Span},
+    template::Template,
 };
 
 /// The statements of one file.
@@ -26,6 +28,8 @@ pub struct Module {
     pub maps: Vec<Map>,
     /// The fields it says are scripts, for its maps only.
     pub scripts: Vec<ScriptField>,
+    /// What it says tools do.
+    pub declared: Vec<Declared>,
     /// What it says about scripts that cannot be read.
     pub unreadable: Option<UnreadableLine>,
     /// What it states about all sessions.
@@ -42,6 +46,7 @@ impl Module {
             rules: Vec::new(),
             maps: Vec::new(),
             scripts: Vec::new(),
+            declared: Vec::new(),
             unreadable: None,
             claims: Vec::new(),
             examples: Vec::new(),
@@ -51,7 +56,12 @@ impl Module {
     /// A hand-written net that comes from code instead of a file.
     pub fn of_net(net: DraftNet) -> Self {
         let source = Source::new(net.name.clone(), "");
-        let rule = DraftRule { statement: Statement::Net(net), span: Span::default(), mode: Mode::Enforce };
+        let rule = DraftRule {
+            statement: Statement::Net(net),
+            span: Span::default(),
+            mode: Mode::Enforce,
+            tail: None,
+        };
         Self { rules: vec![rule], ..Self::new(&source) }
     }
 
@@ -80,6 +90,29 @@ pub struct DraftRule {
     pub span: Span,
     /// Whether it acts.
     pub mode: Mode,
+    /// What stands behind it, where something does.
+    pub tail: Option<Box<Tail>>,
+}
+
+/// What stands behind a statement: when it counts, and what it says.
+#[derive(Clone, Debug, Default)]
+pub struct Tail {
+    /// What must hold of a call that the rule would refuse; all of it. A doubt counts as yes.
+    pub conditions: Vec<Condition>,
+    /// What it says to the agent.
+    pub because: Option<Template>,
+    /// Whether it asks a human instead of refusing.
+    pub asks: bool,
+    /// Names that stand for several: as written in the statement, and those that are meant.
+    pub groups: Vec<(String, Vec<String>)>,
+}
+
+impl Tail {
+    /// The names that a name of the statement stands for.
+    pub fn members<'a>(&'a self, name: &'a str) -> Vec<&'a str> {
+        let group = self.groups.iter().find(|(group, _)| group == name);
+        group.map_or_else(|| vec![name], |(_, members)| members.iter().map(String::as_str).collect())
+    }
 }
 
 /// What a rule can say.

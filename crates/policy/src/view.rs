@@ -8,7 +8,11 @@ use jiff::tz::TimeZone;
 use lockgate_call::{Call, SeenCall, Time};
 use serde_json::Value;
 
-use crate::window::{Window, WindowId};
+use crate::{
+    audience::Groups,
+    provenance::Origins,
+    window::{Window, WindowId},
+};
 
 /// A call as rules look at it.
 #[derive(Clone, Copy)]
@@ -23,12 +27,14 @@ pub struct View<'a> {
     pub around: &'a Surroundings,
     /// What the session remembers.
     pub memory: &'a dyn Memory,
+    /// What the call amounts to, where that is known; a rule that asks for it is in doubt otherwise.
+    pub deeds: Option<&'a Groups>,
 }
 
 impl<'a> View<'a> {
     /// A call and its result, for rules that ask neither the session nor the clock.
     pub fn of_result(call: &'a SeenCall, output: Option<&'a Value>, around: &'a Surroundings) -> Self {
-        Self { call, output, now: Time(0), around, memory: &NewSession }
+        Self { call, output, now: Time(0), around, memory: &NewSession, deeds: None }
     }
 }
 
@@ -50,6 +56,10 @@ pub trait Memory {
     fn window(&self, id: WindowId) -> Option<&Window>;
     /// What a window that all sessions share holds.
     fn shared_window(&self, id: WindowId) -> Option<&Window>;
+    /// What the session has seen of values; none where it has seen nothing.
+    fn origins(&self) -> Option<&Origins>;
+    /// Whether a call that was let pass has no result yet.
+    fn is_running(&self, id: &str) -> bool;
 }
 
 /// A session that has just begun.
@@ -79,6 +89,12 @@ impl Memory for NewSession {
     }
     fn shared_window(&self, _: WindowId) -> Option<&Window> {
         None
+    }
+    fn origins(&self) -> Option<&Origins> {
+        None
+    }
+    fn is_running(&self, _: &str) -> bool {
+        false
     }
 }
 

@@ -10,7 +10,10 @@ use std::collections::VecDeque;
 use lockgate_call::Time;
 use smallvec::SmallVec;
 
-use crate::rule::RuleId;
+use crate::{
+    log::{Log, LogChange},
+    rule::RuleId,
+};
 
 /// The largest count a chain step or a rate limit may ask for.
 pub const CHAIN_COUNT_MAX: u32 = 10_000;
@@ -31,6 +34,8 @@ pub struct WindowId {
 pub struct Window {
     /// The moments that count; of an ordered chain, the latest way through its steps so far.
     pub times: VecDeque<Time>,
+    /// Earlier calls with their values, where a rule asks for more than their moments.
+    pub log: Log,
 }
 
 /// A call that counts for a window.
@@ -52,6 +57,8 @@ pub enum Change {
     },
     /// All of it anew.
     Set(SmallVec<[Time; 4]>),
+    /// The log of earlier calls.
+    Log(LogChange),
 }
 
 /// The calls that count for something, found by one look at the tool's name.
@@ -68,6 +75,7 @@ impl Window {
                 }
             }
             Change::Set(times) => self.times = times.iter().copied().collect(),
+            Change::Log(change) => self.log.change(at, change),
         }
     }
 

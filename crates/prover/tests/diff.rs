@@ -499,3 +499,107 @@ proptest! {
         }
     }
 }
+
+/// One-line rules over three tools, one of which runs scripts that maps read.
+const LINES: [&str; 15] = [
+    "require a before a",
+    "require a before b",
+    "require b before a",
+    "require c before a",
+    "limit a to 1 per a",
+    "limit a to 2 per session",
+    "limit a to 1 per b",
+    "limit a to 2 per b",
+    "limit a to 1 per c",
+    "limit b to 1 per session",
+    "limit b to 1 per c",
+    "require human-approval before b",
+    "block c",
+    "require b before c",
+    "limit c to 1 per session",
+];
+
+const MAPS: &str = "map bash.command aa as a\nmap bash.command bb as b\nmap bash.command cc as c\n";
+
+fn one_line() -> impl Strategy<Value = (String, String)> {
+    let lines = || proptest::collection::vec(select(&LINES[..]), 1..4);
+    (any::<bool>(), lines(), lines(), 0..4_usize).prop_map(|(maps, old, other, edit)| {
+        let mut new = old.clone();
+        match edit {
+            // Most edits that change nothing add a rule or take one away.
+            0 | 1 => new.extend(other.first()),
+            2 if new.len() > 1 => drop(new.pop()),
+            _ => new = other,
+        }
+        let text = |lines: Vec<&str>| format!("{}{}\n", if maps { MAPS } else { "" }, lines.join("\n"));
+        (text(old), text(new))
+    })
+}
+
+/// A call, and whether and how it ends.
+fn doubtful_call() -> impl Strategy<Value = (Call, Option<bool>)> {
+    let script = select(
+        &["aa", "bb", "cc", "aa || bb", "test -e x && aa", "bb; cc", "x=$(aa); bb", "if y; then cc; fi"][..],
+    );
+    let tool = select(&["a", "b", "c"][..]);
+    let named = (tool, any::<bool>()).prop_map(|(tool, dry)| {
+        let call = Call::new("", tool);
+        if dry { call.with("dry_run", true) } else { call }
+    });
+    let call = prop_oneof![named, script.prop_map(|script| Call::new("", "bash").with("command", script))];
+    (call, select(vec![Some(true), Some(true), Some(false), None]))
+}
+
+/// What a policy decides about calls that end as they say, where humans always agree.
+fn decided_in_doubt(text: &str, calls: &[(Call, Option<bool>)]) -> Vec<Decision> {
+    let gate = Gate::new(lockgate_languages::read(&[Source::new("a.rules", text)]).0.unwrap());
+    let mut decisions = Vec::new();
+    for (number, (call, end)) in calls.iter().enumerate() {
+        let call = Call { id: number.to_string(), ..call.clone() };
+        let verdict = gate.call(&call);
+        decisions.push(verdict.decision);
+        if let Some(approval) = &verdict.approval {
+            gate.answer(approval, true, call.at).unwrap();
+        }
+        if let Some(ok) = end {
+            gate.result(&Outcome { ok: *ok, ..Outcome::success(&call) }).unwrap();
+        }
+    }
+    decisions
+}
+
+#[test]
+fn a_dry_run_tells_rules_apart_that_only_earn() {
+    for (old, new, calls) in [
+        ("require c before b\n", "require c before b\nrequire bak before bak\n", vec!["bak"]),
+        ("require c before b\n", "require c before b\nlimit bak to 1 per bak\n", vec!["bak", "bak"]),
+        (
+            "limit b to 1 per session\n",
+            "limit b to 1 per session\nlimit a to 1 per b\nlimit a to 2 per session\n",
+            vec!["a", "b", "a"],
+        ),
+    ] {
+        let dry = |tool: &&str| (Call::new("", *tool).with("dry_run", true), Some(true));
+        let calls: Vec<_> = calls.iter().map(dry).collect();
+        assert_ne!(decided_in_doubt(old, &calls), decided_in_doubt(new, &calls), "{new}");
+        let differences = diff(&read("old.rules", old), &read("new.rules", new)).unwrap();
+        assert!(!differences.is_none(), "{new}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn policies_that_are_called_the_same_decide_alike_about_doubtful_calls(
+        (old, new) in one_line(),
+        sessions in proptest::collection::vec(proptest::collection::vec(doubtful_call(), 1..7), 8),
+    ) {
+        if diff(&read("old.rules", &old), &read("new.rules", &new)).unwrap().is_none() {
+            for calls in sessions {
+                let (was, is) = (decided_in_doubt(&old, &calls), decided_in_doubt(&new, &calls));
+                prop_assert_eq!(was, is, "{}\n{}\n{:?}", old, new, calls);
+            }
+        }
+    }
+}

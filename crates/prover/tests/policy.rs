@@ -182,7 +182,7 @@ fn a_map_of_what_runs_takes_runs_and_no_mentions() {
         ("cp push", "backup"),
         ("git -C x push origin main --force", "force-push"),
         ("git push --force-with-lease", "push"),
-        ("git push -f", "push"),
+        ("git push -f", "force-push"),
         ("git --force push", "push"),
         ("git 'pu'sh \"--force\"", "force-push"),
         ("git pull; git push", "bash push"),

@@ -125,7 +125,8 @@ impl Fault {
     pub(crate) fn tampered_row(what: impl fmt::Display) -> Self {
         Self::Tampered(format!(
             "{what}. Stop and tell the user. For the user: `lockgate audit verify` lists what was changed; restore the \
-             database from a copy, or start another session"
+             database from a copy, start another session, or give this one's state up with `lockgate resume --session NAME \
+             --damaged`"
         ))
     }
 

@@ -11,6 +11,7 @@ mod key;
 mod log;
 mod prepare;
 mod records;
+mod release;
 mod roster;
 mod rows;
 mod schema;

@@ -4,6 +4,7 @@
 //! `conformance` prints it. What we answer differently on purpose, and what is not played at all, is part of the
 //! report, never of the silence.
 
+mod dogwood;
 mod edictum;
 mod folder;
 mod nets;
@@ -15,6 +16,7 @@ mod yaml;
 
 use std::{fmt, io, path::Path};
 
+pub use dogwood::dogwood;
 pub use edictum::edictum;
 pub use folder::{FolderReport, play_folder};
 pub use nets::{NetsReport, petri};
@@ -32,6 +34,7 @@ pub const LANGUAGES: &[(&str, Recorded)] = &[
     ("petriflow", Recorded::InFile(petriflow)),
     ("policyshield", Recorded::InFile(policyshield)),
     ("edictum", Recorded::InFolder(edictum)),
+    ("dogwood", Recorded::InFile(dogwood)),
     ("shell", Recorded::InFile(shell)),
     ("one-liners", Recorded::InFile(one_liners)),
     ("petri", Recorded::InTable(petri)),

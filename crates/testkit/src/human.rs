@@ -20,6 +20,7 @@ use std::{
 use lockgate_agents::{
     Environment,
     human_key::{Cost, SealedKey},
+    trust::Record,
 };
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use serde_json::{Map, Value, json};
@@ -44,11 +45,14 @@ pub const PASSPHRASE: &str = "correct horse";
 /// # Panics
 /// When the file cannot be written.
 pub fn set_up(home: &Path) {
-    let environment = Environment { home: Some(home.to_path_buf()), ..Environment::of_process() };
-    let variables = Default::default();
-    let environment = Environment { variables, ..environment };
     let key = SealedKey::make(PASSPHRASE.as_bytes(), Cost::for_tests()).expect("a key can be made");
-    key.save_first(&environment).expect("a home without a key");
+    key.save_first(&environment_of(home)).expect("a home without a key");
+}
+
+/// What a process with this home and no other variable sees.
+fn environment_of(home: &Path) -> Environment {
+    let variables = Default::default();
+    Environment { home: Some(home.to_path_buf()), variables, ..Environment::of_process() }
 }
 
 /// What became of a command at a terminal.
@@ -174,7 +178,12 @@ pub fn trust(program: &Path, project: &Path, home: &Path) -> io::Result<()> {
     let folder = home.join(".local/share/lockgate/trusted");
     fs::create_dir_all(&folder)?;
     let record = json!({ "project": project, "files": files });
-    fs::write(folder.join(format!("{name}.json")), record.to_string())
+    let mut record: Record = serde_json::from_value(record)?;
+    let environment = environment_of(home);
+    if let Some(sealed) = SealedKey::read(&environment).map_err(io::Error::other)? {
+        record = record.signed(&sealed.unlock(PASSPHRASE.as_bytes()).map_err(io::Error::other)?);
+    }
+    fs::write(folder.join(format!("{name}.json")), serde_json::to_string(&record)?)
 }
 
 #[cfg(test)]

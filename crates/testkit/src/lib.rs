@@ -12,6 +12,7 @@ pub mod bash;
 pub mod conformance;
 pub mod contract;
 mod doors;
+pub mod field;
 pub mod generate;
 #[cfg(unix)]
 pub mod human;
@@ -26,7 +27,8 @@ mod workflow_model;
 pub mod yardsticks;
 
 pub use doors::{
-    EventsDoor, Host, LibraryDoor, LinesDoor, McpDoor, PlayedPages, ProcessDoor, Tally, play_pages,
+    EventsDoor, Host, HttpDoor, LibraryDoor, LinesDoor, McpDoor, PlayedPages, ProcessDoor, Tally, play_pages,
+    play_pages_but,
 };
 pub use model::{Judged, Model, Verdict};
 pub use page::{

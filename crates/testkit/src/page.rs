@@ -96,6 +96,11 @@ pub enum Step {
         /// What it says.
         attributes: Map<String, Value>,
     },
+    /// The user says something to the agent.
+    UserSays {
+        /// The words.
+        text: String,
+    },
     /// A human has looked at the sensitive data that the session has seen.
     Untaint,
     /// A net is switched on or off.
@@ -757,6 +762,7 @@ fn read_step(cell: &str) -> Result<(Step, usize, Option<String>), String> {
         "wait" => Step::Wait { ms: read_wait(&mut words)? },
         "at" => Step::At { ms: read_moment(words.plain("a moment")?)? },
         "session" => Step::Describe { attributes: object(words.code("a JSON object")?)? },
+        "user" if words.takes("says") => Step::UserSays { text: words.code("what the user says")?.into() },
         "untaint" => Step::Untaint,
         "activate" => Step::Switch { net: words.code("a net's name")?.into(), active: true },
         "deactivate" => Step::Switch { net: words.code("a net's name")?.into(), active: false },
@@ -916,6 +922,7 @@ mod tests {
             ),
             ("at 1970-01-01T01:00:00+00:00", Step::At { ms: 3_600_000 }),
             ("session `{}`", Step::Describe { attributes: Map::new() }),
+            ("user says `pay bob`", Step::UserSays { text: "pay bob".into() }),
             ("untaint", Step::Untaint),
             ("grant #1, fails", Step::Answer { id: "1".into(), granted: true, outcome: Outcome::Fails }),
             ("refuse #1", Step::Answer { id: "1".into(), granted: false, outcome: Outcome::Succeeds }),

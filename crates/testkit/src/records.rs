@@ -294,6 +294,7 @@ impl Trail<'_> {
             | Event::Deactivated { .. }
             | Event::Described { .. }
             | Event::Seeded { .. }
+            | Event::Heard { .. }
             | Event::Untainted
             | Event::Halted { .. }
             | Event::Resumed => {}

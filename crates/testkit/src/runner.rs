@@ -164,6 +164,7 @@ impl Player<'_> {
                 let body = json!({"id": session.unwrap_or("default"), "attributes": attributes});
                 self.say("session", body, None)?
             }
+            Step::UserSays { text } => self.say("user", json!({"says": text}), session)?,
             Step::Untaint => self.say("untaint", json!({}), session)?,
             Step::Switch { net, active } => {
                 let word = if *active { "activate" } else { "deactivate" };

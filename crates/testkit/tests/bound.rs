@@ -53,7 +53,7 @@ fn gate_of(rest: &MemoryRest, policies: &[Vec<Source>], changes: PolicyChanges) 
     let settings = json!({ "policy_changes": changes.word() });
     let binding = Arc::new(Binding::new(&policy, settings.as_object().unwrap().clone()));
     let archive = Box::new(Texts(policies.to_vec()));
-    let bound = BoundPolicy { place: String::new(), binding, changes, archive };
+    let bound = BoundPolicy { place: String::new(), binding, changes, archive, origin: None };
     Gate::builder(policy).bound_backend(rest.clone(), bound).build().unwrap()
 }
 

@@ -69,12 +69,14 @@ fn a_call_is_looked_at_by_its_door_and_read_by_everyone_else() {
         }
     }
     let known = [
-        "agents/hook/decision",
+        "agents/guardian/client",
+        "agents/hook/in_process",
+        "agents/hook/process",
         "cli/commands/mcp/surroundings",
         "cli/commands/replay/world",
         "cli/commands/try_command",
-        "cli/protocol/requests",
         "lockgate/core",
+        "server/protocol/requests",
     ];
     assert_eq!(doors.iter().map(String::as_str).collect::<Vec<_>>(), known, "the doors that look at calls");
 }

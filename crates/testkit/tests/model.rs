@@ -100,7 +100,22 @@ fn is_within_reach(story: &Story) -> bool {
         ["require", opener, "before", tool] => opener == tool,
         _ => false,
     };
+    // The model reads the short sentences alone.
+    let is_read = |line: &str| match line
+        .split('#')
+        .next()
+        .unwrap_or_default()
+        .split_whitespace()
+        .collect::<Vec<_>>()[..]
+    {
+        // It compares words, and does not know the spellings of an option.
+        ["map", .., "as", _] if line.contains(" running ") && line.contains(" -") => false,
+        [] | ["map", ..] | ["script", _] | ["block", _] => true,
+        ["require", _, "before", _] | ["limit", _, "to", _, "per", _] => true,
+        _ => false,
+    };
     !story.observe
+        && story.policy.iter().all(|file| file.text.lines().all(is_read))
         && !story.policy.iter().any(|file| file.text.lines().any(opens_itself))
         && story.policy.iter().all(|file| file.name.ends_with(".rules"))
         && story.rows.iter().all(|row| plain(&row.step))

@@ -15,7 +15,7 @@ use std::{
 
 use lockgate::engine::petri::{Firing, Net, to_pnml};
 use lockgate_testkit::conformance::{
-    Conformance, Report, edictum, one_liners, petri, petriflow, play_folder, policyshield, shell,
+    Conformance, Report, dogwood, edictum, one_liners, petri, petriflow, play_folder, policyshield, shell,
 };
 
 fn play(file: &str, conformance: Conformance) -> Report {
@@ -41,7 +41,7 @@ fn recorded_sessions_get_the_same_answers_reasons_and_markings() {
 #[ignore = "needs LOCKGATE_DATA"]
 fn recorded_inputs_give_the_same_nets_or_state_the_same_fact() {
     let report = play("petriflow/dsl.jsonl", petriflow);
-    assert_eq!((report.cases, report.on_purpose.len()), (91, 11), "every row of the table is met once");
+    assert_eq!((report.cases, report.on_purpose.len()), (91, 12), "every row of the table is met once");
 }
 
 #[test]
@@ -60,6 +60,13 @@ fn recorded_rulesets_answer_as_they_should_or_are_refused() {
     assert_eq!(report.holds(), Some(true), "\n{report}");
     // A part of the cases: of the others only the names are known to us.
     assert_eq!(report.cases(), 149);
+}
+
+#[test]
+#[ignore = "needs LOCKGATE_DATA"]
+fn recorded_temporal_policies_get_the_same_answers_in_sentences_or_others_on_purpose() {
+    let report = play("dogwood/cases.jsonl", dogwood);
+    assert_eq!((report.cases, report.on_purpose.len()), (235, 7), "every row of the table is met");
 }
 
 #[test]
@@ -657,7 +664,7 @@ fn the_program_says_yes_no_or_that_it_could_not_tell() {
         run(&["latin", path]),
         told(
             2,
-            "error: no language is called `latin`; known: petriflow, policyshield, edictum, shell, one-liners, petri"
+            "error: no language is called `latin`; known: petriflow, policyshield, edictum, dogwood, shell, one-liners, petri"
         )
     );
     assert_eq!(run(&[]), told(2, "Exit 0: all agree, 1: some do not, 2: could not tell."));

@@ -25,6 +25,9 @@ ResultHook = Callable[[dict[str, Any], dict[str, Any]], None]
 #: Gets every call with its verdict, after it was stored.
 Listener = Callable[[dict[str, Any], dict[str, Any]], None]
 
+#: How long a question is open if nothing else is said.
+ANSWER_SECONDS = 600.0
+
 _current: contextvars.ContextVar[Session | None] = contextvars.ContextVar("lockgate_session", default=None)
 
 
@@ -34,10 +37,16 @@ class Policy:
     __slots__ = ("_policy",)
 
     def __init__(
-        self, *files: str | os.PathLike[str], texts: Mapping[str, str] | None = None
+        self,
+        *files: str | os.PathLike[str],
+        texts: Mapping[str, str] | None = None,
+        selectors: Iterable[str] = (),
     ) -> None:
-        """Reads files and folders, and texts by the names that stand for their files."""
-        self._policy = _lockgate.Policy(list(files), list((texts or {}).items()))
+        """Reads files and folders, and texts by the names that stand for their files.
+
+        ``selectors`` are first words that rulesets may look at, because the gate's ``describe`` answers them.
+        """
+        self._policy = _lockgate.Policy(list(files), list((texts or {}).items()), list(selectors))
 
     @classmethod
     def rules(cls, text: str) -> Policy:
@@ -62,6 +71,17 @@ class Policy:
     def verify(self) -> dict[str, Any]:
         """What `lockgate verify --json` prints: nets, findings, and every claim proved or broken by a session."""
         return self._policy.verify()
+
+    def rules_about(self, tool: str) -> list[dict[str, Any]]:
+        """The rules that look at calls of a tool (check, sandbox, session) or at their results (output), in file order.
+
+        Rules that remember by a net and workflows are not among them: they look at deeds and stages.
+        """
+        return self._policy.rules_about(tool)
+
+    def see(self, tool: str, input: dict[str, Any] | None = None, **about: Any) -> dict[str, Any]:
+        """What the gate sees in a call: commands, paths, hosts, sensitive data, deeds and doubts. Nothing is judged."""
+        return self._policy.see(tool, input, **about)
 
     def diff(self, newer: Policy) -> dict[str, Any]:
         """The shortest sessions that tell this policy from a newer one."""
@@ -92,18 +112,22 @@ class Gate:
         answer_seconds: float | None = None,
         result_seconds: float | None = None,
         run_programs: bool = False,
+        restore: Mapping[str, str] | None = None,
     ) -> None:
         """Puts a policy in force.
 
         ``policy`` is a :class:`Policy`, or the path of a file or folder. ``store`` is ``memory`` or ``sqlite:FILE``.
         ``approver`` answers questions of guarded tools; without one, they wait ``wait_seconds`` for an answer from
-        elsewhere, and without that a call that needs a human is blocked.
+        elsewhere, and without that a call that needs a human is blocked. ``restore`` are sessions that
+        :meth:`Session.to_json` wrote, by name.
         """
         if not isinstance(policy, Policy):
             policy = Policy(policy)
         self.policy = policy
         self.approver = approver
         self.wait_seconds = wait_seconds
+        #: How long an approver that is a coroutine function has: as long as the question is open, unless something else is said.
+        self.approver_seconds = wait_seconds or answer_seconds or ANSWER_SECONDS
         #: Whether a decision waits for a disk, so that an event loop should not.
         self.is_slow = store != "memory"
         self._gate = _lockgate.Gate(
@@ -111,17 +135,20 @@ class Gate:
             {
                 "store": store,
                 "mode": mode,
-                "clock": clock,
-                "validators": dict(validators or {}),
-                "on_results": dict(on_results or {}),
-                "describe": dict(describe or {}),
-                "on_decision": on_decision,
-                "names": {name: list(members) for name, members in (names or {}).items()},
+                "names": [[name, list(members)] for name, members in (names or {}).items()],
                 "active": None if active is None else list(active),
                 "answer_seconds": answer_seconds,
                 "result_seconds": result_seconds,
                 "run_programs": run_programs,
+                "restore": dict(restore or {}),
             },
+            {
+                "validators": dict(validators or {}),
+                "on_results": dict(on_results or {}),
+                "describe": dict(describe or {}),
+                "on_decision": on_decision,
+            },
+            clock,
         )
 
     @classmethod
@@ -155,6 +182,15 @@ class Gate:
         if own:
             return self.session(own)
         return self.current_session()
+
+    def evaluate(
+        self, tool: str, input: dict[str, Any] | None = None, output: Any = None, **about: Any
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """What the rules say to a call by itself, and what would be passed on of ``output``.
+
+        There is no session: nothing is stored, no human is asked, and workflows take no part.
+        """
+        return self._gate.evaluate(tool, input, output, **about)
 
     def answer(self, question: str, granted: bool, by: str) -> None:
         """Stores a human's answer to a question. The call goes on where it is waited for."""
@@ -281,6 +317,18 @@ class Session:
         """The ids of the open questions."""
         return self._session.questions()
 
+    def question(self, id: str) -> Question:
+        """Goes on with a question by its name, where another part of the program or another process asked it."""
+        return self._session.question(id)
+
+    def is_held(self) -> bool:
+        """Whether another policy is in force than the one that the session is bound to. Then both decide."""
+        return self._session.is_held()
+
+    def accept_policy(self, by: str) -> None:
+        """Binds the session to the policy in force. For a human who has seen what the change opens."""
+        self._session.accept_policy(by)
+
     def describe(self, **attributes: Any) -> None:
         """Facts about the session from the host, such as a role; None removes one. Never from the agent."""
         self._session.describe(attributes)
@@ -300,6 +348,13 @@ class Session:
     def resume(self) -> None:
         """Ends a halt of this session."""
         self._session.resume()
+
+    def hear(self, text: str) -> None:
+        """Tells the gate what the user said to the agent, for rules such as ``must come from user``.
+
+        Only words of the human count: never pass on what the agent or a tool wrote.
+        """
+        self._session.hear(text)
 
     def untaint(self) -> None:
         """Forgets that sensitive data was seen: what that closed is open again."""

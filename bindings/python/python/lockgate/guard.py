@@ -24,6 +24,9 @@ Approver = Callable[[Question], "bool | Awaitable[bool]"]
 
 Ruling = Permit | Question | Refusal
 
+#: What crosses the border as it is; what it holds is looked at there.
+PLAIN = frozenset((type(None), str, int, float, bool, list, tuple, dict))
+
 #: Who answered, for the audit log, when an approver did.
 APPROVER = "the approver of the program"
 
@@ -58,7 +61,11 @@ async def permit_of_async(session: Session, ruling: Ruling) -> Permit:
         granted = _ask(approver, ruling)
         if inspect.isawaitable(granted):
             try:
-                granted = await granted
+                granted = await asyncio.wait_for(granted, session.gate.approver_seconds)
+            except (TimeoutError, asyncio.TimeoutError):
+                # The gate knows whether every asking rule takes silence for a yes, and whether its time is over.
+                ruling = await asyncio.to_thread(ruling.wait, 0.0)
+                continue
             except Exception:
                 granted = False
         ruling = ruling.answer(granted is True, APPROVER)
@@ -140,6 +147,8 @@ def settle_failure(permit: Permit, error: BaseException) -> None:
 
 def plain(value: Any) -> Any:
     """A tool's value as plain JSON, which rules on results can look at."""
+    if type(value) in PLAIN:
+        return value
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return dataclasses.asdict(value)
     dump = getattr(value, "model_dump", None)
@@ -169,7 +178,18 @@ def guarded(
     if any(it.kind is inspect.Parameter.VAR_POSITIONAL for it in parameters):
         raise LockgateError(f"`{name}` takes any number of positional arguments; rules need a name for each")
 
+    # What every tool of a framework is: arguments by name, and nothing else. Binding costs more than judging.
+    by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    is_simple = owner is None and rest is None and all(it.kind in by_name for it in parameters)
+    names = frozenset(signature.parameters)
+    defaults = {it.name: it.default for it in parameters if it.default is not inspect.Parameter.empty}
+
     def input_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        if is_simple and not args:
+            input = {**defaults, **kwargs}
+            # Otherwise an argument is missing or unknown, and binding says which.
+            if input.keys() == names:
+                return input, {}
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
         input = dict(bound.arguments)
@@ -179,6 +199,8 @@ def guarded(
         return input, kept
 
     def call(judged: dict[str, Any], kept: dict[str, Any]) -> Any:
+        if is_simple:
+            return function(**judged)
         named = {**judged, **kept}
         positional = [
             named.pop(it.name) for it in parameters if it.kind is inspect.Parameter.POSITIONAL_ONLY

@@ -22,7 +22,8 @@ use crate::{
     edit::{Entry, Form, HookCommand, Layout, Mistake, Places, Scope, add, remove},
     event::{
         Answer, Ask, Event, EventError, HookReply, Message, Moment, Phase, cannot_hide, complaint, phase_of,
-        quiet, reason_of, refuse, same_shape, silence, specific_reply, text, unknown, value, withheld,
+        prompt, quiet, reason_of, refuse, same_shape, silence, specific_reply, text, unknown, value,
+        withheld,
     },
 };
 
@@ -32,7 +33,6 @@ pub(crate) struct ClaudeCode;
 /// Events that carry no call. `PostToolBatch` repeats calls whose results were told one by one.
 const QUIET: &[&str] = &[
     "Notification",
-    "UserPromptSubmit",
     "UserPromptExpansion",
     "Stop",
     "StopFailure",
@@ -87,7 +87,7 @@ const SERVERS_OF_PROJECT: Form = Form::of_most();
 
 const LAYOUT: Layout = Layout { grouped: true, versioned: false };
 const TOOL_EVENTS: [&str; 3] = ["PreToolUse", "PostToolUse", "PostToolUseFailure"];
-const SESSION_EVENTS: [&str; 3] = ["SessionStart", "SessionEnd", "PreCompact"];
+const SESSION_EVENTS: [&str; 4] = ["SessionStart", "SessionEnd", "PreCompact", "UserPromptSubmit"];
 
 impl CodingAgent for ClaudeCode {
     fn facts(&self) -> &'static Facts {
@@ -211,7 +211,7 @@ fn seen_in_claude_settings(mut event: Event) -> Event {
         Event::Call(call) => call.seen_at = SEEN_IN_CLAUDE_SETTINGS,
         Event::Result(result) => result.call.seen_at = SEEN_IN_CLAUDE_SETTINGS,
         Event::Refused(call) => call.seen_at = SEEN_IN_CLAUDE_SETTINGS,
-        Event::Session { .. } | Event::Other => {}
+        Event::Session { .. } | Event::Prompt(_) | Event::Other => {}
     }
     event
 }
@@ -235,6 +235,7 @@ fn decode(message: &Message) -> Result<Event, EventError> {
         "SessionStart" => session(message, phase_of(message)),
         "PreCompact" | "PostCompact" => session(message, Phase::Compacted),
         "SessionEnd" => session(message, Phase::Ended),
+        "UserPromptSubmit" => prompt(message, text(message, "session_id")?.to_owned()),
         "PostToolBatch" => {
             let rest = message.iter().filter(|(key, _)| *key != "tool_calls");
             quiet(&rest.map(|(key, value)| (key.clone(), value.clone())).collect())

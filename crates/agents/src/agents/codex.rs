@@ -22,7 +22,7 @@ use crate::{
     edit::{Entry, Form, HookCommand, Layout, Mistake, Places, Scope, Syntax, add, line_end, remove},
     event::{
         Answer, Event, EventError, HookReply, Message, Moment, Phase, as_text, complaint, json_reply,
-        phase_of, quiet, reason_of, refuse, sentence, silence, specific_reply, text, unknown, value,
+        phase_of, prompt, quiet, reason_of, refuse, sentence, silence, specific_reply, text, unknown, value,
     },
 };
 
@@ -30,7 +30,7 @@ use crate::{
 pub(crate) struct Codex;
 
 /// Events that carry no call.
-const QUIET: &[&str] = &["UserPromptSubmit", "SubagentStart", "SubagentStop", "Stop"];
+const QUIET: &[&str] = &["SubagentStart", "SubagentStop", "Stop"];
 
 const NAME: &str = "codex";
 
@@ -56,7 +56,8 @@ pub(crate) const SERVERS: Form =
     Form { syntax: Syntax::Toml, places: &[&["mcp_servers"]], kinds: None, ..Form::of_most() };
 
 const LAYOUT: Layout = Layout { grouped: true, versioned: false };
-const EVENTS: [&str; 5] = ["PreToolUse", "PostToolUse", "SessionStart", "SessionEnd", "PreCompact"];
+const EVENTS: [&str; 6] =
+    ["PreToolUse", "PostToolUse", "SessionStart", "SessionEnd", "PreCompact", "UserPromptSubmit"];
 
 impl CodingAgent for Codex {
     fn facts(&self) -> &'static Facts {
@@ -77,6 +78,7 @@ impl CodingAgent for Codex {
             "SessionStart" => session(message, phase_of(message)),
             "PreCompact" | "PostCompact" => session(message, Phase::Compacted),
             "SessionEnd" => session(message, Phase::Ended),
+            "UserPromptSubmit" => prompt(message, text(message, "session_id")?.to_owned()),
             quiet_one if QUIET.contains(&quiet_one) => quiet(message),
             other => unknown(message, other),
         }

@@ -18,7 +18,8 @@ use crate::{
     edit::{Entry, Form, HookCommand, Layout, Mistake, Places, Scope, add, remove},
     event::{
         Answer, Ask, Event, EventError, HookReply, Message, Moment, Phase, ToolCall, cannot_hide, complaint,
-        json_reply, object, optional_text, quiet, reason_of, refuse, sentence, silence, text, unknown, value,
+        json_reply, object, optional_text, prompt, quiet, reason_of, refuse, sentence, silence, text,
+        unknown, value,
     },
 };
 
@@ -51,6 +52,7 @@ enum Kind<'e> {
     Failed(&'static str),
     Permission,
     Session(Phase),
+    Prompt,
     Quiet,
     Unknown(&'e str),
 }
@@ -79,7 +81,10 @@ static FACTS: Facts = Facts {
 pub(crate) const SERVERS: Form = Form { kinds: Some(("\"http\"", "\"local\"")), ..Form::of_most() };
 
 const LAYOUT: Layout = Layout { grouped: false, versioned: true };
-const EVENTS: [&str; 4] = ["preToolUse", "postToolUse", "sessionStart", "sessionEnd"];
+const EVENTS: [&str; 5] = ["preToolUse", "postToolUse", "sessionStart", "sessionEnd", "userPromptSubmitted"];
+
+/// The fields of a prompt in its own spelling.
+const PROMPT_FIELDS: [&str; 5] = ["sessionId", "timestamp", "cwd", "prompt", "transcriptPath"];
 
 impl CodingAgent for Copilot {
     fn facts(&self) -> &'static Facts {
@@ -110,6 +115,7 @@ impl CodingAgent for Copilot {
                 quiet(message)?;
                 Ok(Event::Session { session: session(message)?, phase })
             }
+            Kind::Prompt => prompt(message, session(message)?),
             Kind::Quiet => quiet(message),
             Kind::Unknown(name) => unknown(message, name),
         }
@@ -221,9 +227,8 @@ fn by_name<'e>(name: &'e str, message: &Message) -> Kind<'e> {
         "SessionStart" | "sessionStart" => Kind::Session(started(message)),
         "SessionEnd" | "sessionEnd" => Kind::Session(Phase::Ended),
         "PreCompact" | "preCompact" => Kind::Session(Phase::Compacted),
-        "UserPromptSubmit"
-        | "userPromptSubmitted"
-        | "userPromptTransformed"
+        "UserPromptSubmit" | "userPromptSubmitted" => Kind::Prompt,
+        "userPromptTransformed"
         | "Stop"
         | "agentStop"
         | "SubagentStart"
@@ -248,7 +253,9 @@ fn by_fields<'e>(message: &Message) -> Kind<'e> {
             (false, false) => Kind::Before("preToolUse"),
         };
     }
-    if has("source") {
+    if has("prompt") && message.keys().all(|key| PROMPT_FIELDS.contains(&key.as_str())) {
+        Kind::Prompt
+    } else if has("source") {
         Kind::Session(started(message))
     } else if has("reason") {
         Kind::Session(Phase::Ended)

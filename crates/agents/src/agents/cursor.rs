@@ -17,8 +17,8 @@ use crate::{
     edit::{Entry, Form, HookCommand, Layout, Mistake, Places, Scope, add, remove},
     event::{
         Answer, Event, EventError, HookReply, Message, Moment, Phase, ToolCall, as_text, cannot_hide,
-        complaint, json_reply, object, optional_text, quiet, reason_of, refuse, sentence, text, unknown,
-        value,
+        complaint, json_reply, object, optional_text, prompt, quiet, reason_of, refuse, sentence, text,
+        unknown, value,
     },
 };
 
@@ -30,7 +30,6 @@ const QUIET: &[&str] = &[
     "subagentStart",
     "subagentStop",
     "afterFileEdit",
-    "beforeSubmitPrompt",
     "stop",
     "afterAgentResponse",
     "afterAgentThought",
@@ -67,7 +66,7 @@ const SERVERS: Form = Form::of_most();
 
 const LAYOUT: Layout = Layout { grouped: false, versioned: true };
 const TOOL_EVENTS: [&str; 3] = ["preToolUse", "postToolUse", "postToolUseFailure"];
-const SESSION_EVENTS: [&str; 3] = ["sessionStart", "sessionEnd", "preCompact"];
+const SESSION_EVENTS: [&str; 4] = ["sessionStart", "sessionEnd", "preCompact", "beforeSubmitPrompt"];
 
 impl CodingAgent for Cursor {
     fn facts(&self) -> &'static Facts {
@@ -111,6 +110,8 @@ impl CodingAgent for Cursor {
             "sessionStart" => session_event(message, Phase::Started),
             "preCompact" => session_event(message, Phase::Compacted),
             "sessionEnd" => session_event(message, Phase::Ended),
+            // Hooks of Claude Code that it runs are told under the name they have there.
+            "beforeSubmitPrompt" | "userPromptSubmit" => prompt(message, session(message)?),
             quiet_one if QUIET.contains(&quiet_one) => quiet(message),
             other
                 if message.contains_key("command")

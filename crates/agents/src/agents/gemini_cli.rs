@@ -17,7 +17,7 @@ use crate::{
     edit::{Entry, Form, HookCommand, Layout, Mistake, Places, Scope, add, remove, whole},
     event::{
         Answer, Event, EventError, HookReply, Message, Moment, Phase, as_text, complaint, json_reply, object,
-        phase_of, quiet, reason_of, refuse, sentence, silence, text, unknown, value,
+        phase_of, prompt, quiet, reason_of, refuse, sentence, silence, text, unknown, value,
     },
 };
 
@@ -25,8 +25,7 @@ use crate::{
 pub(crate) struct GeminiCli;
 
 /// Events that carry no call.
-const QUIET: &[&str] =
-    &["BeforeAgent", "AfterAgent", "BeforeModel", "AfterModel", "BeforeToolSelection", "Notification"];
+const QUIET: &[&str] = &["AfterAgent", "BeforeModel", "AfterModel", "BeforeToolSelection", "Notification"];
 
 /// The tool that runs commands.
 const SHELL: &str = "run_shell_command";
@@ -46,7 +45,8 @@ static FACTS: Facts = Facts {
 pub(crate) const SERVERS: Form = Form { address: Some("httpUrl"), kinds: None, ..Form::of_most() };
 
 const LAYOUT: Layout = Layout { grouped: true, versioned: false };
-const EVENTS: [&str; 5] = ["BeforeTool", "AfterTool", "SessionStart", "SessionEnd", "PreCompress"];
+const EVENTS: [&str; 6] =
+    ["BeforeTool", "AfterTool", "SessionStart", "SessionEnd", "PreCompress", "BeforeAgent"];
 
 impl CodingAgent for GeminiCli {
     fn facts(&self) -> &'static Facts {
@@ -65,6 +65,7 @@ impl CodingAgent for GeminiCli {
             "SessionStart" => session(message, phase_of(message)),
             "PreCompress" => session(message, Phase::Compacted),
             "SessionEnd" => session(message, Phase::Ended),
+            "BeforeAgent" => prompt(message, text(message, "session_id")?.to_owned()),
             quiet_one if QUIET.contains(&quiet_one) => quiet(message),
             other => unknown(message, other),
         }

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::plain;
 use crate::{
-    coding_agent::{CodingAgent, Facts, Processes, Reaction, Signs},
+    coding_agent::{CodingAgent, Facts, NEVER_HEARS_USER, Processes, Reaction, Signs},
     edit::{HookCommand, Mistake, Places, Scope, script, script_of_ours, whole},
     event::{Answer, Ask, Event, EventError, HookReply, Message},
 };
@@ -34,7 +34,10 @@ static FACTS: Facts = Facts {
     },
     switches: &[".openclaw"],
     marks: &[&[".openclaw"]],
-    limits: &["whether the plugin is enabled is known to OpenClaw alone: see `openclaw plugins list`"],
+    limits: &[
+        "whether the plugin is enabled is known to OpenClaw alone: see `openclaw plugins list`",
+        NEVER_HEARS_USER,
+    ],
     ..Facts::of(NAME)
 };
 

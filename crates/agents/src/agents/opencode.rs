@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::plain;
 use crate::{
-    coding_agent::{CALL_LIMIT, CodingAgent, Facts, Processes, Reaction, Signs},
+    coding_agent::{CALL_LIMIT, CodingAgent, Facts, NEVER_HEARS_USER, Processes, Reaction, Signs},
     edit::{Form, HookCommand, Mistake, Places, Scope, script, script_of_ours},
     event::{Answer, Event, EventError, HookReply, Message},
 };
@@ -28,7 +28,7 @@ static FACTS: Facts = Facts {
     processes: Processes { programs: &["opencode"], packages: &["/opencode-ai/"], variables: &["OPENCODE"] },
     switches: &[".opencode", "opencode.json", ".config/opencode"],
     marks: &[&[".opencode", "plugin"], &["opencode.json"]],
-    limits: &["the plugin was not run, only the command it runs"],
+    limits: &["the plugin was not run, only the command it runs", NEVER_HEARS_USER],
     ..Facts::of(NAME)
 };
 

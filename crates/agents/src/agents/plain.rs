@@ -2,15 +2,16 @@
 //!
 //! Every answer is one JSON object with a `decision`, never silence, so that a script can distinguish an answer from a
 //! crash. Events are `{"event":"before","session":…,"tool":…,"input":{…}}` and `{"event":"after",…,"ok":true,"output":…}`,
-//! with `call`, `cwd` and `agent` where the agent has them, and `start`, `resume`, `compact`, `end` with a `session`.
+//! with `call`, `cwd` and `agent` where the agent has them, `start`, `resume`, `compact`, `end` with a
+//! `session`, and `{"event":"user","session":…,"says":…}` for what the user wrote.
 
 use serde_json::{Value, json};
 
 use crate::{
     coding_agent::{Reaction, printed_object},
     event::{
-        Answer, Event, EventError, HookReply, Message, Moment, Phase, ToolCall, complaint, json_reply,
-        object, optional_text, quiet, reason_of, sentence, text, unknown, value,
+        Answer, Event, EventError, HookReply, Message, Moment, Phase, Prompt, ToolCall, complaint,
+        json_reply, object, optional_text, quiet, reason_of, sentence, text, unknown, value,
     },
 };
 
@@ -29,6 +30,12 @@ pub(super) fn decode(message: &Message) -> Result<Event, EventError> {
         "resume" => session(message, Phase::Resumed),
         "compact" => session(message, Phase::Compacted),
         "end" => session(message, Phase::Ended),
+        "user" => {
+            no_input(message)?;
+            quiet(message)?;
+            let (session, words) = (text(message, "session")?.to_owned(), text(message, "says")?.to_owned());
+            Ok(Event::Prompt(Box::new(Prompt { session, cwd: optional_text(message, "cwd")?, words })))
+        }
         other => {
             no_input(message)?;
             unknown(message, other)

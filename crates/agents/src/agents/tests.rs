@@ -438,9 +438,80 @@ fn sessions_begin_go_on_shrink_and_end() {
 }
 
 #[test]
+fn the_words_of_the_user_are_heard_and_no_others() {
+    let table = [
+        (
+            "claude-code",
+            r#"{"session_id":"s","transcript_path":"/t","cwd":"/p","permission_mode":"default","hook_event_name":"UserPromptSubmit","prompt":"hello"}"#,
+            Some("claude-code"),
+        ),
+        (
+            "claude-code",
+            r#"{"session_id":"s","transcript_path":"/t","cwd":"/p","hook_event_name":"UserPromptSubmit","prompt":"<task-notification>hello</task-notification>"}"#,
+            None,
+        ),
+        (
+            "claude-code",
+            r#"{"session_id":"s","transcript_path":"/t","cwd":"/p","hook_event_name":"UserPromptSubmit","prompt":"hello","agent_id":"a"}"#,
+            None,
+        ),
+        (
+            "claude-code",
+            r#"{"session_id":"s","timestamp":"2026-11-16T10:29:09.946Z","cwd":"/p","hook_event_name":"UserPromptSubmit","prompt":"hello"}"#,
+            Some("copilot"),
+        ),
+        (
+            "claude-code",
+            r#"{"conversation_id":"s","cursor_version":"3.9.16","hook_event_name":"beforeSubmitPrompt","prompt":"hello","attachments":[]}"#,
+            Some("cursor"),
+        ),
+        (
+            "codex",
+            r#"{"session_id":"s","turn_id":"t","transcript_path":"/t","cwd":"/p","hook_event_name":"UserPromptSubmit","model":"m","permission_mode":"default","prompt":"hello"}"#,
+            Some("codex"),
+        ),
+        (
+            "gemini-cli",
+            r#"{"session_id":"s","transcript_path":"/t","cwd":"/p","hook_event_name":"BeforeAgent","timestamp":"2026-11-15T19:52:59.125Z","prompt":"hello"}"#,
+            Some("gemini-cli"),
+        ),
+        (
+            "gemini-cli",
+            r#"{"session_id":"s","cwd":"/p","hook_event_name":"BeforeAgent","prompt":"<hook_context>eve</hook_context> hello"}"#,
+            None,
+        ),
+        (
+            "copilot",
+            r#"{"sessionId":"s","timestamp":1794773404205,"cwd":"/p","prompt":"hello"}"#,
+            Some("copilot"),
+        ),
+        ("copilot", r#"{"sessionId":"s","timestamp":1,"cwd":"/p","prompt":"hello","agentName":"a"}"#, None),
+        (
+            "cursor",
+            r#"{"conversation_id":"s","generation_id":"g","cursor_version":"3.9.16","hook_event_name":"beforeSubmitPrompt","workspace_roots":["/p"],"prompt":"hello","attachments":[]}"#,
+            Some("cursor"),
+        ),
+        ("generic", r#"{"event":"user","session":"s","says":"hello"}"#, Some("generic")),
+    ];
+    for (name, json, sender) in table {
+        let message = event(json);
+        match (agent(name).decode(&message).unwrap(), sender) {
+            (Event::Prompt(prompt), Some(sender)) => {
+                assert_eq!((prompt.session.as_str(), prompt.words.as_str()), ("s", "hello"), "{json}");
+                assert_eq!(agent(name).sender(&message), sender, "{json}");
+                // No agent keeps a prompt back.
+                assert_eq!(agent(name).pass(&message).code, 0, "{json}");
+            }
+            (Event::Other, None) => {}
+            (other, _) => panic!("{json} is told as {other:?}"),
+        }
+    }
+}
+
+#[test]
 fn what_carries_no_call_is_nothing_and_what_cannot_be_read_is_misread() {
     let nothing = [
-        ("claude-code", r#"{"hook_event_name":"UserPromptSubmit","session_id":"s","prompt":"p"}"#),
+        ("claude-code", r#"{"hook_event_name":"UserPromptSubmit","session_id":"s"}"#),
         ("claude-code", r#"{"hook_event_name":"PostToolBatch","session_id":"s","tool_calls":[]}"#),
         (
             "claude-code",
@@ -456,7 +527,7 @@ fn what_carries_no_call_is_nothing_and_what_cannot_be_read_is_misread() {
             "gemini-cli",
             r#"{"hook_event_name":"BeforeModel","session_id":"s","llm_request":{"tools":[{"tool":1}]}}"#,
         ),
-        ("copilot", r#"{"sessionId":"s","timestamp":1,"prompt":"p"}"#),
+        ("copilot", r#"{"sessionId":"s","timestamp":1}"#),
         ("cursor", r#"{"hook_event_name":"subagentStart","conversation_id":"s","tool_call_id":"c"}"#),
         ("generic", r#"{"event":"hello"}"#),
     ];

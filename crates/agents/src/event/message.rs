@@ -21,6 +21,8 @@ pub(crate) enum Event {
         /// What happens.
         phase: Phase,
     },
+    /// The user wrote to the agent.
+    Prompt(Box<Prompt>),
     /// Nothing that a gate decides.
     Other,
 }
@@ -39,6 +41,17 @@ pub(crate) enum Phase {
     Resumed,
     Compacted,
     Ended,
+}
+
+/// The user wrote to the agent.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Prompt {
+    /// The agent's id of the session.
+    pub(crate) session: String,
+    /// The folder the agent works in.
+    pub(crate) cwd: Option<String>,
+    /// What the user wrote, and nothing that others did.
+    pub(crate) words: String,
 }
 
 /// A tool is about to run.

@@ -11,14 +11,14 @@ use std::{
 };
 
 use lockgate::engine::{
-    Call, Decision, Gate, LocalEyes, Outcome, SeenCall, Time, Verdict,
+    Call, Decision, Gate, Outcome, SeenCall, Time, Verdict,
     call::{DuplicateKey, keys_objection},
     gate::{ApprovalId, Backend, BackendAnswers, OutputDecision, StoreError},
 };
 use serde_json::{Value, json};
 
 use crate::{
-    event::{Answer, Ask, Event, Phase, ToolCall, ToolResult},
+    event::{Answer, Ask, Event, Phase, Prompt, ToolCall, ToolResult},
     text::one_line,
 };
 
@@ -37,6 +37,10 @@ pub(crate) struct Decider<'a> {
     /// By when an answer must be there.
     pub(crate) deadline: Instant,
     pub(crate) clock: &'a dyn Fn() -> Time,
+    /// Looks at a call where the tools run.
+    pub(crate) look: &'a dyn Fn(Call) -> SeenCall,
+    /// Told how long it may take, before a human is waited for.
+    pub(crate) waits: &'a dyn Fn(Duration),
 }
 
 impl Decider<'_> {
@@ -49,6 +53,7 @@ impl Decider<'_> {
             Event::Call(event) => self.call(*event),
             Event::Result(event) => self.result(*event),
             Event::Refused(event) => self.refused(*event),
+            Event::Prompt(event) => self.hear(&event),
             // What is remembered of a session outlives its end: it may be resumed.
             Event::Session {
                 phase: Phase::Started | Phase::Resumed | Phase::Compacted | Phase::Ended,
@@ -62,7 +67,7 @@ impl Decider<'_> {
         let mut call = self.call_of(event);
         // Tools of agents and of their servers may ignore case.
         call.about.objection = keys_objection(&call.input);
-        let call = SeenCall::look(call, Some(&LocalEyes));
+        let call = (self.look)(call);
         // An agent may come back with a call that it put off: the same question is still open, or answered.
         let verdict = match self.gate.call_unless_asked(&call, self.asking.human()) {
             Ok(verdict) => verdict,
@@ -91,6 +96,9 @@ impl Decider<'_> {
 
     /// Waits for a human as long as there is time; a grant may bring up another question.
     fn wait(&self, mut verdict: Verdict) -> Result<Verdict, StoreError> {
+        if verdict.decision == Decision::Ask {
+            (self.waits)(self.deadline.saturating_duration_since(Instant::now()));
+        }
         while let (Decision::Ask, Some(approval)) = (verdict.decision, verdict.approval.clone()) {
             if let Some(answered) = self.collect(&approval)? {
                 verdict = answered;
@@ -142,6 +150,13 @@ impl Decider<'_> {
         })
     }
 
+    /// Takes in what the user wrote, for rules that ask where values come from.
+    fn hear(&self, event: &Prompt) -> Result<Answer, StoreError> {
+        let session = format!("{}/{}", self.host, event.session);
+        self.gate.hear(&session, &event.words, (self.clock)())?;
+        Ok(Answer::Pass)
+    }
+
     /// The tool does not run: nothing is earned by it, and its question is answered.
     fn refused(&self, event: ToolCall) -> Result<Answer, StoreError> {
         let call = self.call_of(event);
@@ -161,21 +176,26 @@ impl Decider<'_> {
     }
 
     fn call_of(&self, event: ToolCall) -> Call {
-        let ToolCall { session, id, tool, input, cwd, agent, seen_at, distinct_by } = event;
-        let mut call = Call {
-            session: format!("{}/{session}", self.host),
-            id: id.unwrap_or_default(),
-            tool,
-            input,
-            at: (self.clock)(),
-            ..Call::default()
-        };
-        call.about.cwd = cwd.or_else(|| self.folder.clone());
-        call.about.metadata = Some(metadata(self.host, agent));
-        let identifying_fields = distinct_by.iter().map(|field| (*field).to_owned()).collect();
-        call.about.duplicate_key = Some(DuplicateKey { door: Arc::from(seen_at), identifying_fields });
-        call
+        call_of(event, self.host, self.folder.as_deref(), (self.clock)())
     }
+}
+
+/// The call of an event; `folder` is where it runs if its agent does not say.
+pub(crate) fn call_of(event: ToolCall, host: &str, folder: Option<&str>, at: Time) -> Call {
+    let ToolCall { session, id, tool, input, cwd, agent, seen_at, distinct_by } = event;
+    let mut call = Call {
+        session: format!("{host}/{session}"),
+        id: id.unwrap_or_default(),
+        tool,
+        input,
+        at,
+        ..Call::default()
+    };
+    call.about.cwd = cwd.or_else(|| folder.map(ToOwned::to_owned));
+    call.about.metadata = Some(metadata(host, agent));
+    let identifying_fields = distinct_by.iter().map(|field| (*field).to_owned()).collect();
+    call.about.duplicate_key = Some(DuplicateKey { door: Arc::from(seen_at), identifying_fields });
+    call
 }
 
 fn metadata(host: &str, agent: Option<String>) -> Value {

@@ -6,7 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-use lockgate::engine::{Gate, Time, gate::Backend};
+use lockgate::engine::{Call, Gate, LocalEyes, SeenCall, Time, gate::Backend};
 
 use super::decision::Decider;
 use crate::{
@@ -34,6 +34,7 @@ impl HookDoor<'_> {
     /// Answers an event; none where no agent has this name.
     pub fn answer(&self, message: &Message) -> Option<HookReply> {
         let agent = Agent::named(self.host)?;
+        let look = |call: Call| SeenCall::look(call, Some(&LocalEyes));
         let decider = Decider {
             gate: self.gate,
             backend: self.backend,
@@ -42,6 +43,8 @@ impl HookDoor<'_> {
             folder: None,
             deadline: Instant::now() + self.patience,
             clock: self.clock,
+            look: &look,
+            waits: &|_| {},
         };
         let event = agent.decode(message).map_err(|error| error.to_string());
         let answer = event.and_then(|event| decider.answer(event).map_err(|error| error.to_string()));

@@ -12,7 +12,7 @@ use crate::{
     environment::Environment,
     install::{Scope, edited_files},
     processes,
-    settings::{FILE, FOLDER, Origin, Settings},
+    settings::{FILE, FOLDER, Origin, Settings, repository_with_policy},
 };
 
 /// Settings of MCP clients that have no hooks.
@@ -56,11 +56,17 @@ const HARMLESS: &[&str] = &[
 ];
 
 /// What only a human may have Lockgate do: the commands that ask a human at a terminal.
-const FOR_HUMANS: &[&str] =
-    &["approve", "refuse", "resume", "uninstall", "trust", "accept", "accept-policy", "passphrase"];
-
-/// Up to which size an index of git is searched; in a larger one the policy is taken to be.
-const INDEX_BYTES_MAX: u64 = 16 * 1024 * 1024;
+const FOR_HUMANS: &[&str] = &[
+    "approve",
+    "refuse",
+    "resume",
+    "uninstall",
+    "upgrade",
+    "trust",
+    "accept",
+    "accept-policy",
+    "passphrase",
+];
 
 /// How many files of a policy folder are known by name.
 const FILES_MAX: usize = 256;
@@ -74,7 +80,11 @@ pub fn pins_folder(state: &Path) -> PathBuf {
 pub fn of(settings: &Settings, folder: &Path, environment: &Environment) -> Protection {
     let mut protection = own();
     let root = root_of(settings, folder);
-    if let Some(repository) = repository_with_policy(root).as_deref().and_then(Path::to_str) {
+    let repository = match &settings.elsewhere {
+        Some(elsewhere) => elsewhere.repository.clone(),
+        None => repository_with_policy(root),
+    };
+    if let Some(repository) = repository.as_deref().and_then(Path::to_str) {
         protection = protection.tracked(repository);
     }
     if let Some(home) = environment.home.as_deref().and_then(Path::to_str) {
@@ -151,30 +161,17 @@ fn root_of<'p>(settings: &'p Settings, folder: &'p Path) -> &'p Path {
 /// The names of the policy's files.
 fn file_names(settings: &Settings) -> Vec<String> {
     let mut names = Vec::new();
-    for path in settings.files() {
+    let texts = settings.project.as_ref().and_then(|project| project.texts.as_ref());
+    for path in texts.into_iter().flatten().map(|source| PathBuf::from(source.name())) {
+        names.extend(path.file_name().and_then(|name| Some(name.to_str()?.to_owned())));
+    }
+    let read_elsewhere = texts.and(settings.project.as_ref()).map_or(&[][..], |project| &project.files);
+    for path in settings.files().into_iter().filter(|path| !read_elsewhere.contains(path)) {
         let inside = fs::read_dir(&path).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
         let files: Vec<PathBuf> = inside.take(FILES_MAX).chain([path.clone()]).collect();
         names.extend(files.iter().filter_map(|path| Some(path.file_name()?.to_str()?.to_owned())));
     }
     names
-}
-
-/// The work tree of git around a folder, if its index holds a policy of Lockgate: then git can bring back other
-/// versions of it.
-fn repository_with_policy(folder: &Path) -> Option<PathBuf> {
-    let root = folder.ancestors().find(|folder| folder.join(".git").exists())?;
-    let git = root.join(".git");
-    let git = match fs::read_to_string(&git) {
-        // A work tree beside the repository: a file that says where it is.
-        Ok(text) => root.join(text.strip_prefix("gitdir:")?.trim()),
-        Err(_) => git,
-    };
-    let index = git.join("index");
-    let is_large = fs::metadata(&index).ok()?.len() > INDEX_BYTES_MAX;
-    let has = |bytes: &[u8], name: &str| bytes.windows(name.len()).any(|part| part == name.as_bytes());
-    let holds =
-        is_large || fs::read(&index).is_ok_and(|bytes| has(&bytes, ".lockgate/") || has(&bytes, FILE));
-    holds.then(|| root.to_path_buf())
 }
 
 fn unchanged(settings: &Settings, folder: &Path, environment: &Environment) -> Vec<PathBuf> {

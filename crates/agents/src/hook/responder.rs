@@ -17,7 +17,7 @@ use std::{
 
 use crate::{
     agents::Agent,
-    event::{HookReply, Message},
+    event::{Answer, Event, HookReply, Message, complaint},
     platform,
     text::one_line,
 };
@@ -26,27 +26,37 @@ use crate::{
 const FIRST_DEADLINE: Duration = Duration::from_secs(10);
 
 /// Where the answer is given, once.
-pub(super) struct Responder {
-    pub(super) agent: Agent,
+pub(crate) struct Responder {
+    pub(crate) agent: Agent,
     /// The event, once it was read: a fault is answered in the form of its kind.
-    pub(super) message: OnceLock<Message>,
+    pub(crate) message: OnceLock<Message>,
+    /// What is said when the time is over, once it is known who was waited for.
+    pub(crate) late: OnceLock<&'static str>,
     is_sent: AtomicBool,
     /// The deadline, in milliseconds after the start.
     deadline_ms: AtomicU64,
 }
 
 impl Responder {
-    pub(super) fn new(agent: Agent) -> Self {
+    pub(crate) fn new(agent: Agent) -> Self {
         let is_sent = AtomicBool::new(false);
-        let responder = Self { agent, message: OnceLock::new(), is_sent, deadline_ms: AtomicU64::new(0) };
+        let (message, late) = (OnceLock::new(), OnceLock::new());
+        let responder = Self { agent, message, late, is_sent, deadline_ms: AtomicU64::new(0) };
         responder.watch_until(FIRST_DEADLINE);
         responder
     }
 
-    /// The reply when Lockgate fails, also where writing it fails.
-    pub(super) fn fault(&self, line: &str) -> HookReply {
+    /// The reply when Lockgate fails, also where writing it fails. What the user wrote is not kept from the agent: it was not
+    /// heard, and that only closes.
+    pub(crate) fn fault(&self, line: &str) -> HookReply {
         let line = &one_line(line);
-        let reply = catch_unwind(AssertUnwindSafe(|| self.agent.fault(self.message.get(), line)));
+        let reply = catch_unwind(AssertUnwindSafe(|| match self.message.get() {
+            Some(message) if matches!(self.agent.decode(message), Ok(Event::Prompt(_))) => {
+                let passed = self.agent.encode(message, &Answer::Pass);
+                HookReply { stderr: complaint(&format!("the user was not heard: {line}")), ..passed }
+            }
+            message => self.agent.fault(message, line),
+        }));
         reply.unwrap_or_else(|_| HookReply {
             stderr: format!("lockgate: {line}"),
             code: 2,
@@ -54,13 +64,13 @@ impl Responder {
         })
     }
 
-    pub(super) fn watch_until(&self, deadline: Duration) {
+    pub(crate) fn watch_until(&self, deadline: Duration) {
         let ms = u64::try_from(deadline.as_millis()).unwrap_or(u64::MAX);
         self.deadline_ms.store(ms, Ordering::SeqCst);
     }
 
     /// Blocks when the time is over.
-    pub(super) fn watch(&self, started: Instant) {
+    pub(crate) fn watch(&self, started: Instant) {
         loop {
             let deadline = started + Duration::from_millis(self.deadline_ms.load(Ordering::SeqCst));
             match deadline.checked_duration_since(Instant::now()) {
@@ -68,10 +78,11 @@ impl Responder {
                 _ => break,
             }
         }
-        self.send(&self.fault("Lockgate did not decide in time; the call is blocked."))
+        let late = self.late.get().copied();
+        self.send(&self.fault(late.unwrap_or("Lockgate did not decide in time; the call is blocked.")))
     }
 
-    pub(super) fn send(&self, reply: &HookReply) -> ! {
+    pub(crate) fn send(&self, reply: &HookReply) -> ! {
         if self.is_sent.swap(true, Ordering::SeqCst) {
             // The other thread answers and ends the process.
             loop {

@@ -18,7 +18,7 @@ use serde_json::{Map, Value};
 use super::session_folder::{self, Policies};
 use crate::{
     environment::{Environment, now},
-    settings::{self, Settings},
+    settings::{self, FolderView, Settings},
 };
 
 /// The folder whose policy counts for a session, and the settings that count there.
@@ -33,10 +33,60 @@ pub fn under(
     let here = std::env::current_dir().map_err(|error| format!("this process has no folder: {error}"))?;
     let folder = folder.map(PathBuf::from).filter(|folder| folder.is_absolute() && folder.is_dir());
     let folder = folder.unwrap_or(here);
-    let records = records(environment).ok_or("the home folder is not known, so nothing can be remembered")?;
-    let unknown = |error: io::Error| format!("the policy of this session is not known: {error}");
+    let judged = || settings::find(&folder, environment).is_ok_and(|settings| was_judged(&settings, session));
+    check_beginning(environment, session, &judged)?;
+    let records = records(environment).ok_or(NO_HOME)?;
+    let home = session_folder::folder_of(&records, session, &folder).map_err(unknown)?;
+    let settings = settings::find(&home, environment).map_err(|error| error.to_string())?;
+    check_policies(environment, session, &settings)?;
+    Ok((home, settings))
+}
+
+const NO_HOME: &str = "the home folder is not known, so nothing can be remembered";
+
+#[expect(clippy::needless_pass_by_value, reason = "`map_err` hands the error over")]
+fn unknown(error: io::Error) -> String {
+    format!("the policy of this session is not known: {error}")
+}
+
+/// Whether a database knows a session; asked only where it matters.
+type Judged<'a> = dyn Fn() -> bool + 'a;
+
+/// The folder that a session began in, for the guardian: `folder` if this is its first event. Whether the folder is there is
+/// for its client to see.
+///
+/// # Errors
+/// When it is not known any more.
+pub(crate) fn began_in(
+    environment: &Environment,
+    session: &str,
+    folder: &Path,
+    judged: &Judged<'_>,
+) -> Result<PathBuf, String> {
+    check_beginning(environment, session, judged)?;
+    let records = records(environment).ok_or(NO_HOME)?;
+    session_folder::recorded_folder(&records, session, folder).map(PathBuf::from).map_err(unknown)
+}
+
+/// The settings of a session, for the guardian, by what its client saw of the folder that the session began in.
+///
+/// # Errors
+/// When they cannot be told, or a policy that the session was under is gone.
+pub(crate) fn in_folder(
+    environment: &Environment,
+    session: &str,
+    view: &FolderView,
+) -> Result<Settings, String> {
+    let settings = settings::find_in(view, environment).map_err(|error| error.to_string())?;
+    check_policies(environment, session, &settings)?;
+    Ok(settings)
+}
+
+/// Blocks a session that was judged before if it is not known where it began.
+fn check_beginning(environment: &Environment, session: &str, judged: &Judged<'_>) -> Result<(), String> {
+    let records = records(environment).ok_or(NO_HOME)?;
     if !session_folder::is_known(&records, session)
-        && settings::find(&folder, environment).is_ok_and(|settings| was_judged(&settings, session))
+        && judged()
         // Another process may have begun the session just now.
         && !session_folder::is_known(&records, session)
     {
@@ -45,10 +95,14 @@ pub fn under(
              blocked; start a new session"
         ));
     }
-    let home = session_folder::folder_of(&records, session, &folder).map_err(unknown)?;
-    let settings = settings::find(&home, environment).map_err(|error| error.to_string())?;
+    Ok(())
+}
+
+/// Blocks a session if a policy that it was under is gone, or its database is another one.
+fn check_policies(environment: &Environment, session: &str, settings: &Settings) -> Result<(), String> {
+    let records = records(environment).ok_or(NO_HOME)?;
     if let Some(missing) =
-        session_folder::missing_policy(&records, session, policies(&settings)).map_err(unknown)?
+        session_folder::missing_policy(&records, session, policies(settings)).map_err(unknown)?
     {
         return Err(missing.to_string());
     }
@@ -61,7 +115,7 @@ pub fn under(
             settings.state.display()
         ));
     }
-    Ok((home, settings))
+    Ok(())
 }
 
 /// Keeps whose policies a session is under: from now on it blocks where one of them is gone.
@@ -71,7 +125,7 @@ pub fn remember(
     settings: &Settings,
     hash: Option<&str>,
 ) -> Result<(), String> {
-    let records = records(environment).ok_or("the home folder is not known, so nothing can be remembered")?;
+    let records = records(environment).ok_or(NO_HOME)?;
     session_folder::remember(&records, session, policies(settings), hash)
         .map_err(|error| format!("the policy of this session cannot be remembered: {error}"))
 }
@@ -83,7 +137,7 @@ pub(super) fn log_once(
     session: &str,
     told: &str,
 ) -> Result<(), String> {
-    let records = records(environment).ok_or("the home folder is not known, so nothing can be remembered")?;
+    let records = records(environment).ok_or(NO_HOME)?;
     let failed = |error: &dyn std::fmt::Display| format!("a changed hook cannot be logged: {error}");
     if !session_folder::is_first(&records, session, told).map_err(|error| failed(&error))? {
         return Ok(());
@@ -118,5 +172,9 @@ fn records(environment: &Environment) -> Option<PathBuf> {
 
 /// The folder whose policy counts for a session that hooks have seen, by its whole name.
 pub fn folder_of_session(environment: &Environment, session: &str) -> Option<PathBuf> {
-    session_folder::known_folder(&records(environment)?, session)
+    let records = records(environment)?;
+    if environment.is_guardian() {
+        return session_folder::known_text(&records, session).map(PathBuf::from);
+    }
+    session_folder::known_folder(&records, session)
 }

@@ -21,8 +21,13 @@ use crate::files::{make_folder, new_private};
 /// # Errors
 /// When the record can neither be read nor made, or its folder is gone: the session's policy is not known then.
 pub(crate) fn folder_of(records: &Path, session: &str, folder: &Path) -> io::Result<PathBuf> {
+    kept(&recorded_folder(records, session, folder)?)
+}
+
+/// The same, for the guardian, which does not look whether the folder is there.
+pub(crate) fn recorded_folder(records: &Path, session: &str, folder: &Path) -> io::Result<String> {
     let text = folder.to_str().ok_or_else(|| io::Error::other("the folder's name is not Unicode"))?;
-    kept(&keep(records, &record_of(records, session), text)?)
+    keep(records, &record_of(records, session), text)
 }
 
 /// Whether it is known where a session began.
@@ -152,7 +157,12 @@ fn keep(records: &Path, file: &Path, text: &str) -> io::Result<String> {
 
 /// The folder a session began in, if it is known; nothing is made by asking.
 pub(crate) fn known_folder(records: &Path, session: &str) -> Option<PathBuf> {
-    kept(&fs::read_to_string(record_of(records, session)).ok()?).ok()
+    kept(&known_text(records, session)?).ok()
+}
+
+/// The same as it was recorded, whether it is there or not.
+pub(crate) fn known_text(records: &Path, session: &str) -> Option<String> {
+    fs::read_to_string(record_of(records, session)).ok()
 }
 
 fn record_of(records: &Path, session: &str) -> PathBuf {
@@ -165,9 +175,12 @@ fn kept(text: &str) -> io::Result<PathBuf> {
     if folder.is_absolute() && folder.is_dir() {
         return Ok(folder);
     }
-    Err(io::Error::other(format!(
-        "this session began in `{text}`, which is gone; put it back, or start a new session"
-    )))
+    Err(io::Error::other(gone(text)))
+}
+
+/// What is said where the folder of a session is not there.
+pub(crate) fn gone(folder: &str) -> String {
+    format!("this session began in `{folder}`, which is gone; put it back, or start a new session")
 }
 
 fn unique() -> u64 {

@@ -82,14 +82,33 @@ pub fn forget_installed(
 
 /// What is not as it was installed, for an agent that works in this folder; none where all is, or where nothing was recorded.
 pub fn changed_entry(agent: Agent, folder: &Path, environment: &Environment) -> Option<String> {
+    records(agent, folder, environment).iter().find_map(|record| record.changed(agent, &read))
+}
+
+/// The files in which the hooks of an agent were installed, as they are recorded.
+pub(crate) fn recorded_files(agent: Agent, folder: &Path, environment: &Environment) -> Vec<PathBuf> {
+    records(agent, folder, environment).into_iter().flat_map(|record| record.files.into_keys()).collect()
+}
+
+/// The same as [`changed_entry`], by texts that somebody else has read.
+pub(crate) fn changed_text(
+    agent: Agent,
+    folder: &Path,
+    environment: &Environment,
+    read: &dyn Fn(&Path) -> io::Result<String>,
+) -> Option<String> {
+    records(agent, folder, environment).iter().find_map(|record| record.changed(agent, read))
+}
+
+fn records(agent: Agent, folder: &Path, environment: &Environment) -> Vec<HookRecord> {
     let of_user = record_at(agent, Scope::User, folder, environment);
     let of_projects =
         folder.ancestors().find_map(|folder| record_at(agent, Scope::Project, folder, environment));
-    [of_user, of_projects].into_iter().flatten().find_map(|record| record.changed(agent))
+    [of_user, of_projects].into_iter().flatten().collect()
 }
 
 impl HookRecord {
-    fn changed(&self, agent: Agent) -> Option<String> {
+    fn changed(&self, agent: Agent, read: &dyn Fn(&Path) -> io::Result<String>) -> Option<String> {
         let command = command_of(agent, &self.program)?;
         self.files.iter().find_map(|(file, hash)| {
             let what = match read(file) {
@@ -154,7 +173,8 @@ fn entry(agent: Agent, file: &Path, command: &HookCommand) -> Option<String> {
     Some(hex(&Sha256::digest(text)))
 }
 
-fn read(file: &Path) -> io::Result<String> {
+/// Reads a file of an agent's settings.
+pub(crate) fn read(file: &Path) -> io::Result<String> {
     let data = fs::metadata(file)?;
     if !data.is_file() || data.len() > SETTINGS_BYTES_MAX as u64 {
         return Err(io::Error::other("not a file of settings"));

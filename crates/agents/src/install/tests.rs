@@ -37,6 +37,7 @@ fn world(name: &str) -> (PathBuf, Environment) {
         path: Vec::from([top.join("bin")]),
         variables: BTreeMap::new(),
         user: None,
+        ward: None,
     };
     (top, environment)
 }
@@ -68,6 +69,9 @@ fn claude_code_blocks_when_the_hook_fails() {
         ],
         "PreCompact": [
           {"hooks": [{"type": "command", "command": "/opt/my tools/lockgate", "args": ["hook", "claude-code"], "timeout": 60}]}
+        ],
+        "UserPromptSubmit": [
+          {"hooks": [{"type": "command", "command": "/opt/my tools/lockgate", "args": ["hook", "claude-code"], "timeout": 60}]}
         ]
       }
     }
@@ -93,6 +97,9 @@ fn codex_is_given_a_line_that_no_release_changes() {
           {"hooks": [{"type": "command", "command": "'/opt/my tools/lockgate' hook codex || { echo 'lockgate: the hook failed, so this is blocked' >&2; exit 2; }", "timeout": 60}]}
         ],
         "PreCompact": [
+          {"hooks": [{"type": "command", "command": "'/opt/my tools/lockgate' hook codex || { echo 'lockgate: the hook failed, so this is blocked' >&2; exit 2; }", "timeout": 60}]}
+        ],
+        "UserPromptSubmit": [
           {"hooks": [{"type": "command", "command": "'/opt/my tools/lockgate' hook codex || { echo 'lockgate: the hook failed, so this is blocked' >&2; exit 2; }", "timeout": 60}]}
         ]
       }
@@ -120,6 +127,9 @@ fn gemini_cli_is_given_milliseconds() {
         ],
         "PreCompress": [
           {"hooks": [{"type": "command", "name": "lockgate", "command": "'/opt/my tools/lockgate' hook gemini-cli || { echo 'lockgate: the hook failed, so this is blocked' >&2; exit 2; }", "timeout": 60000}]}
+        ],
+        "BeforeAgent": [
+          {"hooks": [{"type": "command", "name": "lockgate", "command": "'/opt/my tools/lockgate' hook gemini-cli || { echo 'lockgate: the hook failed, so this is blocked' >&2; exit 2; }", "timeout": 60000}]}
         ]
       }
     }
@@ -141,6 +151,9 @@ fn copilot_is_given_a_file_of_its_own() {
           {"type": "command", "bash": "'/opt/my tools/lockgate' hook copilot", "powershell": "& '/opt/my tools/lockgate' hook copilot", "timeoutSec": 60}
         ],
         "sessionEnd": [
+          {"type": "command", "bash": "'/opt/my tools/lockgate' hook copilot", "powershell": "& '/opt/my tools/lockgate' hook copilot", "timeoutSec": 60}
+        ],
+        "userPromptSubmitted": [
           {"type": "command", "bash": "'/opt/my tools/lockgate' hook copilot", "powershell": "& '/opt/my tools/lockgate' hook copilot", "timeoutSec": 60}
         ]
       },
@@ -173,6 +186,9 @@ fn cursor_fails_closed() {
           {"command": "'/opt/my tools/lockgate' hook cursor", "timeout": 60}
         ],
         "preCompact": [
+          {"command": "'/opt/my tools/lockgate' hook cursor", "timeout": 60}
+        ],
+        "beforeSubmitPrompt": [
           {"command": "'/opt/my tools/lockgate' hook cursor", "timeout": 60}
         ]
       }

@@ -15,6 +15,10 @@ use crate::event::Ask;
 /// The entry that says which file of settings the user has.
 pub const USER_SETTINGS: &str = "_user_settings";
 
+/// The entry that says when unused sessions are forgotten; `null` for never. A session is kept for as long as it was said
+/// when it was bound.
+pub const FORGET_AFTER_MS: &str = "_forget_after_ms";
+
 impl Settings {
     /// The settings that decide about calls, by name.
     pub fn bound(&self) -> Map<String, Value> {
@@ -27,6 +31,7 @@ impl Settings {
             "ask": self.ask.word(),
             "deadline_ms": milliseconds(self.deadline),
             "registry": { "names": names, "active": active },
+            FORGET_AFTER_MS: self.forget_after.map(milliseconds),
             USER_SETTINGS: self.user.as_ref().and_then(|user| user.settings.as_deref()).map(hash_of),
         });
         match settings {

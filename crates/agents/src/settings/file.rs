@@ -12,7 +12,8 @@ use lockgate::engine::{Mode, PolicyChanges, call::plain_mistake};
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{error::SettingsError, values::Approvals};
+use super::error::SettingsError;
+use crate::approvals::Approvals;
 use crate::{event::Ask, text::duration};
 
 /// The largest file of settings that is read, in bytes.
@@ -75,12 +76,21 @@ impl File {
             return Err(SettingsError::new(path, reason, "move it away, or shorten it"));
         }
         let text = fs::read_to_string(path).map_err(|error| SettingsError::io(path, &error))?;
+        Self::parse(path, text)
+    }
+
+    /// A file whose text was read elsewhere.
+    pub(super) fn parse(path: &Path, text: String) -> Result<Self, SettingsError> {
         let mut file = Self { path: path.to_path_buf(), text, written: Written::default() };
         file.written = toml::from_str(&file.text).map_err(|error| {
             let remedy = "docs/hooks.md lists what may stand in it";
             file.wrong(error.span().unwrap_or_default(), &plain_mistake(error.message()), remedy)
         })?;
         Ok(file)
+    }
+
+    pub(super) fn text(&self) -> &str {
+        &self.text
     }
 
     pub(super) fn folder(&self) -> &Path {

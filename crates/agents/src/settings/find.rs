@@ -9,14 +9,18 @@ use std::{
     time::Duration,
 };
 
+use lockgate::engine::{PolicyError, read_sources};
+
 use super::{
     error::SettingsError,
     file::File,
     join::{Level, Values, join},
     starter::STARTER,
-    values::{Origin, Registry, Settings},
+    values::{Elsewhere, Origin, Registry, Settings},
+    view::{FolderView, ProjectView, repository_with_policy},
 };
 use crate::{
+    approvals::Approvals,
     coding_agent::CALL_LIMIT,
     edit::Scope,
     environment::Environment,
@@ -33,33 +37,120 @@ const DEADLINE_MAX: Duration = Duration::from_secs(CALL_LIMIT.as_secs() / 10 * 6
 const DEADLINE_MIN: Duration = Duration::from_millis(100);
 const FORGET_AFTER_MIN: Duration = Duration::from_secs(60 * 60);
 
+/// Why a folder cannot be looked at for the guardian.
+#[derive(Debug, thiserror::Error)]
+pub enum LookError {
+    /// Its settings cannot be used.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// Its policy cannot be read.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
+}
+
 /// The settings that count for a folder.
 pub fn find(folder: &Path, environment: &Environment) -> Result<Settings, SettingsError> {
+    if let Some(views) = environment.views_folder() {
+        // The guardian opens no file that an agent's user has named: it knows what its clients saw there.
+        return find_in(&FolderView::kept(&views, folder)?, environment);
+    }
     let folder = real(folder)?;
     let user_folder = user_folder(environment);
     let user = match &user_folder {
         Some(folder) => of_user(folder, environment)?,
         None => None,
     };
-    let mut project = None;
-    // The user's own folder is not a project, though it has a `lockgate.toml`.
-    for folder in folder.ancestors().filter(|folder| user_folder.as_deref() != Some(*folder)) {
-        project = of_project(folder, environment)?;
-        if project.is_some() {
-            break;
-        }
-    }
+    let project = project_above(&folder, user_folder.as_deref(), environment)?.map(|(level, _)| level);
     let is_repository = |folder: &&Path| folder.join(".git").exists();
     let repository = || folder.ancestors().find(is_repository).unwrap_or(&folder);
     outside_of(project.as_ref().map_or_else(repository, |project| &project.folder), environment)?;
     let trust = match &project {
         Some(project) => {
             let named = project.named();
-            trust::look(environment, &project.folder, named.as_deref())
+            let approvals = user.as_ref().and_then(|user| user.values.approvals).unwrap_or_default();
+            let is_protected = approvals == Approvals::Protected;
+            trust::look(environment, &project.folder, named.as_deref(), is_protected)
         }
         None => Trust::Never,
     };
     join(user, project, trust, || state_of_user(environment))
+}
+
+/// The settings that count for a folder that somebody else has looked at: the guardian's own and the project's, joined. No
+/// file of the project is read, and no program of a condition is run, because it would run with the guardian's rights.
+///
+/// # Errors
+/// When the settings of either cannot be used.
+pub fn find_in(view: &FolderView, environment: &Environment) -> Result<Settings, SettingsError> {
+    let user = match user_folder(environment) {
+        Some(folder) => of_user(&folder, environment)?,
+        None => None,
+    };
+    let project = view.project.as_ref().map(|project| of_view(project, environment)).transpose()?;
+    let trust = match &view.project {
+        Some(project) => trust::compare(environment, &project.root, &project.hashes()),
+        None => Trust::Never,
+    };
+    let mut settings = join(user, project, trust, || state_of_user(environment))?;
+    settings.exec = false;
+    if let (Some(joined), Some(seen)) = (&mut settings.project, &view.project) {
+        joined.texts = Some(seen.sources());
+        joined.settings_text = seen.settings.as_ref().map(|(_, text)| text.clone());
+    }
+    settings.elsewhere = Some(Elsewhere { repository: view.repository.clone() });
+    Ok(settings)
+}
+
+/// Looks at a folder for the guardian.
+///
+/// # Errors
+/// When the policy that is found cannot be read, or must not be used.
+pub fn look(folder: &Path, environment: &Environment) -> Result<FolderView, LookError> {
+    let real = real(folder)?;
+    let found = project_above(&real, user_folder(environment).as_deref(), environment)?;
+    let root = found.as_ref().map_or(folder, |(level, _)| level.folder.as_path());
+    let repository = repository_with_policy(root);
+    let project = found.map(|(level, file)| {
+        let texts = read_sources(&level.files)?;
+        let texts = texts.iter().map(|source| (source.name().to_owned(), source.text().to_owned()));
+        let settings = level.settings.map(|path| (path, file.text().to_owned()));
+        Ok::<_, LookError>(ProjectView {
+            root: level.folder,
+            settings,
+            files: level.files,
+            texts: texts.collect(),
+        })
+    });
+    Ok(FolderView { folder: folder.to_path_buf(), repository, project: project.transpose()? })
+}
+
+fn of_view(view: &ProjectView, environment: &Environment) -> Result<Level, SettingsError> {
+    let policies = view.root.join(FOLDER);
+    let file = match &view.settings {
+        Some((path, text)) => File::parse(path, text.clone())?,
+        None => File::empty(&policies),
+    };
+    let settings = view.settings.as_ref().map(|(path, _)| path.clone());
+    let found = Found { is_project: true, folder: view.root.clone(), policies, file: settings.clone() };
+    let values = found.values(&file, environment)?;
+    // Even a trusted project does not choose where the guardian writes, and which programs it runs.
+    let values = Values { state: None, anchor: None, exec: None, ..values };
+    Ok(Level { is_project: true, folder: view.root.clone(), files: view.files.clone(), settings, values })
+}
+
+/// The nearest project from a folder upwards, with its file of settings.
+fn project_above(
+    folder: &Path,
+    user_folder: Option<&Path>,
+    environment: &Environment,
+) -> Result<Option<(Level, File)>, SettingsError> {
+    // The user's own folder is not a project, though it has a `lockgate.toml`.
+    for folder in folder.ancestors().filter(|folder| user_folder != Some(*folder)) {
+        if let Some(found) = of_project(folder, environment)? {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
 }
 
 /// The folder of the user's own settings.
@@ -104,7 +195,7 @@ pub fn starter_place(
         Scope::User => of_user()?,
         Scope::Project if is_wanted => {
             let level = of_project(&real(project)?, environment);
-            (level.map(|level| level.map(|level| level.origin())), project.join(FOLDER))
+            (level.map(|level| level.map(|(level, _)| level.origin())), project.join(FOLDER))
         }
         Scope::Project => {
             (find(project, environment).map(|settings| Some(settings.origin)), project.join(FOLDER))
@@ -133,7 +224,7 @@ fn real(folder: &Path) -> Result<PathBuf, SettingsError> {
     Err(SettingsError::new(folder, "it is not an absolute path", "name the folder by its absolute path"))
 }
 
-fn of_project(folder: &Path, environment: &Environment) -> Result<Option<Level>, SettingsError> {
+fn of_project(folder: &Path, environment: &Environment) -> Result<Option<(Level, File)>, SettingsError> {
     let policies = folder.join(FOLDER);
     let has_folder = is_there(&policies, environment)?;
     if has_folder && !policies.is_dir() {
@@ -168,7 +259,7 @@ fn of_user(folder: &Path, environment: &Environment) -> Result<Option<Level>, Se
     let file = is_there(&file, environment)?.then_some(file);
     let (policies, folder) = (folder.to_path_buf(), folder.to_path_buf());
     let found = Found { is_project: false, folder, policies, file };
-    found.level(environment).map(Some)
+    found.level(environment).map(|(level, _)| Some(level))
 }
 
 /// Where settings are.
@@ -182,11 +273,17 @@ struct Found {
 }
 
 impl Found {
-    fn level(self, environment: &Environment) -> Result<Level, SettingsError> {
+    fn level(self, environment: &Environment) -> Result<(Level, File), SettingsError> {
         let file = match &self.file {
             Some(file) => File::read(file)?,
             None => File::empty(&self.policies),
         };
+        let (values, files) = (self.values(&file, environment)?, self.files(&file, environment)?);
+        let Self { is_project, folder, file: settings, .. } = self;
+        Ok((Level { files, values, is_project, folder, settings }, file))
+    }
+
+    fn values(&self, file: &File, environment: &Environment) -> Result<Values, SettingsError> {
         let (hook, sessions) = (&file.written.hook, &file.written.sessions);
         let deadline = hook.deadline.as_ref();
         let deadline = deadline
@@ -197,10 +294,10 @@ impl Found {
             Some(said) if said.get_ref() == "never" => Some(None),
             Some(said) => Some(Some(file.duration(said, FORGET_AFTER_MIN..Duration::MAX)?)),
         };
-        let values = Values {
+        Ok(Values {
             mode: file.written.mode,
-            state: self.state(&file, environment)?,
-            anchor: anchor(&file)?,
+            state: self.state(file, environment)?,
+            anchor: anchor(file)?,
             protect: file.written.protect,
             ask: hook.ask,
             deadline,
@@ -212,13 +309,6 @@ impl Found {
                 names: it.names.clone().into_iter().collect(),
                 active: it.active.clone(),
             }),
-        };
-        Ok(Level {
-            files: self.files(&file, environment)?,
-            values,
-            is_project: self.is_project,
-            folder: self.folder,
-            settings: self.file,
         })
     }
 

@@ -10,9 +10,9 @@ use lockgate::engine::{Mode, PolicyChanges};
 
 use super::{
     error::SettingsError,
-    values::{Approvals, Origin, ProjectPolicy, Registry, Settings, UserPolicy},
+    values::{Origin, ProjectPolicy, Registry, Settings, UserPolicy},
 };
-use crate::{event::Ask, trust::Trust};
+use crate::{approvals::Approvals, event::Ask, trust::Trust};
 
 /// How long one hook process takes at most, unless settings say otherwise.
 pub(super) const DEADLINE: Duration = Duration::from_secs(30);
@@ -165,7 +165,10 @@ pub(super) fn join(
             files,
             settings,
             trust,
+            texts: None,
+            settings_text: None,
         }),
+        elsewhere: None,
     })
 }
 

@@ -38,7 +38,7 @@ fn home(name: &str, files: &[(&str, &str)]) -> (PathBuf, Environment) {
     let data = home.join("data").into_os_string();
     let variables = BTreeMap::from([("XDG_DATA_HOME".into(), data)]);
     let user = Environment::of_process().user;
-    (home.clone(), Environment { home: Some(home), path: Vec::new(), variables, user })
+    (home.clone(), Environment { home: Some(home), path: Vec::new(), variables, user, ward: None })
 }
 
 fn found(name: &str, files: &[(&str, &str)]) -> Result<Settings, String> {

@@ -6,14 +6,12 @@ use std::{
     time::Duration,
 };
 
+use super::starter::starter_policy;
+use crate::{agents::Agent, approvals::Approvals, event::Ask, trust::Trust};
 use lockgate::engine::{
     GateBuilder, Mode, Policy, PolicyChanges, PolicyError, Source, policy::Layer, read_sources,
     store::Options,
 };
-use serde::Deserialize;
-
-use super::starter::starter_policy;
-use crate::{agents::Agent, event::Ask, trust::Trust};
 
 /// The name of the built-in policy in the place of a file.
 pub const BUILT_IN: &str = "built-in policy";
@@ -53,27 +51,15 @@ pub struct Settings {
     pub waiting: Vec<String>,
     /// The project's settings that do not count although it is trusted: the user's own say something stricter.
     pub overruled: Vec<String>,
+    /// What somebody else saw of the folder; none where this process looks at it itself.
+    pub elsewhere: Option<Elsewhere>,
 }
 
-/// Whether answers and other openings need a human's proof, the strictest last.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Approvals {
-    /// None: every program of the user can approve.
-    Unprotected,
-    /// The passphrase that `lockgate passphrase set` has set.
-    #[default]
-    Protected,
-}
-
-impl Approvals {
-    /// As it is written in a file of settings.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Unprotected => "unprotected",
-            Self::Protected => "protected",
-        }
-    }
+/// What the guardian's client saw of a folder, beside the policy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Elsewhere {
+    /// The work tree of git around it, if its index holds a policy of Lockgate.
+    pub repository: Option<PathBuf>,
 }
 
 /// The user's policy.
@@ -98,6 +84,10 @@ pub struct ProjectPolicy {
     pub settings: Option<PathBuf>,
     /// Whether a human has trusted it.
     pub trust: Trust,
+    /// Its texts, where somebody else has read them.
+    pub texts: Option<Vec<Source>>,
+    /// What its file of settings says, where somebody else has read it.
+    pub settings_text: Option<String>,
 }
 
 /// Where settings come from.
@@ -175,7 +165,10 @@ impl ProjectPolicy {
 
     /// Its texts, marked as what they are.
     pub fn sources(&self) -> Result<Vec<Source>, PolicyError> {
-        let sources = read_sources(&self.files)?;
+        let sources = match &self.texts {
+            Some(texts) => texts.clone(),
+            None => read_sources(&self.files)?,
+        };
         let Trust::Trusted(record) = &self.trust else {
             return Ok(sources.into_iter().map(|source| source.in_layer(Layer::Untrusted)).collect());
         };

@@ -37,7 +37,11 @@ pub fn waiting_items(settings: &Settings, policy: &Policy) -> Vec<String> {
 }
 
 /// How hooks and the MCP proxy are told to run programs.
-pub const EXEC_SETTING: &str = "write `exec = true` into `lockgate.toml`";
+pub const EXEC_SETTING: &str = "write `exec = true` into `lockgate.toml`, if the agent may run such programs";
+
+/// What to do about them under a guardian.
+pub const EXEC_GUARDED: &str =
+    "a guardian runs no programs, whatever the settings say: use another condition";
 
 /// That a policy wants programs run and this gate runs none, with what to do about it.
 pub fn exec_not_run(policy: &Policy, remedy: &str) -> Option<String> {
@@ -47,7 +51,7 @@ pub fn exec_not_run(policy: &Policy, remedy: &str) -> Option<String> {
         .find_map(|workflow| Some((workflow, workflow.exec_conditions().next()?)))?;
     let place = workflow.source.place(requirement.span);
     Some(format!(
-        "{}:{}: {} is never run here, so its stage never ends; {remedy}, if the agent may run such programs",
+        "{}:{}: {} is never run here, so its stage never ends; {remedy}",
         place.file, place.line, requirement.text
     ))
 }

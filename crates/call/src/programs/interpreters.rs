@@ -57,6 +57,8 @@ pub(crate) struct Interpreter {
     pub(crate) talks_with: &'static str,
     /// Functions that run a shell or a program.
     pub(crate) shells: &'static str,
+    /// Names that code may use without doing anything but print: of others nothing is known.
+    pub(crate) harmless: &'static str,
     /// Functions that take code from a terminal.
     pub(crate) typed: &'static str,
     /// Functions that run code of the same language, or find a function by its name: a plain literal says all.
@@ -128,6 +130,7 @@ impl Interpreter {
         leaves_with: "",
         talks_with: "--version --help -version -help",
         shells: "",
+        harmless: "",
         typed: "",
         evals: "",
         modules: "",

@@ -3,12 +3,15 @@
 //! [`program`] finds the row of a name. Whatever wants to know something about a program asks its row, so that what is
 //! known of it is known everywhere. A program that has no row may do anything.
 
+pub(crate) mod alike;
 mod builtins;
 mod databases;
+mod effects;
 mod files;
 mod interpreters;
 mod machines;
 mod network;
+mod options;
 mod packages;
 mod terminals;
 mod versions;
@@ -21,6 +24,8 @@ use foldhash::fast::FixedState;
 
 use super::program::Program;
 use crate::glob::fits;
+pub(super) use effects::EFFECTS;
+pub(super) use options::{OPTIONS, VERBAL};
 
 const FAMILIES: &[&[Program]] = &[
     builtins::ROWS,
@@ -71,7 +76,7 @@ pub(crate) fn programs_fitting(glob: &str) -> impl Iterator<Item = &'static Prog
 }
 
 /// A name without the version behind it: `python` of `python3.11`, `gcc` of `gcc-12`; none where there is none.
-fn without_version(name: &str) -> Option<&str> {
+pub(super) fn without_version(name: &str) -> Option<&str> {
     // Some builds have a letter of their own: `python3.13t`.
     let build = name.strip_suffix(|c: char| c.is_ascii_lowercase());
     let name = build.filter(|name| name.ends_with(|c: char| c.is_ascii_digit())).unwrap_or(name);

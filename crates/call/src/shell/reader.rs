@@ -30,6 +30,7 @@ use sums::{set_in_sums, sets_unknown_in_sums};
 mod again;
 mod files;
 mod interpret;
+mod loops;
 mod names;
 mod nodes;
 mod quoted;
@@ -38,6 +39,8 @@ mod settings;
 mod steps;
 mod sums;
 mod values;
+
+use loops::Loop;
 
 /// How deep commands may be nested, by brackets, loops, quotes and wrappers together.
 const NESTING_MAX: usize = 64;
@@ -127,6 +130,10 @@ pub(crate) struct Reader {
     /// How far the parser may go down, at most, where we stand.
     steps_max: usize,
     is_cramped: bool,
+    /// The text that is read now.
+    source: String,
+    /// The loops around what is read now whose variables are bound.
+    loops: Vec<Loop>,
 }
 
 impl Reader {
@@ -183,6 +190,7 @@ impl Reader {
         if sets_unknown_in_sums(text) {
             self.variables.freeze();
         }
+        let outer = (replace(&mut self.source, text.to_owned()), take(&mut self.loops));
         match catch_unwind(|| rable::parse(text, false)) {
             Ok(Ok(nodes)) => {
                 if self.scripts == 1 && has_lines(text) {
@@ -204,6 +212,7 @@ impl Reader {
             // A parser's mistake must not end the process that holds the gate.
             Err(_) => self.doubt("the script cannot be parsed"),
         }
+        (self.source, self.loops) = outer;
     }
 
     /// Remembers the line of the outermost script in which a command stands, for the doubts about it. What is read
@@ -332,6 +341,11 @@ impl Reader {
             resolve(word, &mut self.variables, &mut inside, &mut fields);
         }
         self.inside(inside);
+        for field in &mut fields {
+            if let Some(bound) = self.loops.iter_mut().rev().find_map(|it| it.bound(field)) {
+                *field = bound;
+            }
+        }
         fields
     }
 

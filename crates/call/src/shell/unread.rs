@@ -18,6 +18,9 @@ impl Command {
         let row = self.row();
         let interpreter = row.and_then(|row| row.interpreter);
         let is_filter = interpreter.is_some_and(Interpreter::is_filter);
+        if self.is_harmless_code(interpreter) {
+            return None;
+        }
         if self.code.is_some() && !is_filter {
             return Some("it is given code in another language, which may do anything");
         }
@@ -39,6 +42,18 @@ impl Command {
             return Some("it runs what its files and settings say");
         }
         row.verbs.filter(|_| row.grammar == Grammar::Git).and_then(|verbs| self.git_runs(verbs))
+    }
+
+    /// Whether it is given code that does nothing but print, and nothing else: `python3 -c 'print(1)'`.
+    fn is_harmless_code(&self, interpreter: Option<&Interpreter>) -> bool {
+        let [_, option, code] = self.words.as_slice() else { return false };
+        let is_certain = self.words.iter().all(|word| word.known == Known::Certain) && !self.opaque;
+        let is_plain = self.assignments.is_empty() && self.redirections.is_empty();
+        let Some(interpreter) = interpreter.filter(|it| is_certain && is_plain && has(it.code, &option.text))
+        else {
+            return false;
+        };
+        self.code.as_ref() == Some(&code.text) && interpreter.is_harmless(&code.text)
     }
 
     /// Whether it goes to another machine that its words need not name.
@@ -100,10 +115,21 @@ mod tests {
             ("git push origin main", false, true),
             ("npm install", false, true),
             ("ls -la", false, false),
-            ("python3 -c 'print(1)'", true, false),
+            ("python3 -c 'print(1)'", false, false),
+            ("python3 -c 'import sys; print(sys.version, \"a\")'", false, false),
+            ("python3 -c 'print(open(1))'", true, false),
+            ("python3 -c 'import os'", true, false),
+            ("python3 -c 'print(\"\".__class__)'", true, false),
+            ("python3 -c \"print(f'{x}')\"", true, false),
+            ("python3 -c \"print($x)\"", true, false),
+            ("python3 -c 'print(1)' > x", true, false),
+            ("PYTHONPATH=x python3 -c 'import sys'", true, false),
             ("python3 x.py", false, false),
             ("python3 -m timeit 'f(x)'", true, false),
-            ("node -e 1", true, false),
+            ("node -e 1", false, false),
+            ("node -e 'console.log(process.version)'", false, false),
+            ("node -e 'f(1)'", true, false),
+            ("node -e '\"\"[\"constructor\"][\"constructor\"](\"x\")()'", true, false),
             ("awk '{print $1}' x", false, false),
             ("awk \"{print $x}\" x", true, false),
             ("sed s/a/b/ x", false, false),

@@ -25,6 +25,8 @@ pub(crate) struct Variables {
     known: Rc<HashMap<String, String>>,
     /// Something may change variables at any time: nothing is kept any more.
     frozen: bool,
+    /// How often that happened, in subshells too.
+    freezes: usize,
     expanded_bytes: usize,
 }
 
@@ -74,6 +76,12 @@ impl Variables {
     pub(crate) fn freeze(&mut self) {
         self.forget();
         self.frozen = true;
+        self.freezes = self.freezes.saturating_add(1);
+    }
+
+    /// How often something might have changed variables so far.
+    pub(crate) fn freezes(&self) -> usize {
+        self.freezes
     }
 
     /// Whether something may change variables, or the shell's options, at any time.
@@ -83,7 +91,7 @@ impl Variables {
 
     /// Runs with what a subshell did: it changed its own variables, not ours, but what it expanded counts.
     pub(crate) fn back_from_subshell(&mut self, before: Self) {
-        let expanded_bytes = self.expanded_bytes;
-        *self = Self { expanded_bytes, ..before };
+        let (expanded_bytes, freezes) = (self.expanded_bytes, self.freezes);
+        *self = Self { expanded_bytes, freezes, ..before };
     }
 }

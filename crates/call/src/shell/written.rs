@@ -184,7 +184,17 @@ fn mentions(command: &Command, name: &str) -> usize {
     // Code names its files within: `sed -n 'w s'`, `python -c 'open("s", "w")'`.
     let has_code = command.row().is_some_and(|row| row.interpreter.is_some());
     let is_named = |text: &str| names(text) || has_code && has_token(text, name);
-    command.words.iter().skip(1).filter(|word| is_named(&word.text)).count()
+    let arguments = || command.words.iter().skip(1);
+    // A file that is run is not changed by that: `python manage.py a; python manage.py b`.
+    let runs = command.row().is_some_and(|row| row.runs_files() || row.is_shell());
+    let run = arguments().find(|word| !word.text.starts_with('-')).filter(|word| runs && names(&word.text));
+    arguments().filter(|word| is_named(&word.text)).count().saturating_sub(usize::from(run.is_some()))
+}
+
+/// Whether an earlier command fetched a file of this name from another machine: `curl -O https://host/s`.
+pub(crate) fn is_fetched(name: &str, earlier: &[Command]) -> bool {
+    let fetches = |command: &&Command| command.row().is_some_and(|row| row.network.is_some());
+    earlier.iter().filter(fetches).any(|command| mentions(command, name) > 0)
 }
 
 /// Whether a text has a name that is not part of a longer one.

@@ -20,7 +20,7 @@ pub(super) struct Tool {
 
 /// What a tool does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Does {
+pub(crate) enum Does {
     /// It runs a script.
     RunsScript,
     /// It shows one file.

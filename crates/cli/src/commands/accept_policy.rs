@@ -16,13 +16,12 @@ use lockgate::{
         Gate, PolicyChanges,
         call::visible,
         gate::{Backend, Binding, BoundFile, Protection, Rulebook},
-        policy::Layer,
         waiting_policy,
     },
 };
 use lockgate_agents::{
     Environment, hook, now,
-    settings::{BUILT_IN, USER_SETTINGS, accepted_rulebook},
+    settings::{Settings, accepted_rulebook},
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -33,7 +32,7 @@ use crate::{
     human::{self, Opening},
     progress::Progress,
     protocol::encode,
-    session_index::SessionIndex,
+    session_index::{FolderGate, SessionIndex},
 };
 
 pub(crate) const ACCEPT_POLICY_EXAMPLES: &str = "\
@@ -43,7 +42,8 @@ Examples:
   lockgate accept-policy --all        all sessions whose policy changed
   lockgate accept-policy --json       show what waits, and do not ask
 
-A session stays under the policy that it was first judged by. If the policy
+A session stays under the policy that it was first judged by, and a new one
+begins under the policy that was accepted last in its folder. If the policy
 changes, stricter parts count at once, and what it opens waits for you. Only a
 human at a terminal can accept it.
 Exit 0: accepted, or nothing waits, 1: not accepted, 2: could not.";
@@ -61,9 +61,10 @@ pub(crate) struct AcceptPolicyArguments {
     pub(crate) state: Option<PathBuf>,
 }
 
-/// A session whose policy has changed at one place.
+/// A session whose policy has changed at one place, or all that begin in this folder.
 struct Held {
-    session: String,
+    /// None for new sessions.
+    session: Option<String>,
     /// A gate under the changed policy.
     gate: Gate,
     from: Option<Binding>,
@@ -98,15 +99,20 @@ pub(crate) fn run(
             held.extend(held_at(&index, &label.session, &environment)?);
         }
     }
+    if arguments.session.is_none() {
+        held.extend(held_in(&index, &index.folder_here(), &environment)?);
+    }
     if held.is_empty() {
         return nothing(json, console);
     }
     if json {
         let answers: Vec<HeldAnswer> = held.iter().map(Held::answer).collect::<Result<_, _>>()?;
-        writeln!(console.out, "{}", encode(&serde_json::json!({ "sessions": answers })))?;
+        let (sessions, new): (Vec<_>, Vec<_>) = answers.into_iter().partition(|it| it.session.is_some());
+        let answer = WaitingAnswer { sessions, new_sessions: new.into_iter().next() };
+        writeln!(console.out, "{}", encode(&answer))?;
         return Ok(Ending::No);
     }
-    let mut sessions: Vec<&str> = held.iter().map(|held| held.session.as_str()).collect();
+    let mut sessions: Vec<&str> = held.iter().filter_map(|held| held.session.as_deref()).collect();
     sessions.dedup();
     if sessions.len() > 1 && !arguments.all {
         return Err(CommandError::Said(format!(
@@ -119,6 +125,7 @@ pub(crate) fn run(
     let shown = shown(&held)?;
     drop(progress);
     let deed = match sessions.as_slice() {
+        [] => "let new sessions begin under the changed policy".to_owned(),
         [session] => format!("let session {session} go on under the changed policy"),
         sessions => format!("let {} sessions go on under the changed policy", sessions.len()),
     };
@@ -130,8 +137,13 @@ pub(crate) fn run(
     }
     let by = user(&environment);
     for held in &held {
-        held.gate.accept_policy(&held.session, &by, now()).map_err(CommandError::said)?;
-        writeln!(console.out, "{} goes on under {}", visible(&held.session), short(&held.to.policy))?;
+        held.accept(&by)?;
+        match &held.session {
+            Some(session) => {
+                writeln!(console.out, "{} goes on under {}", visible(session), short(&held.to.policy))?;
+            }
+            None => writeln!(console.out, "new sessions begin under {}", short(&held.to.policy))?,
+        }
     }
     Ok(Ending::Yes)
 }
@@ -151,22 +163,13 @@ pub(super) fn accept_trusted(root: &Path, state: &Path) -> Result<(), CommandErr
             continue;
         }
         for held in held_at(&index, &label.session, &environment)? {
-            if held.from.as_ref().is_some_and(|from| is_same_user(from, &held.to)) {
-                let by = user(&environment);
-                held.gate.accept_policy(&held.session, &by, now()).map_err(CommandError::said)?;
-            }
+            held.accept_if_same_user(&environment)?;
         }
     }
-    Ok(())
-}
-
-/// Whether the user's own files and settings are the same. The built-in policy is not a file of the user.
-fn is_same_user(from: &Binding, to: &Binding) -> bool {
-    let own = |binding: &Binding| -> Vec<BoundFile> {
-        let is_own = |file: &&BoundFile| file.layer == Layer::User.word() && file.path != BUILT_IN;
-        binding.files.iter().filter(is_own).cloned().collect()
-    };
-    own(from) == own(to) && from.settings.get(USER_SETTINGS) == to.settings.get(USER_SETTINGS)
+    match held_in(&index, root, &environment)? {
+        Some(held) => held.accept_if_same_user(&environment),
+        None => Ok(()),
+    }
 }
 
 fn nothing(json: bool, console: &mut Console<'_>) -> Result<Ending, CommandError> {
@@ -176,6 +179,47 @@ fn nothing(json: bool, console: &mut Console<'_>) -> Result<Ending, CommandError
         writeln!(console.out, "no session waits for a changed policy to be accepted")?;
     }
     Ok(Ending::Yes)
+}
+
+/// Whether new sessions of a folder begin under another policy than the one in force.
+fn held_in(
+    index: &SessionIndex,
+    folder: &Path,
+    environment: &Environment,
+) -> Result<Option<Held>, CommandError> {
+    let folder_gate = index.of_folder(folder)?;
+    let (Some(settings), None) = (&folder_gate.settings, &folder_gate.fault) else { return Ok(None) };
+    let held = folder_gate.gate.held_here();
+    if matches!(held, Ok(None)) {
+        return Ok(None);
+    }
+    let (gate, to) = gate_under(index, &folder_gate, settings, folder, environment, None)?;
+    let (from, accepted, fault) = match held {
+        Ok(Some((from, policy))) => (Some(from), Some(Rulebook::new(policy)), None),
+        Ok(None) => (None, None, None),
+        Err(error) => (None, None, Some(error.to_string())),
+    };
+    Ok(Some(Held { session: None, gate, from, to, accepted, fault }))
+}
+
+/// A gate under the policy in force in a folder, and what it binds sessions to.
+fn gate_under(
+    index: &SessionIndex,
+    folder_gate: &FolderGate,
+    settings: &Settings,
+    folder: &Path,
+    environment: &Environment,
+    changes: Option<PolicyChanges>,
+) -> Result<(Gate, Binding), CommandError> {
+    let opened = settings
+        .sources()
+        .and_then(|sources| lockgate::Policy::builder().sources(&sources).without_findings().load())?;
+    let trust = &folder_gate.gate.rulebook().answer_trust;
+    let mut bound = hook::bound(&opened, settings, folder, environment, trust);
+    bound.changes = changes.unwrap_or(bound.changes);
+    let to = Binding::clone(&bound.binding);
+    let gate = Gate::builder(opened).bound_backend(index.shared_backend(), bound);
+    Ok((gate.build().map_err(CommandError::said)?, to))
 }
 
 /// Where a session is bound to another policy than the one that is in force there.
@@ -209,20 +253,12 @@ fn held_at(
         )));
     }
     let folder = index.folder_of(session);
-    let opened = settings
-        .sources()
-        .and_then(|sources| lockgate::Policy::builder().sources(&sources).without_findings().load())?;
     let is_lost = folder_gate.gate.held(session).is_err();
-    let changes = if is_lost { PolicyChanges::Replace } else { settings.policy_changes };
-    let mut bound =
-        hook::bound(&opened, settings, &folder, environment, &folder_gate.gate.rulebook().answer_trust);
-    bound.changes = changes;
-    let to = Binding::clone(&bound.binding);
+    let changes = is_lost.then_some(PolicyChanges::Replace);
+    let (gate, to) = gate_under(index, &folder_gate, settings, &folder, environment, changes)?;
     if from.is_same_as(&to) || (from.follows() && to.follows()) {
         return Ok(held);
     }
-    let gate = Gate::builder(opened).bound_backend(index.shared_backend(), bound);
-    let gate = gate.build().map_err(CommandError::said)?;
     held.extend(Held::new(session, gate, Some(from.clone()), to));
     Ok(held)
 }
@@ -236,7 +272,24 @@ impl Held {
             }
             Err(error) => (None, Some(error.to_string())),
         };
-        Some(Self { session: session.to_owned(), gate, from, to, accepted, fault })
+        Some(Self { session: Some(session.to_owned()), gate, from, to, accepted, fault })
+    }
+
+    fn accept(&self, by: &str) -> Result<(), CommandError> {
+        let accepted = match &self.session {
+            Some(session) => self.gate.accept_policy(session, by, now()),
+            None => self.gate.accept_here(by, now()),
+        };
+        accepted.map_err(CommandError::said)
+    }
+
+    /// Accepts what a human has trusted, unless the user's own files or settings have changed too: nobody was shown that.
+    fn accept_if_same_user(&self, environment: &Environment) -> Result<(), CommandError> {
+        let is_same = |from: &Binding| hook::user_part(from) == hook::user_part(&self.to);
+        if self.from.as_ref().is_some_and(is_same) {
+            self.accept(&user(environment))?;
+        }
+        Ok(())
     }
 
     /// The files that only one of both policies has, each with a sign.
@@ -286,7 +339,10 @@ fn shown(held: &[Held]) -> Result<String, CommandError> {
     let mut text = String::new();
     let mut told: Vec<(&Option<Binding>, &Binding)> = Vec::new();
     for one in held {
-        text.push_str(&format!("session {}\n", one.session));
+        match &one.session {
+            Some(session) => text.push_str(&format!("session {session}\n")),
+            None => text.push_str("new sessions in this folder\n"),
+        }
         if told.contains(&(&one.from, &one.to)) {
             text.push_str("    the same change\n");
             continue;
@@ -315,8 +371,16 @@ fn short(hash: &str) -> &str {
 }
 
 #[derive(Debug, Serialize)]
+struct WaitingAnswer {
+    sessions: Vec<HeldAnswer>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    new_sessions: Option<HeldAnswer>,
+}
+
+#[derive(Debug, Serialize)]
 struct HeldAnswer {
-    session: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     from: Option<String>,
     to: String,

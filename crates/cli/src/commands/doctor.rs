@@ -5,36 +5,40 @@
 //! does run its hooks is not looked at: no agent is started. Of MCP servers that Lockgate stands before, only the
 //! programs are looked for: starting a server may do anything.
 
+mod check;
+mod hook_trial;
+mod report;
 mod trial;
 
-use std::{env, fs, path::Path, time::Duration};
+use std::{env, fs, path::Path};
 
 use clap::Args;
 use lockgate::engine::{
     Diagnostic, Mode, PolicyChanges, Severity,
-    call::visible,
     gate::{Backend, Reach},
     store::Sqlite,
 };
 use lockgate_agents::{
-    Agent, Environment, HookReply, Message, Reaction,
+    Agent, Environment,
     hook::in_short,
     human_key::{self, HumanSetup},
     install::{self, GuardedServer, InstalledCommand, Job, Scope, Server, installed_agents},
-    one_line,
+    machine::Machine,
     settings::{self, Settings},
 };
-use serde::Serialize;
-use serde_json::Value;
 
-use self::trial::{Fault, World};
+use self::{
+    check::{Came, Check, Findings, Row},
+    hook_trial::trials_of,
+    report::write,
+};
+use super::guardian::{Trial, trials};
 use crate::{
     arguments::agent,
-    console::{CommandError, Console, Ending, bold, decided, doubtful, wrong},
+    console::{CommandError, Console, Ending},
     known_tools::{doubts, lines, tools_of},
     platform,
     protocol::encode,
-    report::painted_note,
 };
 
 pub(crate) const DOCTOR_EXAMPLES: &str = "\
@@ -52,70 +56,6 @@ pub(crate) struct DoctorArguments {
     /// The agents [default: the ones that have hooks here or are in use]
     #[arg(value_parser = agent(), value_name = "AGENT")]
     pub(crate) agents: Vec<Agent>,
-}
-
-/// How often a hook is run to see how long it takes.
-const ROUNDS: usize = 5;
-
-/// What stands for the reason of a verdict.
-const REASON: &str = "for whatever reason";
-
-/// What came of a check.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-enum Came {
-    Ok,
-    Wrong,
-    /// It could not be looked at.
-    Unknown,
-    /// Nothing is wrong, and a human should look at it.
-    Note,
-}
-
-#[derive(Debug, Serialize)]
-struct Check {
-    check: &'static str,
-    result: Came,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    told: String,
-}
-
-impl Check {
-    fn ok(check: &'static str, told: impl Into<String>) -> Self {
-        Self { check, result: Came::Ok, told: told.into() }
-    }
-
-    fn wrong(check: &'static str, told: impl Into<String>) -> Self {
-        Self { check, result: Came::Wrong, told: told.into() }
-    }
-
-    fn note(check: &'static str, told: impl Into<String>) -> Self {
-        Self { check, result: Came::Note, told: told.into() }
-    }
-
-    fn unknown(check: &'static str, told: impl Into<String>) -> Self {
-        Self { check, result: Came::Unknown, told: told.into() }
-    }
-}
-
-/// One row: the hooks of an agent in one place.
-#[derive(Debug, Serialize)]
-struct Row {
-    agent: &'static str,
-    scope: &'static str,
-    checks: Vec<Check>,
-    /// What no check can tell, or no hook can help.
-    notes: Vec<String>,
-}
-
-/// All that was found out.
-#[derive(Debug, Serialize)]
-struct Findings {
-    installation: Vec<Check>,
-    agents: Vec<Row>,
-    /// The median time of one hook process.
-    hook_ms: Option<u64>,
-    enforced: bool,
 }
 
 pub(crate) fn run(
@@ -184,7 +124,14 @@ impl Patient {
             Ok(settings) => settings,
             Err(error) => return (None, Vec::from([Check::wrong("settings", error.to_string())])),
         };
-        let mut checks = policy(&settings, &installed_agents(&self.project, &self.environment));
+        if self.environment.is_guarded() {
+            let agents = installed_agents(&self.project, &self.environment);
+            let policy = policy(&settings, &agents, Some(settings::EXEC_GUARDED));
+            // Hooks are answered elsewhere, so faults that are made here would not reach them.
+            return (None, policy.into_iter().chain(guardian_checks()).chain(self.servers()).collect());
+        }
+        let remedy = (!settings.exec).then_some(settings::EXEC_SETTING);
+        let mut checks = policy(&settings, &installed_agents(&self.project, &self.environment), remedy);
         if settings.mode == Mode::Observe {
             checks.push(Check::wrong("mode", "it is `observe`: whatever the rules say, calls pass"));
         }
@@ -276,7 +223,7 @@ impl Patient {
             let commands = install::installed_commands(agent, scope, &self.project, &self.environment);
             let mut checks = Vec::from([self.hook(agent, scope, &commands)]);
             if let Some(command) = commands.first() {
-                checks.extend(trials(agent, command, settings, hook_ms));
+                checks.extend(trials_of(agent, command, settings, hook_ms));
             }
             let mut notes: Vec<String> = agent.limits().iter().map(|limit| (*limit).to_owned()).collect();
             if both {
@@ -318,8 +265,23 @@ impl Patient {
     }
 }
 
-/// Whether the policy loads, and can match what these agents have.
-fn policy(settings: &Settings, agents: &[Agent]) -> Vec<Check> {
+/// What an agent of this user would try at the guardian; all of it has to fail.
+fn guardian_checks() -> Vec<Check> {
+    let machine = match Machine::read() {
+        Ok(Some(machine)) => machine,
+        Ok(None) => return Vec::new(),
+        Err(error) => return Vec::from([Check::wrong("guardian", error.to_string())]),
+    };
+    let check = |Trial { trial, holds, told }: Trial| match holds {
+        true => Check::ok("guardian", format!("{trial}: {told}")),
+        false => Check::wrong("guardian", format!("{trial}: {told}")),
+    };
+    trials(&machine).into_iter().map(check).collect()
+}
+
+/// Whether the policy loads, and can match what these agents have; where programs of conditions are not run, with what to do
+/// about it.
+fn policy(settings: &Settings, agents: &[Agent], exec_remedy: Option<&str>) -> Vec<Check> {
     let opened = settings
         .sources()
         .and_then(|sources| Ok((lockgate::Policy::builder().sources(&sources).load()?, sources)));
@@ -348,10 +310,8 @@ fn policy(settings: &Settings, agents: &[Agent]) -> Vec<Check> {
     for line in &settings.overruled {
         checks.push(Check::note("user", format!("the user's settings are stricter than `{line}`")));
     }
-    if !settings.exec {
-        let told = settings::exec_not_run(&opened.compiled(), settings::EXEC_SETTING);
-        checks.extend(told.map(|told| Check::note("exec", told)));
-    }
+    let told = exec_remedy.and_then(|remedy| settings::exec_not_run(&opened.compiled(), remedy));
+    checks.extend(told.map(|told| Check::note("exec", told)));
     checks
 }
 
@@ -411,207 +371,4 @@ fn readable_by_others(file: &Path) -> Option<String> {
         (mode & 0o077 != 0).then(|| format!("{} has mode {mode:03o}; `chmod 600` it", path.display()))
     };
     files.iter().find_map(open)
-}
-
-/// Runs a hook on everything it has to withstand.
-fn trials(
-    agent: Agent,
-    command: &InstalledCommand,
-    settings: Option<&Settings>,
-    hook_ms: &mut Option<u64>,
-) -> Vec<Check> {
-    // Without settings there is nothing to try a hook with: it blocks everything.
-    let Some(settings) = settings else { return Vec::new() };
-    let trial = Trial { agent, command, settings };
-    let mut checks = Vec::from([trial.passes(hook_ms), trial.guards()]);
-    checks.push(trial.blocks("bad event", Fault::None, Some("{\"session_id\": \"s\", ")));
-    checks.push(trial.blocks("bad policy", Fault::BrokenPolicy, None));
-    checks.push(trial.blocks("bad database", Fault::CorruptDatabase, None));
-    checks.push(trial.blocks("no state", Fault::NoState, None));
-    checks
-}
-
-struct Trial<'a> {
-    agent: Agent,
-    command: &'a InstalledCommand,
-    settings: &'a Settings,
-}
-
-impl Trial<'_> {
-    fn event(&self, round: usize, command: &str, world: &World) -> Message {
-        // A session of its own each time: a call that comes twice in one is blocked for that.
-        let session = format!("lockgate-doctor-{round}");
-        self.agent.trial(&session, command, &world.project().to_string_lossy())
-    }
-
-    /// A harmless call is answered as one, and how long that takes.
-    fn passes(&self, hook_ms: &mut Option<u64>) -> Check {
-        let world = match World::new(self.settings, Fault::None) {
-            Ok(world) => world,
-            Err(error) => return Check::unknown("pass", format!("nothing could be tried: {error}")),
-        };
-        let event = self.event(0, "ls", &world);
-        let mut times: Vec<Duration> = Vec::new();
-        let mut first = None;
-        let rounds = if hook_ms.is_none() { ROUNDS } else { 1 };
-        for round in 0..rounds {
-            let event = Value::Object(self.event(round, "ls", &world)).to_string();
-            match world.run(self.command, &event) {
-                Ok((reply, took)) => {
-                    times.push(took);
-                    first.get_or_insert(reply);
-                }
-                Err(error) => return Check::wrong("pass", format!("it cannot be run: {error}")),
-            }
-        }
-        times.sort_unstable();
-        let median = times.get(times.len() / 2).copied().unwrap_or_default();
-        hook_ms.get_or_insert(u64::try_from(median.as_millis()).unwrap_or(u64::MAX));
-        let reply = first.unwrap_or_default();
-        let pass = self.agent.pass(&event);
-        match self.agent.reaction(&reply) {
-            // Silence of a program that failed looks the same to some agents.
-            Reaction::AsWithoutUs if reply.code == 0 && reply.stdout.trim() == pass.stdout.trim() => {
-                Check::ok("pass", "")
-            }
-            _ if self.is_refusal(&event, &reply) => Check::ok("pass", "answered; the policy blocks `ls`"),
-            _ => Check::wrong("pass", format!("`ls` was answered by {}", shown(&reply))),
-        }
-    }
-
-    /// A call that would delete the policy is blocked by a verdict, not by a fault.
-    fn guards(&self) -> Check {
-        if !self.settings.protect {
-            return Check::wrong("guard", "`protect` is false, so an agent may change its own policy");
-        }
-        let answered = World::new(self.settings, Fault::None).and_then(|world| {
-            let guarded = world.guarded.to_string_lossy().replace('\'', r"'\''");
-            let event = self.event(0, &format!("rm -rf '{guarded}'"), &world);
-            let (reply, _) = world.run(self.command, &Value::Object(event.clone()).to_string())?;
-            Ok((event, reply))
-        });
-        match answered {
-            Ok((event, reply)) if self.is_refusal(&event, &reply) => Check::ok("guard", ""),
-            Ok((_, reply)) => {
-                Check::wrong("guard", format!("deleting the policy was answered by {}", shown(&reply)))
-            }
-            Err(error) => Check::wrong("guard", format!("it cannot be run: {error}")),
-        }
-    }
-
-    /// Whether it is a block by a verdict, in the form of this agent. That the agent would block is not enough: some
-    /// block on silence, which any program can say.
-    fn is_refusal(&self, event: &Message, reply: &HookReply) -> bool {
-        let refusal = self.agent.block(event, REASON);
-        let read = |text: &str| serde_json::from_str::<Value>(text).ok();
-        let is_alike = match (read(&refusal.stdout), read(&reply.stdout)) {
-            (Some(wanted), Some(said)) => alike(&wanted, &said),
-            _ => false,
-        };
-        is_alike && reply.code == 0 && self.agent.reaction(reply) == Reaction::Blocks
-    }
-
-    /// A fault is answered by a block.
-    fn blocks(&self, check: &'static str, fault: Fault, event: Option<&str>) -> Check {
-        let answered = World::new(self.settings, fault).and_then(|world| {
-            let canary = self.event(0, "ls", &world);
-            let text = Value::Object(canary.clone()).to_string();
-            Ok((canary, world.run(self.command, event.unwrap_or(&text))?.0))
-        });
-        match answered {
-            // A program that is not there or says nothing is not a block of ours, though some agents do block then.
-            Ok((canary, reply))
-                if reply.stderr.trim().is_empty() || reply.code != 2 && !self.is_refusal(&canary, &reply) =>
-            {
-                Check::wrong(check, format!("it was answered by {}", shown(&reply)))
-            }
-            Ok((_, reply)) => match self.agent.reaction(&reply) {
-                Reaction::Blocks => Check::ok(check, ""),
-                _ => Check::wrong(check, format!("it was answered by {}, and the tool runs", shown(&reply))),
-            },
-            Err(error) => Check::wrong(check, format!("it cannot be run: {error}")),
-        }
-    }
-}
-
-/// Whether two answers differ in nothing but the reason.
-fn alike(wanted: &Value, said: &Value) -> bool {
-    match (wanted, said) {
-        (Value::Object(wanted), Value::Object(said)) => {
-            let has_alike =
-                |(key, value): (&String, &Value)| said.get(key).is_some_and(|it| alike(value, it));
-            wanted.len() == said.len() && wanted.iter().all(has_alike)
-        }
-        (Value::String(wanted), Value::String(said)) if wanted.contains(REASON) => !said.trim().is_empty(),
-        (wanted, said) => wanted == said,
-    }
-}
-
-fn shown(reply: &HookReply) -> String {
-    let said = [&reply.stdout, &reply.stderr].map(|text| text.trim().to_owned()).join(" ");
-    format!("exit {} and `{}`", reply.code, crate::console::cut(said.trim(), 200))
-}
-
-fn write(console: &mut Console<'_>, findings: &Findings) -> Result<(), CommandError> {
-    for check in &findings.installation {
-        write_check(console, check.check, check.result, &check.told)?;
-    }
-    let columns = ["hook", "pass", "guard", "bad event", "bad policy", "bad database", "no state"];
-    let name = |row: &Row| match row.scope {
-        "user" => format!("{} (user)", row.agent),
-        _ => row.agent.to_owned(),
-    };
-    let width = findings.agents.iter().map(|row| name(row).len()).max().unwrap_or_default();
-    let titles: Vec<String> =
-        columns.iter().map(|title| format!("{title:<w$}", w = title.len().max(5))).collect();
-    writeln!(console.out, "\n{}", bold(format!("{:width$}  {}", "", titles.join("  ")).trim_end()))?;
-    for row in &findings.agents {
-        write!(console.out, "{:width$}", name(row))?;
-        for column in columns {
-            let came = row.checks.iter().find(|check| check.check == column).map(|check| check.result);
-            let w = if column == "no state" { 0 } else { column.len().max(5) };
-            match came {
-                Some(Came::Ok) => {
-                    write!(console.out, "  {:<w$}", decided(lockgate::engine::Decision::Allow, "ok"))?
-                }
-                Some(Came::Wrong) => write!(console.out, "  {:<w$}", wrong("wrong"))?,
-                Some(Came::Unknown | Came::Note) | None => write!(console.out, "  {:<w$}", doubtful("?"))?,
-            }
-        }
-        writeln!(console.out)?;
-    }
-    writeln!(console.out)?;
-    for row in &findings.agents {
-        let told = row.checks.iter().filter(|check| !check.told.is_empty());
-        for check in told {
-            write_check(
-                console,
-                check.check,
-                check.result,
-                &format!("{}, {}: {}", name(row), check.check, check.told),
-            )?;
-        }
-        for text in &row.notes {
-            crate::report::note(console.out, "note", &format!("{}: {text}", name(row)))?;
-        }
-    }
-    if let Some(ms) = findings.hook_ms {
-        crate::report::note(
-            console.out,
-            "time",
-            &format!("one hook process takes {ms} ms (median of {ROUNDS})"),
-        )?;
-    }
-    Ok(())
-}
-
-fn write_check(console: &mut Console<'_>, word: &str, came: Came, told: &str) -> Result<(), CommandError> {
-    let told = visible(&one_line(told));
-    match came {
-        Came::Ok => crate::report::note(console.out, word, &told)?,
-        Came::Wrong => painted_note(console.out, &wrong("wrong"), "wrong", &told)?,
-        Came::Unknown => painted_note(console.out, &doubtful("?"), "?", &told)?,
-        Came::Note => painted_note(console.out, &doubtful(word), word, &told)?,
-    }
-    Ok(())
 }

@@ -1,7 +1,7 @@
 //! `lockgate gate`: the line protocol on stdin and stdout.
 
 use std::{
-    io,
+    fs, io,
     path::{Path, PathBuf},
 };
 
@@ -13,19 +13,28 @@ use lockgate_agents::{
     hook::protection_of_files,
     settings::{self, Registry, accepted_rulebook},
 };
+use lockgate_server::{Client, ServerUrl};
 use serde_json::json;
+use zeroize::Zeroizing;
 
 use crate::{
     arguments::{ExecArguments, KnownToolsArguments, RegistryArguments, mode, words},
     console::{CommandError, Console, Ending},
+    platform,
     serve::{Clock, ServeOptions, serve},
 };
 
 #[derive(Debug, Args)]
 pub(crate) struct GateArguments {
     /// Policy files or folders
-    #[arg(required = true, value_name = "POLICY")]
+    #[arg(required_unless_present = "server", value_name = "POLICY")]
     pub(crate) files: Vec<PathBuf>,
+    /// Ask a server of `lockgate serve` instead: http://127.0.0.1:PORT or unix:PATH
+    #[arg(long, value_name = "URL", requires = "token_file", conflicts_with_all = ["files", "store", "mode", "protect", "policy_changes", "exec", "names", "active"])]
+    pub(crate) server: Option<String>,
+    /// With --server: the file that holds the token
+    #[arg(long, value_name = "FILE", requires = "server")]
+    pub(crate) token_file: Option<PathBuf>,
     /// Where to store sessions: memory, or sqlite:FILE
     #[arg(long, value_name = "URL", default_value = "memory")]
     pub(crate) store: String,
@@ -67,10 +76,13 @@ prompt.
 Exit 0, or 2 if a line could not be read.";
 
 pub(crate) fn run(arguments: &GateArguments, console: &mut Console<'_>) -> Result<Ending, CommandError> {
+    if let (Some(url), Some(file)) = (&arguments.server, &arguments.token_file) {
+        return ask_server(url, file, arguments, console);
+    }
     let backend = open_store(&arguments.store).map_err(CommandError::said)?;
     let policy = super::opening::open_telling(&arguments.files, &arguments.known, console)?;
     if !arguments.exec.exec {
-        let remedy = "run `lockgate gate` with `--exec`";
+        let remedy = "run `lockgate gate` with `--exec`, if the agent may run such programs";
         if let Some(line) = settings::exec_not_run(&policy.compiled(), remedy) {
             writeln!(console.err, "warning: {}", visible(&line))?;
         }
@@ -88,8 +100,35 @@ pub(crate) fn run(arguments: &GateArguments, console: &mut Console<'_>) -> Resul
     let builder = registry.lend(builder);
     let built = super::opening::lend_runner(builder, &arguments.exec).build();
     let gate = built.map_err(CommandError::said)?;
-    let options = ServeOptions { session: arguments.session.clone(), clock: arguments.clock };
+    let options = ServeOptions {
+        session: arguments.session.clone(),
+        clock: arguments.clock,
+        ..ServeOptions::default()
+    };
     let served = serve(&gate, &options, io::stdin().lock(), &mut *console.out)?;
+    Ok(if served.errors == 0 { Ending::Yes } else { Ending::CouldNotTell })
+}
+
+/// The lines go to a server, which has the policy and the sessions. A call that it does not judge is blocked.
+fn ask_server(
+    url: &str,
+    file: &Path,
+    arguments: &GateArguments,
+    console: &mut Console<'_>,
+) -> Result<Ending, CommandError> {
+    let url = ServerUrl::parse(url).map_err(CommandError::said)?;
+    let cannot = |error: io::Error| CommandError::Said(format!("cannot read `{}`: {error}", file.display()));
+    if platform::mode(&fs::metadata(file).map_err(cannot)?).is_some_and(|mode| mode & 0o077 != 0) {
+        let name = file.display();
+        return Err(CommandError::Said(format!(
+            "other users can read the token in `{name}`; run `chmod go= {name}`"
+        )));
+    }
+    let token = Zeroizing::new(fs::read_to_string(file).map_err(cannot)?);
+    let token = Zeroizing::new(token.trim().to_owned());
+    let session = (arguments.session != "default").then(|| arguments.session.clone());
+    let client = Client::new(url, token, session, arguments.clock == Clock::Lines)?;
+    let served = client.serve(io::stdin().lock(), &mut *console.out)?;
     Ok(if served.errors == 0 { Ending::Yes } else { Ending::CouldNotTell })
 }
 

@@ -4,9 +4,16 @@
 //! hooks in this folder will use. Without `--session` it halts every session of the database.
 
 use clap::Args;
-use lockgate::engine::{call::visible, gate::Backend};
+use lockgate::engine::{
+    Session,
+    call::visible,
+    gate::{
+        Backend, Event, SessionRow,
+        audit_log::{LogEntry, LogEvent},
+    },
+};
 use lockgate_agents::{Environment, now};
-use serde_json::json;
+use serde_json::{Map, json};
 
 use crate::{
     arguments::StateArguments,
@@ -28,6 +35,7 @@ pub(crate) const RESUME_EXAMPLES: &str = "\
 Examples:
   lockgate resume
   lockgate resume --session claude-code/3f2a…
+  lockgate resume --session claude-code/3f2a… --damaged
 
 You prove who you are by your passphrase, typed at the terminal.";
 
@@ -48,6 +56,9 @@ pub(crate) struct ResumeArguments {
     /// End the halt of this session [default: the halt of everything]
     #[arg(long, value_name = "NAME")]
     pub(crate) session: Option<String>,
+    /// Give up what is stored of a session that was changed outside of Lockgate; it is new then, and halted
+    #[arg(long, requires = "session")]
+    pub(crate) damaged: bool,
     #[command(flatten)]
     pub(crate) state: StateArguments,
 }
@@ -62,6 +73,11 @@ pub(crate) fn halt(
     console: &mut Console<'_>,
 ) -> Result<Ending, CommandError> {
     let session = arguments.session.as_deref();
+    if Environment::of_process().is_guarded() && arguments.state.state.is_none() {
+        let reason = arguments.reason.as_deref().unwrap_or(NO_REASON);
+        super::guarded::halt(session, reason)?;
+        return tell_halted(session, reason, "the guardian's database", json, console);
+    }
     // One session can only be halted where it has been seen; everything can be halted at any time.
     let index = match session {
         Some(_) => SessionIndex::open(arguments.state.state.as_deref())?,
@@ -70,6 +86,16 @@ pub(crate) fn halt(
     let reason = arguments.reason.as_deref().unwrap_or(NO_REASON);
     switch(&index, session, Some(reason))?;
     let state = index.backend().path().display().to_string();
+    tell_halted(session, reason, &state, json, console)
+}
+
+fn tell_halted(
+    session: Option<&str>,
+    reason: &str,
+    state: &str,
+    json: bool,
+    console: &mut Console<'_>,
+) -> Result<Ending, CommandError> {
     if json {
         let answer = json!({ "halted": session, "reason": reason, "state": state });
         writeln!(console.out, "{}", encode(&answer))?;
@@ -80,7 +106,7 @@ pub(crate) fn halt(
         console.out,
         "halted: every further call of {whose} is blocked until `lockgate resume{option}`"
     )?;
-    writeln!(console.err, "note: this halts the sessions kept in {}", visible(&state))?;
+    writeln!(console.err, "note: this halts the sessions kept in {}", visible(state))?;
     Ok(Ending::Yes)
 }
 
@@ -92,6 +118,9 @@ pub(crate) fn resume(
 ) -> Result<Ending, CommandError> {
     let index = SessionIndex::open(arguments.state.state.as_deref())?;
     let session = arguments.session.as_deref();
+    if let (true, Some(session)) = (arguments.damaged, session) {
+        return release(&index, session, json, console);
+    }
     if let Some(session) = session {
         check_known(&index, session)?;
     }
@@ -119,6 +148,47 @@ pub(crate) fn resume(
     Ok(if still.is_some() { Ending::No } else { Ending::Yes })
 }
 
+/// What agents are told of a session whose state was given up.
+const RELEASED: &str = "its stored state was damaged and a human has given it up; start a new session";
+
+/// Puts a new session in the place of a damaged one. It is halted: a human has to see that it starts anew before it does.
+fn release(
+    index: &SessionIndex,
+    session: &str,
+    json: bool,
+    console: &mut Console<'_>,
+) -> Result<Ending, CommandError> {
+    let name = visible(session);
+    let deed = format!("give up what is stored of session {name}");
+    let shown = "What the session has spent and earned is lost, and its questions with it. It stays halted.";
+    let opening = Opening { command: "resume", deed: &deed, shown, state: index.backend().path() };
+    if !human::confirm(&opening, &Environment::of_process())? {
+        writeln!(console.err, "nothing was given up")?;
+        return Ok(Ending::No);
+    }
+    let folder_gate = index.of(session)?;
+    let at = now();
+    let mut closed = Session::default();
+    closed.apply(&Event::Halted { reason: RELEASED.to_owned() });
+    let bytes = closed.to_bytes(folder_gate.gate.policy());
+    let row = SessionRow { bytes: &bytes, clock: at, questions: 0 };
+    let what = LogEvent::Operator { act: "release".to_owned(), about: Map::new() };
+    let entry = LogEntry { at: at.0, session: Some(session.to_owned()), policy: None, what };
+    let is_released = index.backend().release(session, &row, &entry.to_json()).map_err(CommandError::said)?;
+    if json {
+        writeln!(console.out, "{}", encode(&json!({ "released": is_released.then_some(session) })))?;
+    } else if is_released {
+        writeln!(
+            console.out,
+            "session {name} is new and halted: start another session, or let this one begin anew with \
+             `lockgate resume --session {name}`"
+        )?;
+    } else {
+        writeln!(console.err, "nothing is wrong with session {name}: nothing was given up")?;
+    }
+    Ok(if is_released { Ending::Yes } else { Ending::No })
+}
+
 fn words(session: Option<&str>) -> (String, String) {
     match session {
         Some(session) => {
@@ -129,7 +199,11 @@ fn words(session: Option<&str>) -> (String, String) {
 }
 
 /// Halts for a reason, or resumes without one.
-fn switch(index: &SessionIndex, session: Option<&str>, reason: Option<&str>) -> Result<(), CommandError> {
+pub(super) fn switch(
+    index: &SessionIndex,
+    session: Option<&str>,
+    reason: Option<&str>,
+) -> Result<(), CommandError> {
     let folder_gate = match session {
         Some(session) => {
             check_known(index, session)?;

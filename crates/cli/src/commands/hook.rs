@@ -1,9 +1,10 @@
 //! `lockgate hook`: answers one event of a coding agent.
 //!
+//! Where the settings of the machine name a guardian for this user, it answers; otherwise the process decides itself.
 //! The process is the hook's own from the first line on: its watchdog prints as well, so stdout must not be held.
 
 use clap::{Args, builder::PossibleValuesParser};
-use lockgate_agents::{Agent, Environment, hook};
+use lockgate_agents::{Agent, Environment, guardian, hook, machine::Machine};
 
 pub(crate) const HOOK_EXAMPLES: &str = "\
 Examples:
@@ -23,7 +24,13 @@ pub(crate) struct HookArguments {
 
 /// Answers the event on stdin, and ends the process.
 pub(crate) fn run(arguments: &HookArguments) {
-    if let Some(agent) = Agent::named(&arguments.agent) {
-        hook::run(agent, &Environment::of_process());
+    let Some(agent) = Agent::named(&arguments.agent) else { return };
+    let environment = Environment::of_process();
+    match Machine::read() {
+        Ok(Some(machine)) if environment.user.is_some_and(|user| machine.serves(user)) => {
+            guardian::run_hook(agent, &machine, &environment);
+        }
+        Ok(_) => hook::run(agent, &environment),
+        Err(error) => hook::refuse(agent, &error.to_string()),
     }
 }

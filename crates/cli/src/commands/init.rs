@@ -24,12 +24,13 @@ use lockgate_agents::{
 
 use super::{
     changes::{ChangeArguments, WantedChanges, refused, scope, settle},
-    passphrase,
+    passphrase, upgrade,
 };
 use crate::{
     console::{CommandError, Console, Ending, bold},
     human,
     known_tools::{doubts, lines, tools_of},
+    version::build_folder,
 };
 
 pub(crate) const INIT_EXAMPLES: &str = "\
@@ -88,6 +89,7 @@ pub(crate) fn run(
     }
     if let (Ending::Yes, true, Ok(settings)) =
         (ending, is_interactive(&arguments.change, json), find(&project, &environment))
+        && !environment.is_guarded()
     {
         passphrase::offer(&settings.state, &environment, console)?;
     }
@@ -128,6 +130,17 @@ fn wanted(
         notes.extend(twice(*agent, scope, project, environment));
     }
     let program = running_program()?;
+    if let Some(folder) = build_folder(&program) {
+        notes.push(format!(
+            "hooks will run `{}`, and a clean build of `{}` takes it away: then agents are blocked or run without a gate; \
+             `cargo install --locked --path crates/cli` puts it where it stays",
+            program.display(),
+            folder.display()
+        ));
+    }
+    if !arguments.change.dry_run {
+        upgrade::refuse_agents("init", &agents, scope, project, environment)?;
+    }
     let job = Job::Install(&program);
     let mut plan = plan(&job, &agents, scope, project, environment).map_err(|errors| refused(&errors))?;
     if arguments.mcp || arguments.mcp_only {
@@ -150,6 +163,10 @@ fn wanted(
 
 /// What is said where no human is set up to answer.
 fn no_human(project: &Path, environment: &Environment) -> Option<String> {
+    if environment.is_guarded() {
+        // Root answers, and the guardian has the key.
+        return None;
+    }
     let settings = find(project, environment).ok();
     let approvals = settings.as_ref().map_or(Approvals::Protected, |settings| settings.approvals);
     let recorded = settings.and_then(|settings| human::recorded_key(&settings.state).ok()).flatten();

@@ -19,6 +19,7 @@ use lockgate_agents::now;
 use serde_json::{Value, json};
 
 use super::{
+    guarded,
     questions::{NOTHING_WAITS, Open, Question, named, open_questions, write_question},
     watch::{CLEAR, interruption},
 };
@@ -77,12 +78,20 @@ pub(crate) fn run(
     if arguments.watch {
         return watch(arguments, json, console);
     }
-    let Some(index) = SessionIndex::open_if_there(arguments.state.state.as_deref())? else {
-        return write_nothing_yet(arguments, json, console);
+    let guarded = guarded::open_questions(arguments.state.state.as_deref())?;
+    let (mut open, wanted) = match guarded {
+        Some(open) => {
+            let wanted = guarded::named(&arguments.questions, &open)?;
+            (open, wanted)
+        }
+        None => {
+            let Some(index) = SessionIndex::open_if_there(arguments.state.state.as_deref())? else {
+                return write_nothing_yet(arguments, json, console);
+            };
+            (open_questions(&index, now(), console)?, named(&arguments.questions, &index)?)
+        }
     };
-    let mut open = open_questions(&index, now(), console)?;
     if !arguments.questions.is_empty() {
-        let wanted = named(&arguments.questions, &index)?;
         let found = |it: &super::questions::Named| open.questions.iter().any(|known| known.name == it.name);
         if let Some(closed) = wanted.iter().find(|it| !found(it)) {
             return Err(CommandError::Said(format!(
@@ -247,6 +256,9 @@ enum Shown {
 
 fn look(arguments: &PendingArguments, console: &mut Console<'_>) -> Result<Shown, CommandError> {
     let mut read = || -> Result<Open, CommandError> {
+        if let Some(open) = guarded::open_questions(arguments.state.state.as_deref())? {
+            return Ok(open);
+        }
         match SessionIndex::open_if_there(arguments.state.state.as_deref())? {
             Some(index) => open_questions(&index, now(), console),
             None => Ok(Open { questions: Vec::new(), is_whole: true }),
@@ -416,7 +428,7 @@ mod tests {
             rules: Vec::new(),
             asked_at: 1_000,
             open_until: 301_000,
-            asked_by: Some("hook"),
+            asked_by: Some("hook".into()),
             waits_until: Some(31_000),
             answer: None,
             name,

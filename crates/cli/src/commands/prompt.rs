@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use lockgate::engine::{Gate, MemoryStore, Policy, Status};
 use lockgate_agents::now;
 
@@ -33,9 +33,27 @@ pub(crate) struct PromptArguments {
     pub(crate) of: StatusArguments,
     /// In words, or net by net
     #[arg(long, value_enum, default_value = "words")]
-    pub(crate) form: PromptForm,
+    pub(crate) form: FormArgument,
     #[command(flatten)]
     pub(crate) registry: RegistryArguments,
+}
+
+/// [`PromptForm`] as the command line says it.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum FormArgument {
+    /// What is open, what is closed and what would open it
+    Words,
+    /// Every active net with its tools and its marking, as PetriFlow's formatSystemPrompt
+    Nets,
+}
+
+impl From<FormArgument> for PromptForm {
+    fn from(form: FormArgument) -> Self {
+        match form {
+            FormArgument::Words => Self::Words,
+            FormArgument::Nets => Self::Nets,
+        }
+    }
 }
 
 pub(crate) fn run(
@@ -48,7 +66,7 @@ pub(crate) fn run(
         (Some(session), true) => kept(&session.to_string_lossy(), of.state.as_deref(), console)?,
         _ => fresh(arguments, in_force::open(&of.files, console)?.compiled())?,
     };
-    let prompt = arguments.form.text(&status);
+    let prompt = PromptForm::from(arguments.form).text(&status);
     if json {
         writeln!(console.out, "{}", encode(&PromptAnswer { session: &status.session, prompt }))?;
     } else {

@@ -5,7 +5,7 @@
 //! the hook that waits for it collects it and judges the call again. The first answer stands. A question that is not
 //! open takes no answer: an answer that came before its question would be a key under the mat.
 
-use std::{io, sync::Arc};
+use std::{borrow::Cow, io, sync::Arc};
 
 use clap::Args;
 use lockgate::engine::{
@@ -17,7 +17,7 @@ use lockgate::engine::{
     },
 };
 use lockgate_agents::{Agent, Ask, Environment, Message, now};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
@@ -67,7 +67,8 @@ pub(crate) struct AnswerArguments {
 }
 
 /// An open question, as it is shown.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(from = "ShownQuestion")]
 pub(super) struct Question {
     /// What people call it; none where the database cannot store one.
     pub(super) short_id: Option<u64>,
@@ -83,7 +84,7 @@ pub(super) struct Question {
     pub(super) asked_at: u64,
     pub(super) open_until: u64,
     /// Who asks the human: `agent`, `hook` or `deferred`; none where that is not known.
-    pub(super) asked_by: Option<&'static str>,
+    pub(super) asked_by: Option<Cow<'static, str>>,
     /// Until when a hook waits for the answer, where one does.
     pub(super) waits_until: Option<u64>,
     /// An answer that the agent has not collected yet.
@@ -92,14 +93,55 @@ pub(super) struct Question {
     pub(super) name: ApprovalId,
 }
 
-#[derive(Debug, Serialize)]
+/// The same as it is read from JSON, without its name.
+#[derive(Deserialize)]
+struct ShownQuestion {
+    short_id: Option<u64>,
+    approval: String,
+    session: String,
+    id: String,
+    tool: String,
+    input: Map<String, Value>,
+    masked: bool,
+    rules: Vec<RuleText>,
+    asked_at: u64,
+    open_until: u64,
+    asked_by: Option<Cow<'static, str>>,
+    waits_until: Option<u64>,
+    answer: Option<AnswerText>,
+}
+
+impl From<ShownQuestion> for Question {
+    fn from(shown: ShownQuestion) -> Self {
+        let name = ApprovalId::parse(&shown.approval);
+        let name = name.unwrap_or_else(|| ApprovalId { session: shown.session.clone(), number: 0 });
+        Self {
+            short_id: shown.short_id,
+            approval: shown.approval,
+            session: shown.session,
+            id: shown.id,
+            tool: shown.tool,
+            input: shown.input,
+            masked: shown.masked,
+            rules: shown.rules,
+            asked_at: shown.asked_at,
+            open_until: shown.open_until,
+            asked_by: shown.asked_by,
+            waits_until: shown.waits_until,
+            answer: shown.answer,
+            name,
+        }
+    }
+}
+
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct RuleText {
     pub(super) rule: String,
     pub(super) place: String,
     pub(super) text: String,
 }
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct AnswerText {
     pub(super) granted: bool,
     pub(super) by: String,
@@ -132,7 +174,15 @@ pub(super) fn open_questions(
             Ok((session, folder_gate)) => {
                 for (number, asked) in session.asked().iter().filter(|(_, asked)| asked.deadline > at) {
                     let name = ApprovalId { session: label.session.clone(), number: *number };
-                    open.questions.push(Question::new(index, &folder_gate, name, asked)?);
+                    match Question::new(index, &folder_gate, name.clone(), asked) {
+                        Ok(question) => open.questions.push(question),
+                        // One answer that somebody changed must not hide the other questions.
+                        Err(error) => {
+                            let text = visible(&format!("question {name}: {error}"));
+                            writeln!(console.err, "{}: {text}", wrong("error"))?;
+                            open.is_whole = false;
+                        }
+                    }
                 }
             }
             Err(error) => {
@@ -169,7 +219,7 @@ impl Question {
         // One that does not count is not an answer, and the hook will reject it.
         let trust = &folder_gate.gate.rulebook().answer_trust;
         let answer = answer.filter(|answer| trust.check(&name, asked, answer, now()).is_ok());
-        let asked_by = asked_by(folder_gate, &name.session);
+        let asked_by = asked_by(folder_gate, &name.session).map(Cow::Borrowed);
         Ok(Self {
             short_id: None,
             approval: name.to_string(),
@@ -181,11 +231,13 @@ impl Question {
             rules: rules(folder_gate.gate.policy(), asked),
             asked_at: asked.call.at.0,
             open_until: asked.deadline.0,
+            waits_until: folder_gate.settings.as_ref().filter(|_| asked_by.as_deref() == Some("hook")).map(
+                |settings| {
+                    let wait = u64::try_from(settings.deadline.as_millis()).unwrap_or(u64::MAX);
+                    asked.call.at.after_ms(wait).min(asked.deadline).0
+                },
+            ),
             asked_by,
-            waits_until: folder_gate.settings.as_ref().filter(|_| asked_by == Some("hook")).map(|settings| {
-                let wait = u64::try_from(settings.deadline.as_millis()).unwrap_or(u64::MAX);
-                asked.call.at.after_ms(wait).min(asked.deadline).0
-            }),
             answer: answer.map(AnswerText::from),
             name,
         })
@@ -251,7 +303,7 @@ impl Question {
             let word = if *granted { "granted" } else { "refused" };
             return Some(format!("{word} by {by}; the agent has not collected the answer yet"));
         }
-        Some(match self.asked_by? {
+        Some(match self.asked_by.as_deref()? {
             "agent" => "the agent shows the question itself".to_owned(),
             "deferred" => "the agent has put the call off".to_owned(),
             _ => match self.waits_until.unwrap_or_default().saturating_sub(at) {
@@ -267,7 +319,7 @@ impl Question {
             let word = if *granted { "granted" } else { "refused" };
             return format!("{word} by {}", visible(by));
         }
-        match self.asked_by {
+        match self.asked_by.as_deref() {
             None => "open".to_owned(),
             Some("agent") => "agent asks".to_owned(),
             Some("deferred") => "put off".to_owned(),
@@ -280,13 +332,13 @@ impl Question {
 }
 
 /// What became of one answer.
-#[derive(Debug, Serialize)]
-struct Taken {
-    #[serde(skip_serializing_if = "Option::is_none")]
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Taken {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     short_id: Option<u64>,
     approval: String,
     /// `taken`, `late` or `not-open`.
-    result: &'static str,
+    result: Cow<'static, str>,
     /// The answer that stands.
     answer: Option<AnswerText>,
 }
@@ -298,9 +350,10 @@ pub(crate) fn answer(
     json: bool,
     console: &mut Console<'_>,
 ) -> Result<Ending, CommandError> {
+    let environment = Environment::of_process();
     let index = SessionIndex::open(arguments.state.state.as_deref())?;
     let names = named(&arguments.questions, &index)?;
-    let by = arguments.by.clone().unwrap_or_else(|| user(&Environment::of_process()));
+    let by = arguments.by.clone().unwrap_or_else(|| user(&environment));
     let open = open_questions(&index, now(), console)?.questions;
     let names = match arguments.all {
         false => names,
@@ -322,10 +375,27 @@ pub(crate) fn answer(
         writeln!(console.err, "nothing was answered")?;
         return Ok(Ending::No);
     };
-    let mut taken = Vec::new();
-    for name in &names {
-        taken.push(keep(&index, name, StoredAnswer::unsigned(granted, by.clone(), now()), &proof)?);
-    }
+    let taken = keep_all(&index, &names, (granted, &by), &proof)?;
+    tell_all(&taken, json, console)
+}
+
+/// Stores the answers to questions.
+pub(super) fn keep_all(
+    index: &SessionIndex,
+    names: &[Named],
+    (granted, by): (bool, &str),
+    proof: &Proof,
+) -> Result<Vec<Taken>, CommandError> {
+    let answer = || StoredAnswer::unsigned(granted, by.to_owned(), now());
+    names.iter().map(|name| keep(index, name, answer(), proof)).collect()
+}
+
+/// Says what became of answers.
+pub(super) fn tell_all(
+    taken: &[Taken],
+    json: bool,
+    console: &mut Console<'_>,
+) -> Result<Ending, CommandError> {
     if json {
         writeln!(console.out, "{}", encode(&serde_json::json!({ "answers": taken })))?;
     } else {
@@ -349,7 +419,7 @@ pub(super) const NOTHING_WAITS: &str = "no questions are waiting for a human";
 pub(super) struct Named {
     pub(super) name: ApprovalId,
     /// Its short id, where that was given or is known.
-    short_id: Option<u64>,
+    pub(super) short_id: Option<u64>,
 }
 
 /// Finds questions by their short ids or their whole names, each once.
@@ -377,7 +447,7 @@ fn question_of(id: u64, index: &SessionIndex) -> Result<ApprovalId, CommandError
     Ok(ApprovalId { session, number })
 }
 
-fn not_a_name(text: &str) -> CommandError {
+pub(super) fn not_a_name(text: &str) -> CommandError {
     CommandError::Said(format!(
         "`{}` does not name a question; write a number that `lockgate pending` shows, or a whole name such as \
          a1@codex/3f2a",
@@ -387,6 +457,14 @@ fn not_a_name(text: &str) -> CommandError {
 
 /// Shows the questions at the terminal and has the human there prove who they are; see [`human::prove`].
 fn agreed(asked: &[&Question], index: &SessionIndex, yes: bool) -> Result<Option<Proof>, CommandError> {
+    let (shown, deed) = shown(asked)?;
+    let state = index.backend().path();
+    let opening = Opening { command: "approve", deed: &deed, shown: &shown, state };
+    human::prove(&opening, &Environment::of_process(), yes)
+}
+
+/// What a human sees before they agree, and what they agree to.
+pub(super) fn shown(asked: &[&Question]) -> Result<(String, String), CommandError> {
     let mut shown = Vec::new();
     let mut unheard = io::sink();
     let mut page = Console { out: &mut shown, err: &mut unheard };
@@ -396,13 +474,7 @@ fn agreed(asked: &[&Question], index: &SessionIndex, yes: bool) -> Result<Option
         1 => "approve it".to_owned(),
         count => format!("approve all {count}"),
     };
-    let opening = Opening {
-        command: "approve",
-        deed: &deed,
-        shown: &String::from_utf8_lossy(&shown),
-        state: index.backend().path(),
-    };
-    human::prove(&opening, &Environment::of_process(), yes)
+    Ok((String::from_utf8_lossy(&shown).into_owned(), deed))
 }
 
 fn keep(
@@ -420,7 +492,12 @@ fn keep(
     let (session, folder_gate) = match (index.session(&name.session), first()?) {
         (Ok(read), _) => read,
         (Err(_), Some(first)) => {
-            return Ok(Taken { short_id, approval, result: "late", answer: Some(first.into()) });
+            return Ok(Taken {
+                short_id,
+                approval,
+                result: Cow::Borrowed("late"),
+                answer: Some(first.into()),
+            });
         }
         (Err(error), None) => return Err(error),
     };
@@ -435,10 +512,10 @@ fn keep(
         None => first()?,
     };
     if let Some(first) = counted {
-        return Ok(Taken { short_id, approval, result: "late", answer: Some(first.into()) });
+        return Ok(Taken { short_id, approval, result: Cow::Borrowed("late"), answer: Some(first.into()) });
     }
     let Some(asked) = asked else {
-        return Ok(Taken { short_id, approval, result: "not-open", answer: None });
+        return Ok(Taken { short_id, approval, result: Cow::Borrowed("not-open"), answer: None });
     };
     if let Proof::Key(key) = proof {
         let database = backend.database_id().map_err(CommandError::said)?;
@@ -450,8 +527,13 @@ fn keep(
     let entry = LogEntry { at: at.0, session: Some(name.session.clone()), policy: None, what };
     let kept = backend.keep_answer(&name.session, name.number, &answer, &entry.to_json());
     Ok(match kept.map_err(CommandError::said)? {
-        true => Taken { short_id, approval, result: "taken", answer: Some(answer.into()) },
-        false => Taken { short_id, approval, result: "late", answer: first()?.map(AnswerText::from) },
+        true => Taken { short_id, approval, result: Cow::Borrowed("taken"), answer: Some(answer.into()) },
+        false => Taken {
+            short_id,
+            approval,
+            result: Cow::Borrowed("late"),
+            answer: first()?.map(AnswerText::from),
+        },
     })
 }
 
@@ -460,7 +542,7 @@ fn tell(console: &mut Console<'_>, taken: &Taken) -> Result<(), CommandError> {
         Some(id) => format!("{id} ({})", visible(&taken.approval)),
         None => visible(&taken.approval),
     };
-    match (taken.result, &taken.answer) {
+    match (&*taken.result, &taken.answer) {
         ("taken", Some(AnswerText { granted, by, .. })) => {
             let word = if *granted { "granted" } else { "refused" };
             writeln!(console.out, "{approval}: {word} by {}", visible(by))?;
@@ -486,6 +568,13 @@ fn tell(console: &mut Console<'_>, taken: &Taken) -> Result<(), CommandError> {
 
 /// The user who runs this, by the system's own list and not by a variable that any process can set.
 pub(super) fn user(environment: &Environment) -> String {
+    if environment.is_guardian() {
+        // Root runs this, and can say for whom.
+        return match std::env::var("SUDO_USER") {
+            Ok(name) if !name.is_empty() => format!("root ({name})"),
+            _ => "root".to_owned(),
+        };
+    }
     let Some(number) = environment.user else {
         let name = environment.variable("USERNAME").and_then(|name| name.to_str());
         return name.unwrap_or("someone").to_owned();

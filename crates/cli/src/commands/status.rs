@@ -27,6 +27,7 @@ use serde_json::json;
 use super::check::read_session;
 use crate::{
     console::{CommandError, Console, Ending, bold, dim, lasting, wrong},
+    human,
     protocol::encode,
     report::{note, painted_note},
     session_index::SessionIndex,
@@ -60,6 +61,9 @@ pub(crate) fn run(
     json: bool,
     console: &mut Console<'_>,
 ) -> Result<Ending, CommandError> {
+    if arguments.files.is_empty() && arguments.state.is_none() {
+        human::refuse_guarded("status", &Environment::of_process())?;
+    }
     match (arguments.files.is_empty(), &arguments.session) {
         (false, _) => of_file(arguments, json, console),
         (true, Some(session)) => {
@@ -140,6 +144,9 @@ fn of_all(state: Option<&Path>, json: bool, console: &mut Console<'_>) -> Result
         match human_setup(&counts, index.as_ref())? {
             setup @ (HumanSetup::New(_) | HumanSetup::Known(_)) => {
                 note(console.out, "answers", &setup.to_string())?;
+            }
+            HumanSetup::Missing if Environment::of_process().is_guardian() => {
+                note(console.out, "answers", "of root, by `sudo lockgate approve`; no passphrase is set")?;
             }
             setup => painted_note(console.out, &wrong("answers"), "answers", &visible(&setup.to_string()))?,
         }

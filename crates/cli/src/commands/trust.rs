@@ -12,7 +12,7 @@ use clap::Args;
 use lockgate::engine::call::visible;
 use lockgate_agents::{
     Environment, now,
-    settings::{self, ProjectPolicy, Settings},
+    settings::{self, Approvals, ProjectPolicy, Settings},
     trust::{self, Record},
 };
 use serde::Serialize;
@@ -21,7 +21,7 @@ use serde_json::json;
 use super::accept_policy::accept_trusted;
 use crate::{
     console::{CommandError, Console, Ending},
-    human::{self, Opening},
+    human::{self, Opening, Proof},
     protocol::encode,
     report::note,
 };
@@ -87,11 +87,15 @@ pub(crate) fn run(
     let deed = format!("trust {root}");
     let (shown, state) = (wanted.shown(), settings.state.as_path());
     let opening = Opening { command: "trust", deed: &deed, shown: &shown, state };
-    if !human::confirm(&opening, &environment)? {
+    let Some(proof) = human::prove(&opening, &environment, false)? else {
         writeln!(console.err, "nothing was trusted")?;
         return Ok(Ending::No);
-    }
-    trust::keep(&environment, &wanted.record).map_err(CommandError::said)?;
+    };
+    let record = match proof {
+        Proof::Key(key) => wanted.record.clone().signed(&key),
+        Proof::Unprotected => wanted.record.clone(),
+    };
+    trust::keep(&environment, &record).map_err(CommandError::said)?;
     accept_trusted(&project.root, &settings.state)?;
     writeln!(console.out, "{root} is trusted as it is now; an edit ends that")?;
     Ok(Ending::Yes)
@@ -109,8 +113,12 @@ impl Wanted {
     /// Reads the project once: what is shown is what is trusted.
     fn read(settings: &Settings, project: &ProjectPolicy) -> Result<Self, CommandError> {
         let sources = project.sources().map_err(CommandError::from)?;
-        let record = Record::new(&project.root, project.settings.as_deref(), &sources, now().0)
-            .map_err(CommandError::said)?;
+        let (root, settings_file) = (&project.root, project.settings.as_deref());
+        let record = match (&project.texts, settings_file.zip(project.settings_text.as_deref())) {
+            (Some(_), read_elsewhere) => Record::of_text(root, read_elsewhere, &sources, now().0),
+            (None, _) => Record::new(root, settings_file, &sources, now().0),
+        };
+        let record = record.map_err(CommandError::said)?;
         // A policy with mistakes is mended first: what it will say is not known.
         let (policy, mistakes) = lockgate::engine::languages::load(
             &sources,
@@ -170,7 +178,7 @@ impl<'a> Answer<'a> {
 fn list(environment: &Environment, json: bool, console: &mut Console<'_>) -> Result<Ending, CommandError> {
     let records = trust::all(environment).map_err(CommandError::said)?;
     if json {
-        let entry = |record: &Record| json!({ "project": record.project, "hash": record.hash(), "state": record.state(), "at": record.at });
+        let entry = |record: &Record| json!({ "project": record.project, "hash": record.hash(), "state": state(record, environment), "at": record.at });
         let projects: Vec<_> = records.iter().map(entry).collect();
         writeln!(console.out, "{}", encode(&json!({ "projects": projects })))?;
         return Ok(Ending::Yes);
@@ -179,9 +187,22 @@ fn list(environment: &Environment, json: bool, console: &mut Console<'_>) -> Res
         writeln!(console.out, "no project is trusted")?;
     }
     for record in &records {
-        note(console.out, record.state(), &visible(&record.project))?;
+        note(console.out, state(record, environment), &visible(&record.project))?;
     }
     Ok(Ending::Yes)
+}
+
+/// Whether a project is as it was trusted. The guardian does not look into it.
+fn state(record: &Record, environment: &Environment) -> &'static str {
+    match (environment.is_guardian(), record.state()) {
+        (true, _) => "trusted",
+        (false, "trusted")
+            if human::approvals_here(environment) == Approvals::Protected && !record.counts(environment) =>
+        {
+            "not signed"
+        }
+        (false, state) => state,
+    }
 }
 
 fn revoke(

@@ -80,7 +80,7 @@ pub(crate) fn run(
 }
 
 /// The database that counts here; settings that cannot be used must not keep a user from taking Lockgate out.
-fn state_of(project: &Path, environment: &Environment) -> Result<PathBuf, CommandError> {
+pub(super) fn state_of(project: &Path, environment: &Environment) -> Result<PathBuf, CommandError> {
     if let Ok(settings) = settings::find(project, environment) {
         return Ok(settings.state);
     }

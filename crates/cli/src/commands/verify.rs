@@ -123,7 +123,7 @@ fn tell_of_hooks(sources: &[Source], console: &mut Console<'_>) -> Result<(), Co
         ),
     ) && let Some(line) = settings::exec_not_run(
         &policy,
-        "run `gate` and `check` with `--exec`, or write `exec = true` into `lockgate.toml`",
+        "run `gate` and `check` with `--exec`, or write `exec = true` into `lockgate.toml`, if the agent may run such programs",
     ) {
         writeln!(console.err, "{}: {}", wrong("warning"), visible(&line))?;
     }

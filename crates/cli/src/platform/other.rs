@@ -4,7 +4,14 @@
 use std::{
     fs::{DirBuilder, File, Metadata, OpenOptions},
     io::{self, IsTerminal},
+    path::Path,
+    process::Command,
+    sync::{Arc, atomic::AtomicBool},
 };
+
+use lockgate_agents::guardian::Connection;
+
+use crate::service::Service;
 
 pub(crate) const PROGRAM_ENDINGS: &[&str] = &["", ".exe", ".cmd", ".bat"];
 
@@ -31,6 +38,42 @@ impl HiddenTyping {
 
 pub(crate) fn terminal_columns() -> Option<usize> {
     io::stdout().is_terminal().then_some(80)
+}
+
+pub(crate) const SERVICE: Option<Service> = None;
+
+pub(crate) fn on_end(_: &Arc<AtomicBool>) -> io::Result<()> {
+    Err(no_guardian())
+}
+
+pub(crate) fn peer_user() -> io::Result<impl Fn(&Connection) -> io::Result<u32>> {
+    Ok(|_: &Connection| Err(no_guardian()))
+}
+
+pub(crate) fn become_user(_: &mut Command, _: u32, _: u32) -> io::Error {
+    no_guardian()
+}
+
+pub(crate) fn as_user(_: &mut Command, _: u32, _: u32) {}
+
+pub(crate) fn give(_: &Path, _: u32, _: u32) -> io::Result<()> {
+    Err(no_guardian())
+}
+
+pub(crate) fn set_mode(_: &Path, _: u32) -> io::Result<()> {
+    Err(no_guardian())
+}
+
+pub(crate) fn user() -> Option<u32> {
+    None
+}
+
+pub(crate) fn owner(_: &Metadata) -> Option<u32> {
+    None
+}
+
+fn no_guardian() -> io::Error {
+    io::Error::other("the guardian is not supported on this system yet")
 }
 
 pub(crate) async fn told_to_end() {

@@ -14,6 +14,9 @@ use crate::{
     store::{Changes, Held, OpenedSession, Reach, StoreError},
 };
 
+/// A name that no session has.
+const NO_SESSION: &str = "\0";
+
 impl Gate {
     /// The policy that a session is bound to, where another one is in force and waits to be accepted.
     ///
@@ -30,7 +33,7 @@ impl Gate {
     /// When the store fails: then the session stays as it was.
     pub fn accept_policy(&self, session: &str, by: &str, at: Time) -> Result<(), StoreError> {
         let accept = || {
-            let opened = self.store.open(session, Reach::Session)?;
+            let opened = self.store.open(session, Reach::SharedState)?;
             let told = self.told(|| audit_log::accepted(opened.news(), &self.rulebook.policy, by));
             let entries = self.entries(Some((session, opened.session())), &[], told, at);
             opened.commit(&Changes { accepts: true, entries: &entries, ..Changes::default() })
@@ -42,6 +45,25 @@ impl Gate {
             }
         }
         Err(StoreError::Conflict)
+    }
+
+    /// The policy that new sessions are bound to, where another one is in force and waits to be accepted.
+    ///
+    /// # Errors
+    /// When the store fails, or no session can begin before a human has accepted the policy in force.
+    pub fn held_here(&self) -> Result<Option<(Binding, Arc<Policy>)>, StoreError> {
+        self.held(NO_SESSION)
+    }
+
+    /// Lets new sessions begin under the policy in force. For a human who has seen what it opens, never for the agent.
+    ///
+    /// # Errors
+    /// When the store fails: then they begin as before.
+    pub fn accept_here(&self, by: &str, at: Time) -> Result<(), StoreError> {
+        let told = self.told(|| audit_log::accepted(None, &self.rulebook.policy, by));
+        let entries = self.entries(None, &[], told, at);
+        let changes = Changes { accepts: true, entries: &entries, ..Changes::default() };
+        catching(|| self.store.commit_shared(&changes))
     }
 
     /// The rules with hooks and terms, taken out of the gate.

@@ -118,6 +118,30 @@ impl Gate {
         self.record(session, [Event::Described { attributes }], Time(0))
     }
 
+    /// Takes in what the user said to the agent, for rules that ask where values come from. Only words of the human count: they
+    /// must never come from the agent or from a tool.
+    ///
+    /// # Errors
+    /// When the store fails: then the words were not taken in.
+    pub fn hear(&self, session: &str, text: &str, at: Time) -> Result<(), StoreError> {
+        self.commit_with(session, |rules, stand| {
+            let policies = || rules.policies().into_iter().flatten();
+            if !policies().any(|policy| policy.trusted_sources().listens()) {
+                return None;
+            }
+            let words: Vec<Arc<str>> =
+                policies().flat_map(|it| it.trusted_sources().words()).cloned().collect();
+            let traces = policies().any(|policy| policy.trusted_sources().traces());
+            let new = stand.session.origins.heard(text, &words, traces);
+            let origins = Box::new(new.begun_late(stand.session.keeps_origins_late()));
+            let at = at.max(stand.session.clock);
+            let events = vec![Event::Heard { at, origins }];
+            let told = self.operated(&events);
+            Some(Commit { events, told, at, ..Commit::answering(()) })
+        })?;
+        Ok(())
+    }
+
     /// Takes in what was counted before this gate was there. Whether it did: a session that has begun keeps its
     /// own counts.
     ///

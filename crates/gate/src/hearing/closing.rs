@@ -39,7 +39,8 @@ impl Hearing<'_> {
             Decision::Allow | Decision::Redact => {
                 let (moves, notes) = scratch.into_changes();
                 let is_told = waiting.iter().any(|it| rulebook.hooks.result_hook(it.rule).is_some())
-                    || rulebook.policy.outputs_look_at_calls(&call.tool);
+                    || rulebook.policy.outputs_look_at_calls(&call.tool)
+                    || rulebook.policy.results_are_recorded(&call.tool);
                 let flight = Flight {
                     tool,
                     decision: verdict.decision,

@@ -42,6 +42,22 @@ impl Binding {
         Self { policy: policy.hash().to_string(), files, settings }
     }
 
+    /// As it is kept beside the texts of its files.
+    pub fn to_json(&self) -> String {
+        // Text, lists and maps with text keys always have a JSON form.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// The hash of its JSON, under which it is kept.
+    pub fn hash(&self) -> String {
+        hash_of(&self.to_json())
+    }
+
+    /// Reads what was kept under a hash; none if it is something else.
+    pub fn kept(hash: &str, json: &str) -> Option<Self> {
+        (hash_of(json) == hash).then(|| serde_json::from_str(json).ok()).flatten()
+    }
+
     /// Whether sessions that are bound to it follow changes of the policy.
     pub fn follows(&self) -> bool {
         self.settings.get("policy_changes").is_some_and(|word| word == "follow")

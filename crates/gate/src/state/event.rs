@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use lockgate_call::Time;
 use lockgate_petri::Marking;
-use lockgate_policy::{RuleId, window::Marks, workflow::Step};
+use lockgate_policy::{RuleId, provenance::NewOrigins, window::Marks, workflow::Step};
 use serde_json::{Map, Value};
 use smallvec::SmallVec;
 
@@ -39,6 +39,8 @@ pub struct Remembered {
     pub is_tainted: bool,
     /// What happened in workflows, in order.
     pub steps: Steps,
+    /// What was seen of values.
+    pub origins: Option<Box<NewOrigins>>,
 }
 
 /// What happened in workflows, in order.
@@ -177,6 +179,13 @@ pub enum Event {
         /// The counts of tools.
         per_tool: Vec<(Arc<str>, u64)>,
     },
+    /// The user said something.
+    Heard {
+        /// When.
+        at: Time,
+        /// What was said, hashed.
+        origins: Box<NewOrigins>,
+    },
     /// An operator moved a workflow, or its state was taken over from elsewhere.
     Moved {
         /// When.
@@ -206,6 +215,7 @@ impl Event {
             | Self::Lapsed { .. }
             | Self::Described { .. }
             | Self::Seeded { .. }
+            | Self::Heard { .. }
             | Self::Untainted
             | Self::Halted { .. }
             | Self::Resumed => true,

@@ -1,13 +1,10 @@
 //! What a session and its events are made of.
 
-use std::{
-    collections::{BTreeMap, VecDeque},
-    fmt,
-    sync::Arc,
-};
+use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use lockgate_call::{SeenCall, Time, canonical_json};
 use lockgate_petri::TransitionId;
+use lockgate_policy::past::Log;
 use lockgate_policy::{
     Decision, RuleId,
     workflow::{Progress, progress::Shown},
@@ -23,17 +20,6 @@ use crate::{
 };
 
 pub(crate) type Table<K, V> = hashbrown::HashMap<K, V, foldhash::fast::RandomState>;
-
-/// The ids of flights in the order in which their leases end; landed ones may still be listed.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Leases(pub(crate) VecDeque<(Time, Arc<str>)>);
-
-/// Sessions are equal if their flights are, however many landed ones are still to be forgotten.
-impl PartialEq for Leases {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
 
 /// What validators and result hooks of one net remember: a JSON object of theirs.
 pub type Notes = Map<String, Value>;
@@ -227,6 +213,9 @@ pub(crate) struct SavedNet {
     /// When calls were made that a step of a chain counts, by the step's name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) windows: BTreeMap<String, Vec<u64>>,
+    /// Earlier calls with their values, by the step's name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) logs: BTreeMap<String, Log>,
     /// Where the session stands, if the rule is a workflow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) progress: Option<Arc<Progress>>,

@@ -18,6 +18,8 @@ use lockgate_call::{Time, json_mistake};
 use lockgate_petri::{Marking, TransitionId};
 use lockgate_policy::{
     Decision, NetRule, Policy, Rule, RuleId, Statement,
+    past::Log,
+    provenance::Origins,
     window::{Window, WindowId},
     workflow::progress::Shown,
 };
@@ -87,6 +89,8 @@ struct SavedSession {
     answers: Vec<SavedAnswer>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     bound: BTreeMap<String, BoundState>,
+    #[serde(default, skip_serializing_if = "holds_nothing")]
+    origins: Arc<Origins>,
     clock_ms: u64,
 }
 
@@ -231,6 +235,7 @@ impl Session {
             is_tainted: self.is_tainted,
             answers: self.answers.iter().map(|answer| SavedAnswer::of(answer, policy)).collect(),
             bound: self.bound.clone(),
+            origins: self.origins.clone(),
             clock_ms: self.clock.0,
         }
     }
@@ -260,6 +265,7 @@ impl Session {
             is_tainted: saved.is_tainted,
             clock: Time(saved.clock_ms),
             bound: saved.bound,
+            origins: saved.origins,
             ..Self::default()
         };
         for (key, net) in saved.nets {
@@ -289,7 +295,6 @@ impl Session {
             });
             let deadline = Time(flight.deadline_ms);
             let id: Arc<str> = id.into();
-            session.leases.0.push_back((deadline, id.clone()));
             let call = flight.call.map(|call| Arc::new(call.into_call()));
             let decision = if flight.is_redacted { Decision::Redact } else { Decision::Allow };
             let waiting = waiting.collect();
@@ -304,7 +309,7 @@ impl Session {
             let flight = Flight { tool, decision, waiting, shows, call, parent, passage, deadline };
             session.flights.insert(id, flight);
         }
-        session.leases.0.make_contiguous().sort();
+        session.flights.sort();
         for (number, asked) in saved.asked {
             let mut taken: SmallVec<_> = asked.taken.iter().filter_map(|(key, it)| find(key, it)).collect();
             // Of an edited limit there may be less to take now; what was not taken is not given back.
@@ -357,6 +362,10 @@ impl Session {
         saved.inactive = self.inactive.contains(&rule.id);
         saved.progress = self.progress.get(&rule.id).cloned();
         saved.windows = saved_windows(policy, rule, &self.windows);
+        saved.logs = windows_of(policy, rule)
+            .filter_map(|(key, id)| Some((key.clone(), self.windows.get(&id)?.log.clone())))
+            .filter(|(_, log)| *log != Log::default())
+            .collect();
         saved
     }
 
@@ -375,7 +384,11 @@ impl Session {
         }
         for (key, id) in windows_of(policy, rule) {
             if let Some(times) = saved.windows.get(key) {
-                self.windows.insert(id, Window { times: times.iter().copied().map(Time).collect() });
+                let times = times.iter().copied().map(Time).collect();
+                self.windows.insert(id, Window { times, ..Window::default() });
+            }
+            if let Some(log) = saved.logs.get(key) {
+                self.windows.entry(id).or_default().log = log.clone();
             }
         }
         policy.net(rule.id).map_or(Ok(()), |net| self.restore_net(net, saved, held))
@@ -430,17 +443,36 @@ impl Session {
     }
 }
 
-/// Reads what was kept in the form of this version.
-fn of_this_version<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, SavedError> {
+fn holds_nothing(origins: &Arc<Origins>) -> bool {
+    origins.is_empty()
+}
+
+/// Reads what was kept in the form of this version. It is read once: only what cannot be read is asked for its version.
+fn of_this_version<T: DeserializeOwned + Versioned>(bytes: &[u8]) -> Result<T, SavedError> {
     #[derive(Deserialize)]
-    struct Versioned {
+    struct Version {
         version: u32,
     }
-    let Versioned { version } = serde_json::from_slice(bytes)?;
-    if version != VERSION {
-        return Err(SavedError::OtherVersion { found: version });
+    let read = serde_json::from_slice::<T>(bytes);
+    let found = match &read {
+        Ok(saved) => saved.version(),
+        Err(_) => serde_json::from_slice::<Version>(bytes)?.version,
+    };
+    if found != VERSION {
+        return Err(SavedError::OtherVersion { found });
     }
-    Ok(serde_json::from_slice(bytes)?)
+    Ok(read?)
+}
+
+/// A form at rest that says its version.
+trait Versioned {
+    fn version(&self) -> u32;
+}
+
+impl Versioned for SavedSession {
+    fn version(&self) -> u32 {
+        self.version
+    }
 }
 
 fn saved_windows(

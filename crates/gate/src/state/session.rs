@@ -14,6 +14,7 @@ use lockgate_call::Time;
 use lockgate_petri::Marking;
 use lockgate_policy::{
     Policy, RuleId,
+    provenance::Origins,
     window::{Window, WindowId},
     workflow::{Progress, Step},
 };
@@ -22,7 +23,8 @@ use serde_json::{Map, Value};
 use super::{
     binding::{Binding, BoundState},
     event::{Event, Move, Remembered},
-    parts::{Answered, Asked, Counts, Flight, Leases, Notes, SavedNet, Table, keep_answer},
+    flights::Flights,
+    parts::{Answered, Asked, Counts, Flight, Notes, SavedNet, Table, keep_answer},
 };
 use crate::terms::Terms;
 
@@ -34,10 +36,8 @@ pub struct Session {
     pub(crate) inactive: BTreeSet<RuleId>,
     /// Whether it was told which rules are off at first.
     pub(crate) has_begun: bool,
-    /// Calls that run, by id. Ids come from outside; crafted ones could slow this table down, but only as far
-    /// as the bound on calls in flight lets them.
-    pub(crate) flights: Table<Arc<str>, Flight>,
-    pub(crate) leases: Leases,
+    /// Calls that run.
+    pub(crate) flights: Flights,
     pub(crate) asked: BTreeMap<u64, Asked>,
     pub(crate) halted: Option<String>,
     pub(crate) approvals_made: u64,
@@ -62,6 +62,8 @@ pub struct Session {
     pub(crate) strangers: BTreeMap<String, SavedNet>,
     /// The policies it is bound to, by place.
     pub(crate) bound: BTreeMap<String, BoundState>,
+    /// What it has seen of values, as far as some rule asks where they come from.
+    pub(crate) origins: Arc<Origins>,
     /// The latest moment seen. Time never runs backwards in a session.
     pub(crate) clock: Time,
 }
@@ -77,7 +79,6 @@ impl Session {
                 self.make(moves);
                 self.note(notes);
                 self.remember(*at, remembered.as_deref());
-                self.leases.0.push_back((flight.deadline, id.clone()));
                 self.flights.insert(id.clone(), flight.clone());
             }
             Event::Blocked { at, remembered, .. } => {
@@ -111,17 +112,15 @@ impl Session {
                 self.make(moves);
                 self.note(notes);
                 self.remember(*at, remembered.as_deref());
-                self.land(id);
+                self.flights.land(id);
             }
             Event::Duplicate { id, at, door } => {
                 self.see(*at);
-                if let Some(passage) = self.flights.get_mut(id).and_then(|it| it.passage.as_deref_mut()) {
-                    passage.doors.push(door.clone());
-                }
+                self.flights.see(id, door);
             }
             Event::Lapsed { id, at } => {
                 self.see(*at);
-                self.land(id);
+                self.flights.land(id);
             }
             Event::Stray { at, remembered, .. } => {
                 self.see(*at);
@@ -148,6 +147,10 @@ impl Session {
             Event::Seeded { counts, per_tool } => {
                 self.counts = *counts;
                 self.per_tool.extend(per_tool.iter().cloned());
+            }
+            Event::Heard { at, origins } => {
+                self.see(*at);
+                Arc::make_mut(&mut self.origins).take(origins);
             }
             Event::Moved { at, rule, step } => {
                 self.see(*at);
@@ -193,7 +196,7 @@ impl Session {
     }
 
     /// Calls that run, by id.
-    pub fn flights(&self) -> impl ExactSizeIterator<Item = (&Arc<str>, &Flight)> {
+    pub fn flights(&self) -> impl Iterator<Item = (&Arc<str>, &Flight)> {
         self.flights.iter()
     }
 
@@ -232,6 +235,16 @@ impl Session {
         self.progress.get(&workflow).map(AsRef::as_ref)
     }
 
+    /// What it has seen of values.
+    pub fn origins(&self) -> &Origins {
+        &self.origins
+    }
+
+    /// Whether calls were let pass before anything was kept of their values.
+    pub(crate) fn keeps_origins_late(&self) -> bool {
+        !self.origins.has_begun() && self.counts.tool_calls > 0
+    }
+
     /// Whether nobody has called, asked or said anything yet.
     pub fn is_fresh(&self) -> bool {
         self.counts == Counts::default() && self.asked.is_empty()
@@ -256,7 +269,12 @@ impl Session {
 
     /// Marks are of the moment the session has reached: time never runs backwards in it.
     fn remember(&mut self, at: Time, remembered: Option<&Remembered>) {
-        let Some(Remembered { marks, counted, taints, is_tainted, steps }) = remembered else { return };
+        let Some(Remembered { marks, counted, taints, is_tainted, steps, origins }) = remembered else {
+            return;
+        };
+        if let Some(origins) = origins {
+            Arc::make_mut(&mut self.origins).take(origins);
+        }
         self.step(steps);
         let at = at.max(self.clock);
         for mark in marks {
@@ -292,20 +310,6 @@ impl Session {
     fn note(&mut self, notes: &[(RuleId, Notes)]) {
         for (rule, notes) in notes {
             self.notes.insert(*rule, notes.clone());
-        }
-    }
-
-    fn land(&mut self, id: &str) {
-        self.flights.remove(id);
-        let flights = &self.flights;
-        let is_over =
-            |(deadline, id): &(Time, Arc<str>)| flights.get(id).is_none_or(|it| it.deadline != *deadline);
-        while self.leases.0.front().is_some_and(is_over) {
-            self.leases.0.pop_front();
-        }
-        // Behind one slow call a long line of landed ones may wait to be forgotten.
-        if self.leases.0.len() > 2 * flights.len() + 16 {
-            self.leases.0.retain(|lease| !is_over(lease));
         }
     }
 }

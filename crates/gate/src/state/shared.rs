@@ -4,12 +4,13 @@
 //! Like a session, [`SharedState`] changes only by [`SharedState::apply`], and whatever changes it is stored together
 //! with the session it came from. A [`Stand`] is one session before that background.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use lockgate_call::Time;
 use lockgate_policy::{
     Memory, RuleId,
     clause::Standing,
+    provenance::Origins,
     window::{Marks, Window, WindowId},
     workflow::Ran,
 };
@@ -28,6 +29,8 @@ pub struct SharedState {
     pub(crate) answers: Vec<Answered>,
     /// The windows of rules that the policy no longer has, kept for the day they come back.
     pub(crate) strangers: SavedWindows,
+    /// The hash of the policy that was accepted last, by the place where it is in force.
+    pub(crate) accepted: BTreeMap<String, String>,
 }
 
 /// Something that happened to what all sessions share.
@@ -54,6 +57,13 @@ pub enum SharedEvent {
     },
     /// Calls are judged again.
     Resumed,
+    /// New sessions begin under another policy at a place.
+    Accepted {
+        /// The place.
+        place: String,
+        /// The hash of what is accepted there.
+        hash: String,
+    },
 }
 
 impl SharedState {
@@ -68,6 +78,9 @@ impl SharedState {
             SharedEvent::Answered { at, answer } => keep_answer(&mut self.answers, *at, answer),
             SharedEvent::Halted { reason } => self.halted = Some(reason.clone()),
             SharedEvent::Resumed => self.halted = None,
+            SharedEvent::Accepted { place, hash } => {
+                self.accepted.insert(place.clone(), hash.clone());
+            }
         }
     }
 
@@ -146,5 +159,13 @@ impl Memory for Stand<'_> {
 
     fn shared_window(&self, id: WindowId) -> Option<&Window> {
         self.shared_state.windows.get(&id)
+    }
+
+    fn origins(&self) -> Option<&Origins> {
+        Some(&self.session.origins)
+    }
+
+    fn is_running(&self, id: &str) -> bool {
+        self.session.flights.get(id).is_some()
     }
 }

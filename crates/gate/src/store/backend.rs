@@ -167,15 +167,15 @@ impl<S: Backend> BackendStore<S> {
         Self { backend, policy, bound: Some(Bound::new(bound)) }
     }
 
-    fn read(&self, row: &dyn LockedRow) -> Result<(BoundSession, SharedState), StoreError> {
-        let session = match (&self.bound, row.session()) {
-            (Some(bound), bytes) => bound.open(bytes, &self.policy)?,
-            (None, Some(bytes)) => BoundSession::free(Session::from_bytes(bytes, &self.policy)?),
-            (None, None) => BoundSession::free(Session::default()),
-        };
+    fn read(&self, name: &str, row: &dyn LockedRow) -> Result<(BoundSession, SharedState), StoreError> {
         let shared_state = match row.shared_state() {
             Some(bytes) => SharedState::from_bytes(bytes, &self.policy)?,
             None => SharedState::default(),
+        };
+        let session = match (&self.bound, row.session()) {
+            (Some(bound), bytes) if !name.is_empty() => bound.open(bytes, &self.policy, &shared_state)?,
+            (_, Some(bytes)) => BoundSession::free(Session::from_bytes(bytes, &self.policy)?),
+            (_, None) => BoundSession::free(Session::default()),
         };
         Ok((session, shared_state))
     }
@@ -190,15 +190,31 @@ impl From<SavedError> for StoreError {
 
 impl<S: Backend> Store for BackendStore<S> {
     fn open<'a>(&'a self, session: &'a str, reach: Reach) -> Result<Box<dyn OpenedSession + 'a>, StoreError> {
-        let row = self.backend.lock(session, reach)?;
-        let (session, shared_state) = self.read(&*row)?;
-        Ok(Box::new(Opened { row, session, shared_state, policy: &self.policy, bound: self.bound.as_ref() }))
+        let mut row = self.backend.lock(session, reach)?;
+        let (mut read, mut shared_state) = self.read(session, &*row)?;
+        if reach == Reach::Session && !read.remembered.is_empty() {
+            // The first session at a place changes what all sessions share.
+            drop(row);
+            row = self.backend.lock(session, Reach::SharedState)?;
+            (read, shared_state) = self.read(session, &*row)?;
+        }
+        let (session, policy, bound) = (read, &self.policy, self.bound.as_ref());
+        Ok(Box::new(Opened { row, session, shared_state, policy, bound }))
     }
 
     fn commit_shared(&self, changes: &Changes<'_>) -> Result<(), StoreError> {
-        // What all sessions share is not any one session's: none is put back.
-        let opened = self.open("", Reach::SharedState)?;
-        opened.commit(changes)
+        // What all sessions share is not any one session's: none is put back, and none is bound.
+        let row = self.backend.lock("", Reach::SharedState)?;
+        let (_, mut shared_state) = self.read("", &*row)?;
+        let chosen = match &self.bound {
+            Some(bound) if changes.accepts => bound.accept(&shared_state, None)?,
+            _ => Vec::new(),
+        };
+        changes.shared.iter().chain(&chosen).for_each(|event| shared_state.apply(event));
+        let is_changed = !changes.shared.is_empty() || !chosen.is_empty();
+        let shared_state = is_changed.then(|| shared_state.to_bytes(&self.policy));
+        let entries: Vec<String> = changes.entries.iter().map(LogEntry::to_json).collect();
+        row.write(&RowWrite { session: None, shared_state: shared_state.as_deref(), entries: &entries })
     }
 
     fn keeps_audit_log(&self) -> bool {
@@ -237,17 +253,19 @@ impl OpenedSession for Opened<'_> {
     fn commit(self: Box<Self>, changes: &Changes<'_>) -> Result<(), StoreError> {
         let Self { row, session, mut shared_state, policy, bound } = *self;
         let Changes { events, changed: changed_events, accepts, shared, entries } = changes;
-        let BoundSession { mut session, changed, is_new, news: session_news } = session;
+        let BoundSession { mut session, changed, is_new, news: session_news, mut remembered } = session;
         events.iter().for_each(|event| session.apply(event));
-        shared.iter().for_each(|event| shared_state.apply(event));
         let is_written = !events.is_empty() || *accepts;
+        if !is_written {
+            remembered.clear();
+        }
         let bytes = match (changed, bound) {
             _ if !is_written => None,
             (Some(mut changed), Some(bound)) => {
                 changed_events.iter().for_each(|event| changed.session.apply(event));
                 let accepted = &changed.accepted.policy;
                 if *accepts {
-                    bound.keep()?;
+                    remembered = bound.accept(&shared_state, Some(&changed.binding))?;
                     session = session.accepting(accepted, &changed.session, policy)?;
                     bound.bind(&mut session);
                     Some(session.to_bytes(policy))
@@ -260,13 +278,17 @@ impl OpenedSession for Opened<'_> {
                 }
             }
             (_, bound) => {
-                if let (true, Some(bound)) = (is_new, bound) {
-                    bound.keep()?;
+                match bound {
+                    Some(bound) if *accepts => remembered = bound.accept(&shared_state, None)?,
+                    Some(bound) if is_new => bound.keep()?,
+                    _ => {}
                 }
                 Some(session.to_bytes(policy))
             }
         };
-        let shared_state = (!shared.is_empty()).then(|| shared_state.to_bytes(policy));
+        shared.iter().chain(&remembered).for_each(|event| shared_state.apply(event));
+        let is_shared = !shared.is_empty() || !remembered.is_empty();
+        let shared_state = is_shared.then(|| shared_state.to_bytes(policy));
         let entries: Vec<String> = entries.iter().map(LogEntry::to_json).collect();
         let questions = session.asked.len() as u64;
         let rest = |bytes| SessionRow { bytes, clock: session.clock, questions };

@@ -2,7 +2,7 @@
 
 use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashSet};
-use lockgate_policy::{Diagnostic, Map, Scope, Span, Statement, Takes};
+use lockgate_policy::{Diagnostic, DraftRule, Map, Scope, Span, Statement, Takes};
 use smallvec::{SmallVec, smallvec};
 
 use crate::draft::Draft;
@@ -65,10 +65,15 @@ impl<'d> File<'d> {
             line_starts: newlines.map(|(at, _)| at + 1).collect(),
         };
         for rule in &draft.rules {
-            for name in names_of(&rule.statement) {
+            for name in names_of(rule) {
                 file.count(name, rule.span, true);
             }
-            file.restricted.extend(restricted_by(&rule.statement));
+            let restricted = restricted_by(&rule.statement).into_iter();
+            file.restricted.extend(restricted.flat_map(|name| members(rule, name)));
+        }
+        for rule in &draft.sentences.rules {
+            rule.names().into_iter().for_each(|name| file.count(name, rule.span, true));
+            file.restricted.extend(rule.calls.names.iter().map(String::as_str));
         }
         file.restricted.extend(draft.maps.iter().map(|map| map.name.as_str()));
         // What is stated about a name is a use of it like any other: a slip there proves something else.
@@ -151,7 +156,16 @@ impl<'d> File<'d> {
 }
 
 /// The names of tools that a statement is about.
-pub(super) fn names_of(statement: &Statement) -> SmallVec<[&str; 2]> {
+pub(super) fn names_of(rule: &DraftRule) -> SmallVec<[&str; 2]> {
+    names_in(&rule.statement).into_iter().flat_map(|name| members(rule, name)).collect()
+}
+
+/// The names that a name of a statement stands for.
+fn members<'d>(rule: &'d DraftRule, name: &'d str) -> Vec<&'d str> {
+    rule.tail.as_ref().map_or_else(|| vec![name], |tail| tail.members(name))
+}
+
+fn names_in(statement: &Statement) -> SmallVec<[&str; 2]> {
     match statement {
         Statement::Sequence { prerequisite, dependent } => {
             smallvec![prerequisite.as_str(), dependent.as_str()]

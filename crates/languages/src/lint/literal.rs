@@ -1,5 +1,6 @@
 //! Names and words that can hardly be meant as they are written.
 
+use lockgate_call::EffectPattern;
 use lockgate_policy::{Diagnostic, Map, Takes};
 
 use super::file::{File, Name};
@@ -7,6 +8,9 @@ use super::file::{File, Name};
 impl<'d> File<'d> {
     /// A name that only makes sense in a language with quotes, wildcards or lists.
     pub(super) fn literal_name(&self, name: &Name<'d>) -> Option<Diagnostic> {
+        if EffectPattern::parse(name.text).is_some() {
+            return None;
+        }
         let label = taken_literally(name.text)?;
         Some(
             self.warning(
@@ -15,7 +19,7 @@ impl<'d> File<'d> {
                 "this name is taken letter by letter".into(),
             )
             .label(label)
-            .remedy("write the name as the tool spells it"),
+            .remedy(remedy(name.text)),
         )
     }
 
@@ -36,6 +40,15 @@ impl<'d> File<'d> {
     }
 }
 
+/// What to write instead of a name.
+fn remedy(text: &str) -> String {
+    let parts: Vec<&str> = text.split(',').filter(|part| !part.is_empty()).collect();
+    match parts.as_slice() {
+        [_, _, ..] => format!("write `{}`", parts.join(", ")),
+        _ => "write the name as the tool spells it".to_owned(),
+    }
+}
+
 /// Why a name or word can hardly be meant as it is written.
 fn taken_literally(text: &str) -> Option<String> {
     let is_invisible =
@@ -46,8 +59,10 @@ fn taken_literally(text: &str) -> Option<String> {
         "there are no wildcards".into()
     } else if text.contains(['"', '\'', '`']) {
         "quotes are part of the name".into()
-    } else if text.ends_with([',', ';']) {
+    } else if text.ends_with([',', ';', '!']) {
         "the last character is part of the name".into()
+    } else if text.contains(',') {
+        "a comma without a space behind it is part of the name".into()
     } else {
         return None;
     })

@@ -1,5 +1,6 @@
 //! All names by which a file means tools, each with its place.
 
+use lockgate_call::EffectPattern;
 use lockgate_pattern::{Pattern, ToolGlob};
 use lockgate_policy::{
     Span, ToolName, Tools,
@@ -47,6 +48,10 @@ pub(super) struct Mentions<'d> {
 
 impl Mentions<'_> {
     fn exact(&mut self, name: &str, span: Span) {
+        // `any deletion` is no tool.
+        if EffectPattern::parse(name).is_some() {
+            return;
+        }
         self.names.push(Mention { name: ToolReference::Exact(name.to_owned()), span });
     }
 
@@ -54,7 +59,12 @@ impl Mentions<'_> {
         let draft = self.draft;
         let file = File::read(draft);
         for rule in &draft.rules {
-            for name in names_of(&rule.statement) {
+            for name in names_of(rule) {
+                self.exact(name, file.span_in(rule.span, name));
+            }
+        }
+        for rule in &draft.sentences.rules {
+            for name in rule.names() {
                 self.exact(name, file.span_in(rule.span, name));
             }
         }

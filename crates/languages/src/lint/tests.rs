@@ -248,11 +248,11 @@ fn a_word_taken_as_a_tool_is_told() {
 
 #[test]
 fn a_name_taken_letter_by_letter_is_told() {
-    insta::assert_snapshot!(said("block \"rm\"\nblock rm;"), @r#"
+    insta::assert_snapshot!(said("block 'rm'\nblock rm;"), @r#"
     warning[literal-name]: this name is taken letter by letter
      --> ci.rules:1:7
       |
-    1 | block "rm"
+    1 | block 'rm'
       |       ^^^^ quotes are part of the name
       |
       = try: write the name as the tool spells it
@@ -274,6 +274,13 @@ fn a_name_taken_letter_by_letter_is_told() {
       |
       = try: write the word as the program gets it
     "#);
+    assert!(findings("block \"deploy\"").is_empty());
+    let listed = findings("block rm,mv");
+    assert_eq!(listed[0].code, "literal-name");
+    assert_eq!(listed[0].remedy.as_deref(), Some("write `rm, mv`"));
+    for word in ["all", "everything", "anything"] {
+        assert_eq!(findings(&format!("block {word}"))[0].code, "looks-like-keyword", "{word}");
+    }
     let invisible = findings("block r\u{200b}m");
     assert_eq!(invisible[0].label, "`r\\u{200b}m` has an invisible character");
 }

@@ -96,7 +96,7 @@ pub fn check_names(
     for finding in &mut *findings {
         // A guess from the linter is as good as certain once no tool is known that has the name.
         let is_certain = match finding.code {
-            "looks-like-time" => true,
+            "looks-like-time" | "literal-name" => true,
             "looks-like-keyword" => {
                 human_word(finding.source.slice(finding.span)) != Some(Confidence::Probably)
             }

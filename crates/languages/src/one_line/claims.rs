@@ -31,6 +31,9 @@ const SHAPES: [&str; 10] = [
 pub(super) fn claim<'t>(parser: &mut Parser<'t>, line: Line<'_, 't>) {
     let [_, rest @ ..] = line.words else { return };
     let span = if rest.is_empty() { span_of(line.words) } else { span_of(rest) };
+    if parser.no_groups("a claim", rest).is_none() {
+        return;
+    }
     match read_claim(rest, span, Lead::Word) {
         Ok(_) if parser.draft.claims.len() >= CLAIMS_MAX => {
             parser.too_many("too-many-claims", "claims", CLAIMS_MAX, span);

@@ -46,6 +46,9 @@ pub(super) fn example<'t>(parser: &mut Parser<'t>, line: Line<'_, 't>) {
     let touching = touching.map(|text| Word { text, start: lead.span().end.saturating_sub(text.len()) });
     let said: Vec<Word<'t>> = touching.into_iter().chain(rest.iter().copied()).collect();
     let span = if said.is_empty() { span_of(line.words) } else { span_of(&said) };
+    if parser.no_groups("a step of an example", &said).is_none() {
+        return;
+    }
     match read_example(&said, span, Lead::Word) {
         Ok(_) if parser.draft.examples.len() >= EXAMPLES_MAX => {
             parser.too_many("too-many-examples", "examples", EXAMPLES_MAX, span);

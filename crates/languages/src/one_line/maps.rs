@@ -126,7 +126,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// The tools that stand in the place of one: `any shell`, or several with `|` between them.
+    /// The tools that stand in the place of one: `any shell`, a name of several tools, or several with `|` between them.
     fn tools_named(&mut self, text: &str, statement: &[Word<'t>]) -> Vec<String> {
         if is_any_shell(text) {
             return shell_tools().into_iter().map(str::to_owned).collect();
@@ -142,9 +142,9 @@ impl<'t> Parser<'t> {
             return Vec::new();
         }
         let mut tools: Vec<String> = Vec::new();
-        for tool in text.split('|') {
-            if !tools.iter().any(|known| known == tool) {
-                tools.push(tool.to_owned());
+        for tool in text.split('|').flat_map(|tool| self.one_or_group(tool)) {
+            if !tools.contains(&tool) {
+                tools.push(tool);
             }
         }
         tools

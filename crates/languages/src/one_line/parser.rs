@@ -3,13 +3,15 @@
 //! A [`Sentence`] is one row of the table in `sentences.rs`: how it starts, how it is written, and the function that
 //! reads it into the draft. Nothing here knows a single one of them.
 
-use lockgate_policy::{Diagnostic, DraftRule, Mode, Source, Span, Statement};
+use jiff::tz::TimeZone;
+use lockgate_policy::{Condition, Diagnostic, DraftRule, Mode, Source, Span, Statement};
 
 use super::{
     lead::Mistake,
+    origin::Origin,
     words::{Word, texts},
 };
-use crate::draft::Draft;
+use crate::draft::{Draft, spoken::Names};
 
 /// A file while it is read.
 pub(super) struct Parser<'t> {
@@ -20,6 +22,16 @@ pub(super) struct Parser<'t> {
     /// What the `mode` line says, and where.
     pub(super) mode: Option<(Mode, Span)>,
     pub(super) diagnostics: Vec<Diagnostic>,
+    /// Groups of tools by name.
+    pub(super) groups: Vec<(String, Names)>,
+    /// The words that were defined so far.
+    pub(super) defined: Vec<String>,
+    /// Hours by name.
+    pub(super) hours: Vec<(String, Condition)>,
+    /// Where values may come from, by name.
+    pub(super) origins: Vec<(String, Origin)>,
+    /// The zone of hours that name none.
+    pub(super) zone: Option<TimeZone>,
 }
 
 /// One kind of line.
@@ -35,6 +47,8 @@ pub(super) struct Sentence {
 pub(super) enum Start {
     /// By the first word of its shape. One that ends with a colon may touch the word behind it.
     Keyword,
+    /// By a word behind the first, where the first starts no other sentence.
+    Has(&'static str),
     /// By all its words, with `|` between two spellings of one.
     Words(&'static [&'static str]),
 }
@@ -61,7 +75,7 @@ impl Sentence {
     pub(super) fn keyword(&self) -> Option<&'static str> {
         match self.start {
             Start::Keyword => self.shape.split(' ').next(),
-            Start::Words(_) => None,
+            Start::Words(_) | Start::Has(_) => None,
         }
     }
 
@@ -71,6 +85,9 @@ impl Sentence {
             (Start::Words(expected), ..) => {
                 let is_one = |(word, spellings): (&str, &&str)| spellings.split('|').any(|one| one == word);
                 words.len() == expected.len() && texts(words).zip(*expected).all(is_one)
+            }
+            (Start::Has(wanted), _, [first, rest @ ..]) => {
+                first.text.contains('.') && rest.iter().any(|word| word.text == *wanted)
             }
             (Start::Keyword, Some(keyword), [first, ..]) => {
                 first.text == keyword || keyword.ends_with(':') && first.text.starts_with(keyword)
@@ -83,7 +100,7 @@ impl Sentence {
 impl Parser<'_> {
     /// Adds a rule to the draft.
     pub(super) fn rule(&mut self, line: Line<'_, '_>, statement: Statement) {
-        self.draft.rules.push(DraftRule { statement, span: line.span, mode: line.mode });
+        self.draft.rules.push(DraftRule { statement, span: line.span, mode: line.mode, tail: None });
     }
 
     /// Reports a mistake: what is wrong, a word at the place itself, and what to write instead.

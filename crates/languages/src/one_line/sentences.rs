@@ -5,11 +5,12 @@
 use lockgate_policy::{Mode, Span, closest};
 
 use super::{
-    claims, examples, maps,
+    claims, definitions, effects, examples, maps,
     meant::{did_you_mean, synonym},
     parser::{Line, Parser, Sentence, SentenceKind, Start},
-    rules, settings,
+    provenance, rules, settings,
     shape::completed,
+    spoken,
     words::{Word, span_of, texts},
 };
 
@@ -23,6 +24,18 @@ pub(super) const SENTENCES: &[Sentence] = &[
     rule(rules::SEQUENCE, rules::require),
     rule(rules::LIMIT, rules::limit),
     rule(rules::BLOCK, rules::block),
+    rule(spoken::ALLOW, spoken::allow),
+    rule(spoken::ASK, spoken::ask),
+    rule(spoken::OTHERWISE, spoken::otherwise),
+    rule(spoken::KEEP, spoken::keep),
+    rule(spoken::MASK, spoken::mask),
+    rule(spoken::WITHHOLD, spoken::withhold),
+    other(definitions::TOOLS, definitions::tools),
+    other(definitions::HOURS, definitions::hours),
+    other(provenance::SOURCE, definitions::source),
+    rule(provenance::LINKS, spoken::must),
+    other(definitions::TIMEZONE, definitions::timezone),
+    other(definitions::INCLUDE, definitions::include),
     other(maps::MAP, maps::map),
     other(maps::SCRIPT, maps::script),
     other(OBSERVE, observe),
@@ -30,6 +43,7 @@ pub(super) const SENTENCES: &[Sentence] = &[
     rule(settings::UNREADABLE, settings::unreadable),
     other("claim <tool> possible", claims::claim),
     other("example: <tool> -> <verdict>", examples::example),
+    Sentence { start: Start::Has("must"), shape: "", kind: SentenceKind::Rule, read: spoken::must },
 ];
 
 type Read = for<'t> fn(&mut Parser<'t>, Line<'_, 't>);
@@ -59,6 +73,9 @@ const SYNONYMS: [(&str, &str); 6] = [
 
 /// Reads one line that is not empty.
 pub(super) fn sentence<'t>(parser: &mut Parser<'t>, line: Line<'_, 't>) {
+    if effects::declaration(parser, line) {
+        return;
+    }
     let found = SENTENCES.iter().find(|sentence| sentence.is_start_of(line.words));
     let reads_anything = found.is_some_and(|sentence| sentence.kind == SentenceKind::Other);
     if !reads_anything && parser.is_permission(line.words) {
@@ -105,7 +122,6 @@ fn unknown_keyword<'t>(parser: &mut Parser<'t>, words: &[Word<'t>]) {
         Some((keyword, shape)) => {
             format!("write `{}`", completed([keyword].into_iter().chain(texts(rest)), shape))
         }
-        None if text == "allow" => "leave the line out: what no rule names passes".into(),
         None => format!("start the line with {}, or with `#` for a comment", starts()),
     };
     parser.mistake(

@@ -67,10 +67,7 @@ impl<'t> Parser<'t> {
             format!("write `require human-approval before {tool}`, with a hyphen")
         } else if keyword == "limit" && surplus.last().is_some_and(|word| period_seconds(word.text).is_some())
         {
-            let tool = words.get(1).map_or("deploy", |word| word.text);
-            format!(
-                "write `per session`; limits over time are `rate_limits` of a `.yaml` file: `- {{tool: {tool}, max_calls: 3, window_seconds: 3600}}`"
-            )
+            "write `per session`, or a time with its number, as in `per 1 hour`".into()
         } else if words.iter().any(|word| word.text.contains(['"', '\''])) {
             "write names without spaces and quotes; a name ends at the next space".into()
         } else if surplus.iter().any(|word| self.is_keyword(word.text)) {

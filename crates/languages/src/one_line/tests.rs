@@ -305,21 +305,13 @@ fn a_misspelt_keyword_is_named_with_its_neighbour() {
       |
       = try: write `block email`
 
-    error[unknown-keyword]: unknown keyword 'allow'. Expected 'map', 'require', 'limit', or 'block'
-     --> ci.rules:4:1
-      |
-    4 | allow ls
-      | ^^^^^ no statement starts like this
-      |
-      = try: leave the line out: what no rule names passes
-
     error[unknown-keyword]: unknown keyword 'frobnicate'. Expected 'map', 'require', 'limit', or 'block'
      --> ci.rules:5:1
       |
     5 | frobnicate
       | ^^^^^^^^^^ no statement starts like this
       |
-      = try: start the line with `require`, `limit`, `block`, `map`, `script`, `observe`, `mode`, `unreadable scripts:`, `claim` or `example:`, or with `#` for a comment
+      = try: start the line with `require`, `limit`, `block`, `allow`, `ask about`, `otherwise`, `keep`, `mask sensitive data in results of`, `withhold results of`, `tools`, `hours`, `source`, `links in`, `timezone`, `include`, `map`, `script`, `observe`, `mode`, `unreadable scripts:`, `claim` or `example:`, or with `#` for a comment
     ");
 }
 

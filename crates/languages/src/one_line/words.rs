@@ -81,7 +81,7 @@ pub(crate) fn plain_words(text: &str) -> Words<'_> {
 }
 
 /// White space as JavaScript's `\s` has it: Unicode's, without U+0085 and with the byte order mark.
-fn is_space(c: char) -> bool {
+pub(super) fn is_space(c: char) -> bool {
     match c {
         '\t'..='\r' | ' ' | '\u{feff}' => true,
         '\u{85}' => false,

@@ -27,11 +27,11 @@ use crate::{
 /// What is decided about calls that no rule speaks of.
 pub(crate) struct DefaultVerdict {
     /// The strictest verdict of all files.
-    verdict: Decision,
+    pub(crate) verdict: Decision,
     /// Whether it acts: a default that only observes counts where no other is said.
     mode: Mode,
     /// The strictest of the trusted files: below it no untrusted rule speaks.
-    floor: Decision,
+    pub(crate) floor: Decision,
 }
 
 impl DefaultVerdict {

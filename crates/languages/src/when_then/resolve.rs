@@ -7,7 +7,7 @@
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
-use lockgate_policy::{Decision, Diagnostic, Source, closest, condition::SenderField};
+use lockgate_policy::{Decision, Diagnostic, Source, Span, closest, condition::SenderField};
 
 use crate::draft::Draft;
 use crate::draft::when_then::DraftClause;
@@ -41,6 +41,7 @@ pub(crate) fn resolve(drafts: &mut [Draft]) -> Vec<Diagnostic> {
     let default = join_defaults(drafts, &mut mistakes);
     let mut resolved = resolved.into_iter();
     for draft in drafts {
+        mistakes.extend(idle_sentences(draft, default));
         let written = std::mem::take(&mut draft.when_then.rules);
         let mut kept = Vec::with_capacity(written.len());
         for written in written {
@@ -300,6 +301,19 @@ fn missing_then(draft: &Draft, rule: &DraftClause) -> Diagnostic {
     };
     Diagnostic::error("missing-key", &draft.source, rule.id_span, message)
         .remedy("add `then: block`, or one of `approve`, `redact`, `allow`")
+}
+
+/// `allow` lines where nothing is closed otherwise.
+fn idle_sentences(draft: &Draft, default: Decision) -> Vec<Diagnostic> {
+    let allows = draft.sentences.rules.iter().filter(|it| it.wants == Decision::Allow);
+    let idle = |span: Span| {
+        let message =
+            "this `allow` line changes nothing: what no rule restricts is allowed anyway".to_owned();
+        Diagnostic::warning("idle-allow", &draft.source, span, message)
+            .label("opens nothing")
+            .remedy("write `otherwise block`, or leave the line out: it makes no exception to other lines")
+    };
+    allows.filter(|_| default == Decision::Allow).map(|it| idle(it.span)).collect()
 }
 
 fn idle_allow(draft: &Draft, rule: &DraftClause) -> Diagnostic {

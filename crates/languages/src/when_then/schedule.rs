@@ -9,9 +9,11 @@ use lockgate_policy::{
 };
 
 use super::File;
-use crate::yaml::{Node, Value};
+use crate::{
+    hours::{DAYS, minute, take_days},
+    yaml::{Node, Value},
+};
 
-const DAYS: [&str; 7] = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
 const TIME_REMEDY: &str =
     "write it as `\"09:00-18:00\"`, from 00:00 to 23:59, with a `!` in front for any other time";
 const DAY_REMEDY: &str = "write days as `Mon-Fri` or `Sat,Sun`, with a `!` in front for all the others";
@@ -79,33 +81,6 @@ fn time_of_day(text: &str) -> Option<TimeOfDay> {
     };
     let (from, to) = range.split_once('-')?;
     Some(TimeOfDay { is_negated, from_minute: minute(from.trim())?, to_minute: minute(to.trim())? })
-}
-
-fn minute(text: &str) -> Option<u16> {
-    let (hour, minute) = text.split_once(':')?;
-    let number = |digits: &str, lengths: std::ops::RangeInclusive<usize>, below: u16| {
-        let is_number = lengths.contains(&digits.len()) && digits.bytes().all(|digit| digit.is_ascii_digit());
-        digits.parse::<u16>().ok().filter(|number| is_number && *number < below)
-    };
-    Some(number(hour, 1..=2, 24)? * 60 + number(minute, 2..=2, 60)?)
-}
-
-/// Marks one day or a range of days, which may go over Sunday. Otherwise the word that is not a day.
-fn take_days(part: &str, days: &mut [bool; 7]) -> Result<(), String> {
-    let (first, last) = part.split_once('-').unwrap_or((part, part));
-    let (first, last) = (day(first)?, day(last)?);
-    let length = (last + 7 - first) % 7 + 1;
-    for (index, is_meant) in days.iter_mut().enumerate() {
-        *is_meant |= (index + 7 - first) % 7 < length;
-    }
-    Ok(())
-}
-
-/// The number of a day, Monday first: three letters or the whole name, in any case.
-fn day(word: &str) -> Result<usize, String> {
-    let word = word.trim().to_lowercase();
-    let is_it = |day: &&str| *day == word || day.get(..3).is_some_and(|short| short == word);
-    DAYS.iter().position(is_it).ok_or(word)
 }
 
 #[cfg(test)]

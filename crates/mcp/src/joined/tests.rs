@@ -133,7 +133,7 @@ fn servers_greet_as_one() {
           > log server `modern`: it is left out: it only speaks the modern revision of the protocol: connect it alone, not among several
           > log server `sick`: it is left out: not today
           > log server `odd`: it is left out: it names no revision of the protocol
-          > client {"id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true,"a":1},"logging":{},"resources":{"subscribe":true,"listChanged":true}},"serverInfo":{"name":"lockgate","version":"0.1.0"},"instructions":"# git\n\nUse it.\n\n# fs\n\nFiles."}}
+          > client {"id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true,"a":1},"logging":{},"resources":{"subscribe":true,"listChanged":true}},"serverInfo":{"name":"lockgate","version":"0.2.0"},"instructions":"# git\n\nUse it.\n\n# fs\n\nFiles."}}
         sick {"method":"notifications/message","params":{}}
         client {"method":"notifications/initialized"}
           > git {"method":"notifications/initialized"}

@@ -61,6 +61,8 @@ pub enum Coercion {
     Text,
     /// No value changes its type, and one of the wrong type is a doubt.
     Typed,
+    /// As text; of a list, what all its items say, and a doubt where they differ. An empty list and an object are doubts.
+    Plain,
     /// As typed, and `null` is a doubt: it is neither there nor missing. A list contains its members.
     Strict,
 }
@@ -69,6 +71,11 @@ impl Test {
     /// A test that compares texts as Python's `str()` makes them.
     pub fn text(operator: Operator) -> Self {
         Self { operator, is_negated: false, coercion: Coercion::Text }
+    }
+
+    /// A test of a plain value, or of every item of a list.
+    pub fn plain(operator: Operator) -> Self {
+        Self { operator, is_negated: false, coercion: Coercion::Plain }
     }
 
     /// A test that changes no types.
@@ -106,7 +113,7 @@ impl Test {
         match (&self.operator, self.coercion) {
             (Operator::Exists(wanted), _) => (*wanted).into(),
             (operator, Coercion::Typed | Coercion::Strict) => self.signed(operator.passes_typed_text(text)),
-            (_, Coercion::Text) => self.truth(&Value::from(text)),
+            (_, Coercion::Text | Coercion::Plain) => self.truth(&Value::from(text)),
         }
     }
 
@@ -143,7 +150,15 @@ impl Operator {
             (Self::Contains(parts), Coercion::Strict, Value::Array(members)) => {
                 members.iter().any(|member| parts.iter().any(|part| member == part)).into()
             }
-            (_, Coercion::Text, value) => self.passes_as_text(value),
+            (_, Coercion::Plain, Value::Array(items)) => {
+                let truths = items.iter().map(|item| match item {
+                    Value::Null => Truth::Doubt,
+                    item => self.passes(item, coercion, cwd),
+                });
+                Truth::together(truths).unwrap_or(Truth::Doubt)
+            }
+            (_, Coercion::Plain, Value::Object(_)) => Truth::Doubt,
+            (_, Coercion::Text | Coercion::Plain, value) => self.passes_as_text(value),
             (_, Coercion::Typed | Coercion::Strict, Value::String(text)) => self.passes_typed_text(text),
             (_, Coercion::Typed | Coercion::Strict, value) => self.passes_typed(value),
         }

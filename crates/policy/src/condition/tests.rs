@@ -53,6 +53,13 @@ impl Memory for Notebook {
     fn shared_window(&self, _: WindowId) -> Option<&Window> {
         None
     }
+    fn origins(&self) -> Option<&crate::provenance::Origins> {
+        None
+    }
+
+    fn is_running(&self, _: &str) -> bool {
+        false
+    }
 }
 
 fn truth(fact: &Condition, call: &Call, memory: &Notebook) -> Truth {
@@ -63,6 +70,7 @@ fn truth(fact: &Condition, call: &Call, memory: &Notebook) -> Truth {
         output: None,
         around: &crate::Surroundings::default(),
         memory,
+        deeds: None,
     })
 }
 

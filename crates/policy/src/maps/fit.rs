@@ -1,6 +1,6 @@
 //! How a map meets a command: certainly, possibly or not at all.
 
-use lockgate_call::{Command, Known, Script, Word};
+use lockgate_call::{Command, Known, OptionFit, OptionTable, Script, Word};
 use lockgate_pattern::{Match, Pattern};
 
 use crate::idle::works_unless;
@@ -102,25 +102,57 @@ fn may_run(command: &Command, program: &str) -> Fit {
     }
 }
 
-/// Whether the arguments have these words in this order, whatever stands between them.
+/// Whether the arguments have these words in this order, whatever stands between them. Options may be spelt and placed
+/// otherwise: `-fr` and `--force -r` are `-rf`.
 fn fit_of_words(program: &str, words: &[String], arguments: &[Word]) -> Fit {
     let is_certain =
         |argument: &Word, word: &String| argument.known == Known::Certain && argument.text == *word;
     if has_in_order(words, arguments, is_certain) {
         return Fit::Certain;
     }
+    let verb = subcommand(program, arguments);
     // `git commit -m "$(…)"` is a commit, whatever its message turns out to be.
-    if let (Some(first), Some(known)) = (words.first(), subcommand(program, arguments))
+    if let (Some(first), Some(known)) = (words.first(), verb)
         && known != first
     {
         return Fit::No;
+    }
+    let spelt = fit_of_options(OptionTable::of(program, words.first().map(String::as_str)), words, arguments);
+    if spelt == Fit::Certain {
+        return spelt;
     }
     // What is computed when the script runs may become any number of words.
     let is_unknown = arguments.iter().any(|argument| argument.known == Known::Unknown);
     if is_unknown || has_in_order(words, arguments, |argument, word| may_be(argument, word)) {
         return Fit::Possible;
     }
-    Fit::No
+    spelt
+}
+
+/// Whether the plain words stand among the arguments in their order, and each option in some spelling behind the first of
+/// them.
+fn fit_of_options(options: OptionTable, words: &[String], arguments: &[Word]) -> Fit {
+    let is_option = |word: &&String| word.len() > 1 && word.starts_with('-');
+    let (wanted, plain): (Vec<&String>, Vec<&String>) = words.iter().partition(is_option);
+    if wanted.is_empty() {
+        return Fit::No;
+    }
+    let mut rest = arguments.iter();
+    let mut behind = 0;
+    for (at, word) in plain.into_iter().enumerate() {
+        let Some(found) = rest.position(|it| it.known == Known::Certain && it.text == *word) else {
+            return Fit::No;
+        };
+        if at == 0 && words.first() == Some(word) {
+            behind = found + 1;
+        }
+    }
+    let arguments = arguments.get(behind..).unwrap_or_default();
+    match wanted.iter().map(|option| options.fit(arguments, option)).min() {
+        Some(OptionFit::Certain) => Fit::Certain,
+        Some(OptionFit::Possible) => Fit::Possible,
+        Some(OptionFit::No) | None => Fit::No,
+    }
 }
 
 /// The subcommand that a program is given, if that is certain.
@@ -189,6 +221,10 @@ mod tests {
             ("push", "-C x push origin", Fit::Certain),
             ("push --force", "push origin --force", Fit::Certain),
             ("push --force", "--force push", Fit::No),
+            ("push --force -x", "push -x --force", Fit::Certain),
+            ("push -xf", "push a -f -x", Fit::Possible),
+            ("push -f", "push -xf", Fit::Possible),
+            ("push -f", "push -- -f", Fit::Certain),
             ("push push", "push", Fit::No),
             ("push push", "push x push", Fit::Certain),
             ("", "", Fit::Certain),

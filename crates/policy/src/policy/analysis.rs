@@ -86,6 +86,11 @@ impl Policy {
         self.clauses.watched(window)
     }
 
+    /// The calls that change a log, in words that do not depend on the numbers of rules.
+    pub fn recorded(&self, window: WindowId) -> Vec<String> {
+        self.clauses.recorded(window)
+    }
+
     /// The tool of a trap in lower case, by its place among [`Policy::clauses`].
     pub fn traps(&self) -> impl Iterator<Item = (&str, usize)> {
         self.clauses.traps()

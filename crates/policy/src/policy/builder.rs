@@ -5,7 +5,10 @@
 
 use std::sync::Arc;
 
-use lockgate_call::sensitive::{Detectors, Mask};
+use lockgate_call::{
+    EffectPattern,
+    sensitive::{Detectors, Mask},
+};
 use sha2::{Digest, Sha256};
 use smallvec::SmallVec;
 
@@ -15,12 +18,14 @@ use crate::{
     clauses::{Clauses, OutputRule, Watcher},
     condition::Condition,
     diagnostic::{Diagnostic, Severity},
+    effects::EffectNames,
     maps::FileMaps,
     names::{FileId, Names, Watch},
     net::{self, GuardNet},
+    past::Recorder,
     rule::{Head, Rule, RuleId},
     source::Source,
-    statement::{DraftRule, Module, Scope, Statement, UnreadableLine},
+    statement::{DraftRule, Module, Scope, Statement, Tail, UnreadableLine},
     tools::Tools,
     waiting::Waiting,
     workflow::Workflow,
@@ -56,6 +61,7 @@ impl Builder {
             clauses: Clauses::default(),
             workflows: Vec::new(),
             names: Names::default(),
+            effects: EffectNames::default(),
             maps: Vec::with_capacity(sources.len()),
             sources,
             claims: Vec::new(),
@@ -105,6 +111,27 @@ impl Builder {
     /// Lets calls of tools count for a window.
     pub fn watch(&mut self, tools: &Tools, watcher: &Watcher) {
         self.policy.clauses.watch(tools, watcher);
+    }
+
+    /// Lets calls of tools change a log.
+    pub fn record(&mut self, tools: &Tools, recorder: &Recorder) {
+        self.policy.clauses.record(tools, recorder);
+    }
+
+    /// The number that the file of the next module gets.
+    pub fn next_file(&self) -> FileId {
+        FileId(u32::try_from(self.policy.maps.len()).unwrap_or(u32::MAX))
+    }
+
+    /// Takes in that some rule names an action of a tool, `tool.action`, or an effect.
+    pub fn action(&mut self, name: &str) {
+        if EffectPattern::parse(name).is_some() {
+            let id = self.policy.names.add(name);
+            self.policy.effects.add(name, id);
+        } else if let Some((base, _)) = name.split_once('.') {
+            let base = self.policy.names.add(base);
+            self.policy.names.get_mut(base).into_iter().for_each(|known| known.has_actions = true);
+        }
     }
 
     /// Lets calls of tools count for a counter.
@@ -159,7 +186,7 @@ impl Builder {
 
     /// Adds the statements of one file. A rule whose net is wrong is left out and reported.
     pub fn module(&mut self, mut module: Module, mistakes: &mut Vec<Diagnostic>) {
-        let file = FileId(u32::try_from(self.policy.maps.len()).unwrap_or(u32::MAX));
+        let file = self.next_file();
         self.policy.claim_files.extend(module.claims.iter().map(|_| file));
         self.policy.claims.append(&mut module.claims);
         self.policy.examples.append(&mut module.examples);
@@ -170,8 +197,11 @@ impl Builder {
             }
         }
         self.policy.maps.push(maps);
+        for declared in &module.declared {
+            self.policy.effects.declare(declared, module.source.is_trusted());
+        }
         for rule in module.rules {
-            match GuardNet::of(&rule.statement) {
+            match GuardNet::grouped(&rule.statement, rule.tail.as_deref()) {
                 Ok(net) => self.net(rule, net, file, &module.source),
                 Err(errors) => mistakes.extend(errors.into_iter().map(|error| Diagnostic {
                     code: net::code_of(&error),
@@ -213,6 +243,12 @@ impl Builder {
     fn net(&mut self, rule: DraftRule, net: GuardNet, file: FileId, source: &Source) {
         let id = self.next_id();
         let known = net.names();
+        if let Some(tail) = &rule.tail {
+            let parts = || tail.conditions.iter().flat_map(Condition::parts);
+            let is_local =
+                |it: &Condition| matches!(it, Condition::Schedule(schedule) if schedule.zone.is_none());
+            self.policy.clauses.wants_zone |= parts().any(is_local);
+        }
         let bases: SmallVec<[&str; 2]> =
             known.iter().filter_map(|name| name.split_once('.').map(|(base, _)| base)).collect();
         for base in &bases {
@@ -222,6 +258,7 @@ impl Builder {
         for name in &known {
             let transitions: SmallVec<_> = net.transitions_of(name).collect();
             let name_id = self.policy.names.add(name);
+            self.policy.effects.add(name, name_id);
             if let Some(known) = self.policy.names.get_mut(name_id) {
                 known.watches.push(Watch {
                     name: known.name.clone(),
@@ -236,13 +273,13 @@ impl Builder {
         }
         let head = Head {
             name: name_of(&rule.statement),
-            key: key_of(&rule.statement),
+            key: key_of(&rule.statement) + &conditions_key(rule.tail.as_deref()),
             span: rule.span,
             mode: rule.mode,
         };
         let head = self.rule(head, source);
         self.policy.rules.push(RuleTable::Net(self.policy.nets.len()));
-        self.policy.nets.push(NetRule { rule: head, statement: rule.statement, net });
+        self.policy.nets.push(NetRule { rule: head, statement: rule.statement, net, tail: rule.tail });
     }
 
     fn next_id(&self) -> RuleId {
@@ -280,6 +317,16 @@ fn key_of(statement: &Statement) -> String {
         }
         Statement::Net(net) => format!("net {}", net.name),
     }
+}
+
+/// Two limits of one tool that count different calls are kept apart, wherever they stand.
+fn conditions_key(tail: Option<&Tail>) -> String {
+    let conditions = tail.map(|tail| tail.conditions.as_slice()).unwrap_or_default();
+    if conditions.is_empty() {
+        return String::new();
+    }
+    let hash = Sha256::digest(format!("{conditions:?}"));
+    hash.iter().take(4).fold(" if ".to_owned(), |key, byte| format!("{key}{byte:02x}"))
 }
 
 impl PolicyHash {

@@ -31,6 +31,7 @@ use super::{
 
 pub use composed::{Composed, LeftOut, LeftOutReason, Played};
 
+pub(super) use composed::is_as_strict;
 pub(super) use models::{ProofModel, ProofModels};
 pub(super) use requirements::Requirements;
 
@@ -193,13 +194,27 @@ impl<'a, 'p> Composer<'a, 'p> {
     fn net(&mut self, rule: &NetRule) {
         let known = self.known.get(&rule.id).map(Vec::as_slice).unwrap_or_default();
         let ways = |name: &str| -> Vec<usize> {
-            known.iter().filter(|(_, watch)| *watch.name == *name).map(|(way, _)| *way).collect()
+            let members = rule.members(name);
+            known.iter().filter(|(_, watch)| members.contains(&&*watch.name)).map(|(way, _)| *way).collect()
         };
         let calls = |name: &str| self.labels.calls(ways(name));
+        if rule.is_eased() {
+            // It refuses less than its net does, which is at least what is let happen.
+            let refused = known.iter().filter(|(_, watch)| watch.refuses).map(|(way, _)| *way);
+            let labels = self.labels.calls(refused);
+            let asks = rule.tail.as_ref().is_some_and(|tail| tail.asks);
+            let why = if asks { LeftOutReason::Asks } else { LeftOutReason::Looks };
+            return self.leave_out(rule.id, why, labels);
+        }
         let form = match &rule.statement {
-            // What a rule watches it never refuses, so these refuse nothing.
-            Statement::Sequence { prerequisite, dependent } if prerequisite == dependent => return,
-            Statement::Limit { tool, scope: Scope::Action(action), .. } if tool == action => return,
+            // What a rule watches it never refuses, so these refuse only calls that earn nothing.
+            Statement::Sequence { prerequisite: tool, dependent: action }
+            | Statement::Limit { tool, scope: Scope::Action(action), .. }
+                if tool == action =>
+            {
+                let labels = calls(tool);
+                return self.leave_out(rule.id, LeftOutReason::Doubts, labels);
+            }
             Statement::Sequence { prerequisite, dependent } => Form::Require {
                 before: self.labels.successes(ways(prerequisite)),
                 then: calls(dependent),

@@ -12,11 +12,13 @@ use std::{
     sync::Arc,
 };
 
-use lockgate_petri::prove::{Answer, Explored, Label, LabelSet, Prover, System, TooManyRules, Trace};
+use lockgate_petri::prove::{
+    Answer, Explored, Label, LabelSet, Prover, Rule as Form, System, TooManyRules, Trace,
+};
 use lockgate_policy::{Policy, RuleId, clause::Standing};
 
 use super::{
-    compose::{Composed, Played, Requirements},
+    compose::{Composed, Played, Requirements, is_as_strict},
     labels::Labels,
 };
 
@@ -125,6 +127,21 @@ impl ComparedPolicy<'_> {
             let own = self.composed.system.rules().get(form.0);
             if answer.is_no() && own.is_some_and(|own| requirements.entangle(own)) {
                 let why = "a result that comes late may count for one and not for the other".to_owned();
+                changes.push(self.undecided(rule, false, Vec::new(), why));
+                continue;
+            }
+            let is_doubted = |own: &Form| {
+                let theirs = other.composed.system.rules();
+                let strictest =
+                    self.composed.doubted(own).filter(|_| !theirs.iter().any(|it| is_as_strict(it, own)));
+                strictest.is_some_and(|strictest| {
+                    let late = late.as_ref().map(|(_, late)| late.can_violate(&strictest));
+                    !prover.can_violate(&strictest).is_no() || late.is_some_and(|answer| !answer.is_no())
+                })
+            };
+            if answer.is_no() && own.is_some_and(is_doubted) {
+                let why = "a call that may not do what it is named for counts for one and not for the other"
+                    .to_owned();
                 changes.push(self.undecided(rule, false, Vec::new(), why));
                 continue;
             }

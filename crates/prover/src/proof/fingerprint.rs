@@ -8,6 +8,7 @@ use lockgate_policy::{
     Boundaries, Decision, DraftTransition, Policy, RuleId, Span, Statement, ToolName,
     clause::Clause,
     condition::{Condition, Subject, ValueTest},
+    past::Past,
     window::WindowId,
 };
 
@@ -25,7 +26,15 @@ pub(super) fn fingerprint(policy: &Policy, naming: &Naming, rule: RuleId) -> Str
                 drawn.transitions = drawn.transitions.into_iter().map(without_place).collect();
                 format!("{drawn:?}")
             }
-            statement => format!("{statement:?}"),
+            statement => {
+                let tail = net.tail.as_ref().filter(|_| net.is_eased());
+                let conditions = tail.map(|tail| (&tail.conditions, tail.asks));
+                let groups = net.tail.as_ref().map(|tail| &tail.groups).filter(|groups| !groups.is_empty());
+                match (conditions, groups) {
+                    (None, None) => format!("{statement:?}"),
+                    tail => format!("{statement:?} {tail:?}"),
+                }
+            }
         };
     }
     policy.clause(rule).map(|clause| of_clause(policy, naming, clause)).unwrap_or_default()
@@ -85,14 +94,22 @@ fn of_condition(policy: &Policy, condition: &Condition) -> String {
             format!("earned {:?} {:?}", all(earned), all(decided))
         }
         Condition::All(_) | Condition::Any(_) | Condition::Not(_) | Condition::Value(_) => {
-            format!("expression {}", of_expression(condition))
+            format!("expression {}", of_expression(policy, condition))
         }
         Condition::Outside(sandbox) => format!("outside {:?}", sorted(sandbox.boundaries())),
         Condition::Attack(attack) => format!("{attack:?}"),
         Condition::Schedule(schedule) => {
             format!("{schedule} {:?}", (schedule.time, schedule.days, &schedule.zone))
         }
-        Condition::Tainted | Condition::Unreadable { .. } => format!("{condition:?}"),
+        Condition::Tainted | Condition::Unreadable { .. } | Condition::Untraced(_) | Condition::Unsaid(_) => {
+            format!("{condition:?}")
+        }
+        Condition::Past(past) => {
+            let Past { window, measure, amount, within_ms, keys, itself, is_credit } = &**past;
+            let terms = (measure, amount, within_ms, keys, itself, is_credit);
+            format!("past {} {terms:?}", policy.recorded(*window).join("; "))
+        }
+        Condition::Deed { names, .. } => format!("deed {names:?} {}", policy.hash()),
     }
 }
 
@@ -109,14 +126,16 @@ fn of_window(policy: &Policy, window: WindowId) -> String {
 }
 
 /// The order of its parts counts; where they stand in the file does not.
-fn of_expression(when: &Condition) -> String {
-    let list = |parts: &[Condition]| parts.iter().map(of_expression).collect::<Vec<_>>().join(", ");
+fn of_expression(policy: &Policy, when: &Condition) -> String {
+    let list = |parts: &[Condition]| {
+        parts.iter().map(|part| of_expression(policy, part)).collect::<Vec<_>>().join(", ")
+    };
     match when {
         Condition::All(parts) => format!("all [{}]", list(parts)),
         Condition::Any(parts) => format!("any [{}]", list(parts)),
-        Condition::Not(part) => format!("not {}", of_expression(part)),
+        Condition::Not(part) => format!("not {}", of_expression(policy, part)),
         Condition::Value(ValueTest { subject, test, .. }) => format!("{subject:?} {test:?}"),
-        other => format!("{other:?}"),
+        other => of_condition(policy, other),
     }
 }
 

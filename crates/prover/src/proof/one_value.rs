@@ -264,7 +264,13 @@ impl TestMeaning<'_> {
 }
 
 fn operator_says<'a>(operator: &'a Operator, coercion: Coercion, shape: &Shape<'_>) -> TestMeaning<'a> {
-    let takes_texts = coercion == Coercion::Text;
+    let takes_texts = matches!(coercion, Coercion::Text | Coercion::Plain);
+    // Items that all say the same are like one value; otherwise each test says that or is in doubt.
+    if coercion == Coercion::Plain
+        && matches!((shape, operator), (Shape::Compound, op) if !matches!(op, Operator::Exists(_)))
+    {
+        return TestMeaning::Known(Truths::DOUBT);
+    }
     let ordered = |limit: &Number, is_meant: fn(Ordering) -> bool| {
         TestMeaning::Known(match shape {
             Shape::Number(number) => number.is_ordered(limit, is_meant),

@@ -98,6 +98,11 @@ impl Way {
         }
     }
 
+    /// Whether maps read it, in a script or in a field.
+    pub(super) fn is_read(&self) -> bool {
+        !self.seen.is_empty()
+    }
+
     /// Whether a call is of this tool and with this action, as far as a rule names actions of the tool.
     pub(super) fn is_of(&self, call: &Call) -> bool {
         let action = call.input.get("action").and_then(|action| action.as_str());

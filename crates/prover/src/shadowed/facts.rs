@@ -90,11 +90,15 @@ fn text_of_condition(clause: &Clause, at: usize, condition: &Condition) -> Strin
         Condition::Schedule(schedule) => format!("schedule {schedule:?}"),
         Condition::Tainted => "tainted".to_owned(),
         Condition::Unreadable { declared } => format!("unreadable {declared:?}"),
+        Condition::Untraced(test) => format!("untraced {test:?}"),
+        Condition::Unsaid(words) => format!("unsaid {words:?}"),
         // What is counted, and how, belongs to one rule; sandboxes and detectors are hardly ever written twice.
         Condition::Called { .. }
         | Condition::CalledInOrder { .. }
         | Condition::Earned { .. }
         | Condition::Outside(_)
+        | Condition::Deed { .. }
+        | Condition::Past(_)
         | Condition::Attack(_) => format!("own {:?} {at}", clause.id),
     }
 }

@@ -343,7 +343,7 @@ fn applies(policy: &Policy, id: &str, call: &SeenCall) -> bool {
 }
 
 fn view<'a>(call: &'a SeenCall, around: &'a Surroundings) -> View<'a> {
-    View { call, now: lockgate_call::Time(0), around, output: None, memory: &NewSession }
+    View { call, now: lockgate_call::Time(0), around, output: None, memory: &NewSession, deeds: None }
 }
 
 /// What the rules that look want of a first call.

@@ -4,7 +4,7 @@
 //! and both leave an entry in the audit log. Nothing goes by itself: whoever runs Lockgate says when.
 
 use lockgate_gate::{StoreError, Time};
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{
     backend::Sqlite,
@@ -45,12 +45,26 @@ impl Sqlite {
         batch: usize,
         entry: &dyn Fn(&[String]) -> String,
     ) -> Result<u64, StoreError> {
+        self.forget_unless(before, batch, &|_, _| false, entry)
+    }
+
+    /// The same, but keeps sessions that must stay: `keeps` is shown the bytes of each and the latest moment it has seen.
+    ///
+    /// # Errors
+    /// As of [`Sqlite::forget`].
+    pub fn forget_unless(
+        &self,
+        before: Time,
+        batch: usize,
+        keeps: &dyn Fn(&[u8], Time) -> bool,
+        entry: &dyn Fn(&[String]) -> String,
+    ) -> Result<u64, StoreError> {
         let batch = batch.clamp(1, FORGET_BATCH_MAX);
         let names = self.read(|connection| forgettable(connection, before))?;
         let mut forgotten = 0;
         for names in names.chunks(batch) {
             forgotten += self.change(|change| {
-                let gone = forget_some(change, names, before)?;
+                let gone = forget_some(change, names, before, keeps)?;
                 if !gone.is_empty() {
                     change.append([entry(&gone).as_str()])?;
                 }
@@ -129,7 +143,12 @@ fn forgettable(connection: &Connection, before: Time) -> Result<Vec<String>, Fau
 
 /// Forgets those that still nobody has used. One that somebody changed stays as it is, to be found: its clock may be what
 /// was changed.
-fn forget_some(change: &mut Change<'_>, names: &[String], before: Time) -> Result<Vec<String>, Fault> {
+fn forget_some(
+    change: &mut Change<'_>,
+    names: &[String],
+    before: Time,
+    keeps: &dyn Fn(&[u8], Time) -> bool,
+) -> Result<Vec<String>, Fault> {
     let connection = change.connection;
     let mut session =
         connection.prepare_cached(&format!("DELETE FROM session WHERE name = ?2 AND {FORGETTABLE}"))?;
@@ -138,7 +157,15 @@ fn forget_some(change: &mut Change<'_>, names: &[String], before: Time) -> Resul
     let mut gone = Vec::new();
     for name in names {
         match change.moment().rows(name) {
-            Ok(_) => {}
+            Ok(rows) => {
+                let clock = "SELECT clock FROM session WHERE name = ?1";
+                let clock: Option<i64> =
+                    connection.prepare_cached(clock)?.query_row([name], |row| row.get(0)).optional()?;
+                let clock = Time(clock.unwrap_or_default().max(0).cast_unsigned());
+                if rows.session.is_some_and(|bytes| keeps(&bytes, clock)) {
+                    continue;
+                }
+            }
             Err(Fault::Tampered(_)) => continue,
             Err(fault) => return Err(fault),
         }

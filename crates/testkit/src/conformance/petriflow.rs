@@ -11,7 +11,8 @@ use super::{BadRecording, Difference, Report};
 use crate::{Door, LinesDoor, Options, PolicyFile};
 
 /// What we answer differently on purpose: the input, our answer, and why.
-const DIFFERENCES: [(&str, &str, &str); 11] = [
+const DIFFERENCES: [(&str, &str, &str); 12] = [
+    ("allow everything", "", "`allow` is a sentence here"),
     ("block *", "Line 1: `*` is not the name of a tool", "a rule that no call can match is a mistake"),
     ("block a.*", "Line 1: `a.*` is not the name of a tool", "a rule that no call can match is a mistake"),
     (

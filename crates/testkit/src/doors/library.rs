@@ -102,6 +102,10 @@ impl Open {
                 let described = self.gate.describe(&body.id(), attributes.unwrap_or_default());
                 described.map(|()| json!({})).map_err(|error| error.to_string())
             }
+            "user" => {
+                let heard = self.gate.hear(body.session(), body.text("says").unwrap_or_default(), at);
+                heard.map(|()| json!({})).map_err(|error| error.to_string())
+            }
             "untaint" => {
                 let untainted = self.gate.untaint(body.session());
                 untainted.map(|()| json!({})).map_err(|error| error.to_string())

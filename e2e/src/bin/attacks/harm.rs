@@ -60,7 +60,7 @@ impl Guarded {
         if scene.path("project").is_dir()
             && scene.ask("new", "project", "Forbidden", &json!({}))? == Answer::Pass
         {
-            changed.push("`Forbidden` passes in new sessions".to_owned());
+            open.push("`Forbidden` passes in new sessions".to_owned());
         }
         if !is_installed(scene) {
             open.push("the hook is not installed any more".to_owned());
@@ -139,7 +139,7 @@ fn is_installed(scene: &Scene) -> bool {
 
 /// How many records the log has; none where it is not whole.
 fn records(scene: &Scene) -> io::Result<Option<usize>> {
-    let (status, text) = scene.lockgate(&["audit", "verify"])?;
+    let (status, text) = scene.operator(&["audit", "verify"])?;
     let number = text.split(" records looked at").next().and_then(|text| text.rsplit(' ').next());
     let number = number.and_then(|number| number.parse().ok());
     Ok(number.filter(|_| status.is_some_and(|status| status.success())))
@@ -152,7 +152,7 @@ enum Question {
 }
 
 fn question(scene: &Scene) -> io::Result<Question> {
-    let (status, text) = scene.lockgate(&["pending", "--json"])?;
+    let (status, text) = scene.operator(&["pending", "--json"])?;
     let answer: Option<Value> = text.lines().find_map(|line| serde_json::from_str(line).ok());
     let (Some(answer), true) = (answer, status.is_some_and(|status| status.success())) else {
         return Ok(Question::Unknown);

@@ -15,6 +15,8 @@ use std::{
 
 use serde_json::{Value, json};
 
+use crate::guard::{Guard, Users};
+
 const SCENE: &str = include_str!("scene.sh");
 
 /// How long a command of a line may run.
@@ -34,6 +36,7 @@ pub(crate) struct Scene {
     source: PathBuf,
     program: (u64, i64, u32),
     next_id: u32,
+    guard: Option<Guard>,
 }
 
 /// What the hook answers.
@@ -50,12 +53,17 @@ impl Scene {
     ///
     /// # Errors
     /// When that fails, for example because there is no git.
-    pub(crate) fn new(folder: &Path, lockgate: &Path) -> io::Result<Self> {
+    pub(crate) fn new(folder: &Path, lockgate: &Path, users: Option<&Users>) -> io::Result<Self> {
         let (root, copy, bin) = (folder.join("scene"), folder.join("copy"), folder.join("bin"));
         fs::create_dir_all(&root)?;
         fs::create_dir_all(&bin)?;
-        let program = (0, 0, 0);
-        let mut scene = Self { root, copy, bin, source: lockgate.to_owned(), program, next_id: 0 };
+        let (program, guard) = (0, users.map(|users| Guard::new(folder, lockgate, users)).transpose()?);
+        let source = guard.as_ref().map_or_else(|| lockgate.to_owned(), |guard| guard.wrapper.clone());
+        if let Some(guard) = &guard {
+            guard.give(&root)?;
+        }
+        let program = (program, 0, 0);
+        let mut scene = Self { root, copy, bin, source, program, next_id: 0, guard };
         scene.put_program()?;
         let built = scene.run(Command::new("bash").args(["-c", SCENE]), &scene.root, b"", COMMAND_LIMIT)?;
         if !built.0.is_some_and(|status| status.success()) {
@@ -67,13 +75,50 @@ impl Scene {
             return Err(io::Error::other(format!("the hook could not be installed: {}", installed.1)));
         }
         scene.expect("s1", "Read", &json!({"file_path": "a.txt"}), true)?;
-        fs::copy(scene.path("home/.local/share/lockgate/lockgate.db"), scene.path("scratch/old.db"))?;
+        match &scene.guard {
+            // There is nothing that an agent could have copied.
+            Some(_) => fs::write(scene.path("scratch/old.db"), "")?,
+            None => {
+                fs::copy(scene.path("home/.local/share/lockgate/lockgate.db"), scene.path("scratch/old.db"))?;
+            }
+        }
         scene.expect("s1", "Spend", &json!({}), true)?;
         for tool in ["Spend", "Forbidden", "deploy"] {
             scene.expect("s1", tool, &json!({}), false)?;
         }
         copy_tree(&scene.root, &scene.copy)?;
+        if let Some(guard) = &mut scene.guard {
+            guard.keep()?;
+        }
         Ok(scene)
+    }
+
+    /// Whether a guardian decides in this scene.
+    pub(crate) fn has_guardian(&self) -> bool {
+        self.guard.is_some()
+    }
+
+    /// Changes files with the rights of the agent's user, by a process of its own.
+    pub(crate) fn perform_as_agent(&self, tool: &str, input: &Value) {
+        let Ok(program) = std::env::current_exe() else { return };
+        let mut command = Command::new(program);
+        command.arg("--perform").arg(&self.root).arg(tool).arg(input.to_string());
+        let _ = self.run(&mut command, &self.root, b"", COMMAND_LIMIT);
+    }
+
+    /// Runs our program in the project, as one who may see the state.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    pub(crate) fn operator(&self, words: &[&str]) -> io::Result<(Option<ExitStatus>, String)> {
+        match &self.guard {
+            None => self.lockgate(words),
+            Some(guard) => {
+                let said = Command::new(&guard.wrapper).args(words).current_dir("/").output()?;
+                let text = [said.stdout, said.stderr].concat();
+                Ok((Some(said.status), String::from_utf8_lossy(&text).into_owned()))
+            }
+        }
     }
 
     fn expect(&mut self, session: &str, tool: &str, input: &Value, passes: bool) -> io::Result<()> {
@@ -106,7 +151,10 @@ impl Scene {
             fs::create_dir_all(&self.bin)?;
             self.put_program()?;
         }
-        Ok(())
+        match &mut self.guard {
+            Some(guard) => guard.restore(),
+            None => Ok(()),
+        }
     }
 
     /// Puts the program back where it was.
@@ -208,7 +256,11 @@ impl Scene {
         limit: Duration,
     ) -> io::Result<(Option<ExitStatus>, String)> {
         let output = self.bin.with_file_name("output");
+        // What a line has left running may still write to the last one.
+        let _ = fs::remove_file(&output);
         let written = fs::File::create(&output)?;
+        let mut wrapped = self.guard.as_ref().map(|guard| guard.as_agent(command));
+        let command = wrapped.as_mut().unwrap_or(command);
         command
             .env_clear()
             .env("HOME", self.path("home"))

@@ -12,25 +12,45 @@ use serde_json::Value;
 
 use crate::scene::Scene;
 
-/// Makes a call for real.
+/// Makes a call for real, with the rights of the agent.
 pub(crate) fn perform(scene: &Scene, tool: &str, input: &Value) {
     let project = scene.path("project");
-    let Some(action) = action(tool) else { return };
-    let at = |path: String| {
-        let path = path.strip_prefix("file://").map_or(path.clone(), |path| path.replace("%2e", "."));
-        let path = path
-            .strip_prefix("~/")
-            .map_or(path.clone(), |rest| scene.path("home").join(rest).display().to_string());
-        project.join(path)
-    };
-    match action {
-        Action::Run => {
+    match action(tool) {
+        None => {}
+        Some(Action::Run) => {
             let script = first(input, &["command", "cmd", "script", "program"]).unwrap_or_default();
             let words = words(input, "args");
             let script = if words.is_empty() { script } else { format!("{script} {}", words.join(" ")) };
-            let folder = first(input, &["cwd"]).map_or(project.clone(), at);
+            let folder = first(input, &["cwd"]);
+            let folder = folder.map_or(project.clone(), |path| place(&path, &project, &scene.path("home")));
             let _ = scene.bash(&script, &folder);
         }
+        Some(Action::Git) => {
+            let verb = tool.rsplit("git_").next().unwrap_or_default().rsplit("__").next().unwrap_or_default();
+            let to = first(input, &["branch_name", "target", "ref"]).unwrap_or_default();
+            let hard = if verb == "reset" { "--hard" } else { "-q" };
+            let _ = scene.bash(&format!("git {verb} {hard} {to}"), &project);
+        }
+        Some(_) if scene.has_guardian() => scene.perform_as_agent(tool, input),
+        Some(_) => change_files(&scene.path(""), tool, input),
+    }
+}
+
+fn place(path: &str, project: &Path, home: &Path) -> PathBuf {
+    let path = path.strip_prefix("file://").map_or_else(|| path.to_owned(), |path| path.replace("%2e", "."));
+    match path.strip_prefix("~/") {
+        Some(rest) => project.join(home.join(rest)),
+        None => project.join(path),
+    }
+}
+
+/// Does with the files of a scene what a tool would.
+pub(crate) fn change_files(root: &Path, tool: &str, input: &Value) {
+    let (project, home) = (root.join("project"), root.join("home"));
+    let at = |path: String| place(&path, &project, &home);
+    let Some(action) = action(tool) else { return };
+    match action {
+        Action::Run | Action::Git => {}
         Action::Write => {
             let (Some(path), Some(text)) = (target(input).map(at), first(input, CONTENTS)) else { return };
             if let Some(parent) = path.parent() {
@@ -79,12 +99,6 @@ pub(crate) fn perform(scene: &Scene, tool: &str, input: &Value) {
             let text =
                 first(input, &["input", "patch"]).unwrap_or_else(|| words(input, "command").join("\n"));
             patch(&text, &project);
-        }
-        Action::Git => {
-            let verb = tool.rsplit("git_").next().unwrap_or_default().rsplit("__").next().unwrap_or_default();
-            let to = first(input, &["branch_name", "target", "ref"]).unwrap_or_default();
-            let hard = if verb == "reset" { "--hard" } else { "-q" };
-            let _ = scene.bash(&format!("git {verb} {hard} {to}"), &project);
         }
     }
 }

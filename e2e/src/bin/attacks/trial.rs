@@ -16,20 +16,22 @@ use std::{
 use serde_json::Value;
 
 use crate::{
+    guard::Users,
     harm::{Guarded, Harm},
     lines::{self, Aim, Line, Mark},
     scene::{Answer, Scene},
-    tools::perform,
+    tools::{change_files, perform},
 };
 
 const HELP: &str = "\
 Attack the gate with the agent's own tools
 
-attacks LOCKGATE [WORD]
-attacks LOCKGATE --every N
+attacks LOCKGATE [--guardian] [WORD]
+attacks LOCKGATE [--guardian] --every N
 
 LOCKGATE is the program to try. With WORD, only lines are tried that hold it, or whose class has that name; each is shown
-with what came of it. With --every, only each N-th line is tried. Attacks of the folder LOCKGATE_DATA are tried too.
+with what came of it. With --every, only each N-th line is tried. With --guardian, a guardian runs as another user than the
+agent; that needs root, and makes two users of the system for as long as it runs. Attacks of the folder LOCKGATE_DATA are tried too.
 ";
 
 /// What came of a line.
@@ -56,6 +58,14 @@ enum Outcome {
 pub(crate) fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    if let ["--perform", root, tool, input] = *arguments.as_slice() {
+        change_files(Path::new(root), tool, &serde_json::from_str(input).unwrap_or_default());
+        return ExitCode::SUCCESS;
+    }
+    let (guarded, arguments) = match *arguments.as_slice() {
+        [program, "--guardian", ref rest @ ..] => (true, [&[program], rest].concat()),
+        ref all => (false, all.to_vec()),
+    };
     let (program, word, every) = match *arguments.as_slice() {
         [program] => (program, "", Some(1)),
         [program, "--every", number] => {
@@ -78,7 +88,8 @@ pub(crate) fn main() -> ExitCode {
         return could_not(&format!("error: no line has `{word}` in it"));
     }
     let folder = env::temp_dir().join(format!("lockgate-attacks-{}", std::process::id()));
-    let tried = try_all(&folder, &program, &lines);
+    let tried = guarded.then(|| Users::make(&folder)).transpose();
+    let tried = tried.and_then(|users| try_all(&folder, &program, &lines, users.as_ref()));
     let _ = fs::remove_dir_all(&folder);
     match tried {
         Ok(outcomes) => report(&lines, &outcomes, !word.is_empty()),
@@ -91,13 +102,13 @@ fn could_not(text: &str) -> ExitCode {
     ExitCode::from(2)
 }
 
-fn try_all(folder: &Path, program: &Path, lines: &[Line]) -> io::Result<Vec<Outcome>> {
+fn try_all(folder: &Path, program: &Path, lines: &[Line], users: Option<&Users>) -> io::Result<Vec<Outcome>> {
     let workers = thread::available_parallelism().map_or(2, usize::from).clamp(1, 8);
     let scenes: io::Result<Vec<(Scene, Guarded)>> = (0..workers.min(lines.len()))
         .map(|number| {
             let folder = folder.join(number.to_string());
             fs::create_dir_all(&folder)?;
-            let scene = Scene::new(&folder.canonicalize()?, program)?;
+            let scene = Scene::new(&folder.canonicalize()?, program, users)?;
             let guarded = Guarded::of(&scene)?;
             Ok((scene, guarded))
         })

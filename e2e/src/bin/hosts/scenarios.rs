@@ -238,7 +238,8 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     },
     broken("a policy with a mistake blocks", Fault::PolicyMisspelt, &["blok"]),
     broken("a policy folder that cannot be read blocks", Fault::PolicyFolderClosed, &["cannot be read"]),
-    broken("a policy that never ends blocks at the deadline", Fault::PolicyNeverEnds, &["in time"]),
+    // A pipe never ends, so it is not even opened.
+    broken("a policy that is a pipe blocks", Fault::PolicyNeverEnds, &["not a regular file"]),
     broken("a setting that nobody knows blocks", Fault::SettingUnknown, &["mdoe"]),
     broken("a corrupt database blocks", Fault::DatabaseCorrupt, &["is damaged"]),
     // The database or the deadline, whichever gives up first.

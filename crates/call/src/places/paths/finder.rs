@@ -294,6 +294,10 @@ impl<'r> Finder<'r> {
         } else if !word.text.starts_with("--") {
             let mut letters = word.text.chars();
             let value = letters.by_ref().nth(1).map_or("", |_| letters.as_str());
+            // What lies between fields, where a program takes a pattern: `awk -F/`.
+            if value == "/" && files.pattern_first {
+                return;
+            }
             if value.contains('/') || starts_like_a_path(value) {
                 add(value);
             }
@@ -334,7 +338,7 @@ impl<'r> Finder<'r> {
         is_guess: bool,
         folders: &Folders,
     ) {
-        if !STREAMS.contains(&word.text.as_str()) && !is_web_address(&word.text) {
+        if !STREAMS.contains(&word.text.as_str()) && !is_web_address(&word.text) && !is_substitution(word) {
             let spots = self.look_at_word(word);
             self.add(&word.text, place, access, is_guess, spots, folders);
         }
@@ -380,6 +384,13 @@ impl<'r> Finder<'r> {
         let text = text.chars().take(PATH_BYTES_MAX).collect();
         self.found.touched.push(TouchedPath { text, place, access, is_guess, spots });
     }
+}
+
+/// Whether a word is the output or the input of a command, which is listed for itself: `<(sort a)`.
+fn is_substitution(word: &Word) -> bool {
+    let inner = word.text.strip_prefix(['<', '>']).and_then(|rest| rest.strip_prefix('(')?.strip_suffix(')'));
+    // More than one, or brackets of another kind, may hide a path behind it.
+    inner.is_some_and(|inner| word.known == Known::Unknown && !inner.contains(['(', ')']))
 }
 
 /// Where a command goes.

@@ -45,4 +45,4 @@ pub(super) const FOLDER_FIELDS: &[&str] =
     &["cwd", "workdir", "working_dir", "working_directory", "work_dir", "current_directory"];
 
 /// Files that are none: nothing is read from them and nothing kept.
-pub(super) const STREAMS: &[&str] = &["/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr"];
+pub(super) const STREAMS: &[&str] = &["/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty"];

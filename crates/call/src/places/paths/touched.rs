@@ -102,7 +102,7 @@ impl Spot {
     }
 
     /// Whether the pattern, which starts at `start`, may match the folder or something in it.
-    pub(super) fn may_match_in(&self, start: &str, folder: &str) -> bool {
+    pub(crate) fn may_match_in(&self, start: &str, folder: &str) -> bool {
         let below = match (lies_in(folder, start), normalise(folder, None)) {
             (Some(false), _) => return false,
             (Some(true), Ok(folder)) => folder.strip_prefix(start).map(ToOwned::to_owned),

@@ -2,8 +2,43 @@
 
 use super::{Dialect, Interpreter};
 use crate::programs::inner::Inner;
+use crate::programs::names::has;
 use crate::programs::sed;
 use crate::programs::word::Field;
+
+/// The names in code, with what is joined to them by dots; none where a string is not a plain one.
+fn names_in(code: &str) -> Option<Vec<&str>> {
+    let is_name = |c: char| c.is_alphanumeric() || "_$.".contains(c);
+    let mut names = Vec::new();
+    let mut rest = code;
+    while let Some(first) = rest.chars().next() {
+        if first == '\'' || first == '"' {
+            // An escape may end it elsewhere, and a letter before it gives it another meaning.
+            let (text, after) = rest.get(1..)?.split_once(first)?;
+            if text.contains(['\\', '\n']) || after.starts_with(first) {
+                return None;
+            }
+            rest = after;
+        } else if is_name(first) {
+            let end = rest.find(|c| !is_name(c)).unwrap_or(rest.len());
+            let (name, after) = rest.split_at_checked(end)?;
+            // `f'{x}'` and `r''` are not plain.
+            if after.starts_with(['\'', '"', '`']) {
+                return None;
+            }
+            let is_number = name.starts_with(|c: char| c.is_ascii_digit())
+                && name.chars().all(|c| c.is_ascii_digit() || c == '.');
+            names.extend((!is_number).then_some(name));
+            rest = after;
+        // Square brackets find functions by their names: `''['constructor']`.
+        } else if first.is_ascii_whitespace() || "(),;:+-*/%<>=!".contains(first) {
+            rest = rest.get(1..)?;
+        } else {
+            return None;
+        }
+    }
+    Some(names)
+}
 
 impl Interpreter {
     /// The files its code opens by itself; none if that cannot be told.
@@ -19,6 +54,12 @@ impl Interpreter {
             Dialect::Awk => awk_opens_none(code).then(Vec::new),
             _ => None,
         }
+    }
+
+    /// Whether code uses nothing but literals, signs and names that do nothing but print.
+    pub(crate) fn is_harmless(&self, code: &str) -> bool {
+        let Some(names) = names_in(code).filter(|_| !self.harmless.is_empty()) else { return false };
+        names.iter().all(|name| has(self.harmless, name))
     }
 
     /// What the code runs.

@@ -21,7 +21,12 @@ pub(super) const ROWS: &[Program] = &[
         files: FileUse { shows: Some(Shows { flags: "", counts: false }), ..FileUse::READER },
         ..Program::PLAIN
     },
-    Program { names: "tac stat", files: FileUse::READER, ..Program::PLAIN },
+    Program {
+        names: "tac stat cut paste join comm fold od hexdump strings readelf bzcat xzcat gzcat lzcat zstdcat rev expand \
+            unexpand pr fmt tsort sha512sum sum b2sum shasum md5 df zipinfo getfacl lsattr",
+        files: FileUse::READER,
+        ..Program::PLAIN
+    },
     Program { names: "wc", files: FileUse { lists: "--files0-from", ..FileUse::READER }, ..Program::PLAIN },
     Program {
         names: "gzip gunzip zcat pigz bzip2 bunzip2 xz unxz lzma lz4 zstd unzstd brotli compress",

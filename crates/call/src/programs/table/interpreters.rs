@@ -17,6 +17,8 @@ const PYTHON: Interpreter = Interpreter {
     shells: "system popen getoutput getstatusoutput execv execve execvp execvpe execl execle execlp execlpe \
         spawnl spawnle spawnlp spawnlpe spawnv spawnve spawnvp spawnvpe posix_spawn posix_spawnp Popen \
         check_call check_output create_subprocess_shell create_subprocess_exec startfile CDLL PyDLL LoadLibrary",
+    harmless: "print len sum min max abs round range str int float bool for in if else and or not True False None import sys \
+        sys.version sys.version_info sys.platform sys.executable",
     typed: "interact breakpoint set_trace embed start_ipython",
     evals: "eval exec getattr __import__ import_module __getattribute__ globals __builtins__ __dict__ \
         runsource runcode",
@@ -32,6 +34,8 @@ const JAVASCRIPT: Interpreter = Interpreter {
     stays_with: "-i --interactive inspect",
     talks_with: "--version --help -v -V -h --v8-options",
     shells: "execSync execFile execFileSync spawn spawnSync fork exec",
+    harmless: "console.log JSON.stringify Math.max Math.min Math.round Math.floor process.version process.versions \
+        process.versions.node process.platform process.arch true false null undefined",
     evals: "eval Function require import runInThisContext runInNewContext runInContext",
     modules: "child_process execa shelljs zx Deno.Command Deno.run Bun.spawn Bun.spawnSync",
     ..Interpreter::PLAIN

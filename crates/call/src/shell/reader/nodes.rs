@@ -2,6 +2,7 @@
 
 use rable::{ListOperator, Node, NodeKind};
 
+use super::loops::Loop;
 use super::names::short;
 use super::sums::looks_like_a_command;
 use super::{Input, Reader};
@@ -23,6 +24,18 @@ impl Reader {
         always.iter().for_each(|node| read(self, node));
         self.perhaps(|reader| perhaps.iter().for_each(|node| read(reader, node)));
         self.variables.forget();
+    }
+
+    /// Reads the body of a loop whose variable is bound.
+    fn looped(&mut self, within: Option<Loop>, read: impl FnOnce(&mut Self)) {
+        let Some(within) = within else { return read(self) };
+        let freezes = self.variables.freezes();
+        self.loops.push(within);
+        read(self);
+        let is_broken = |it: Loop| it.is_used && (it.is_broken || self.variables.freezes() > freezes);
+        if self.loops.pop().is_some_and(is_broken) {
+            self.doubt("the variable of a loop may be changed in the loop");
+        }
     }
 
     pub(super) fn node(&mut self, node: &Node, input: &Input) {
@@ -68,7 +81,8 @@ impl Reader {
                 let words = self.words(words.as_deref().unwrap_or_default());
                 self.list_patterns(&words);
                 let input = self.group_files(redirects, input);
-                self.block("for", &[], &[body], &input);
+                let within = Loop::new(var, &words, &self.source);
+                self.looped(within, |reader| reader.block("for", &[], &[body], &input));
             }
             NodeKind::Select { var, words, body, redirects } => {
                 self.sets(var);

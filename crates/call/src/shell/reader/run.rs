@@ -14,7 +14,7 @@ use crate::programs::unwrap::unwrap;
 use crate::programs::word::{Field, Known, Word};
 use crate::shell::environment;
 use crate::shell::scan::Place;
-use crate::shell::written::Content;
+use crate::shell::written::{Content, is_fetched};
 
 /// The longest glob that is compared with names.
 const GLOB_BYTES_MAX: usize = 64;
@@ -23,6 +23,12 @@ const GLOB_BYTES_MAX: usize = 64;
 enum Next<'a> {
     Words(Vec<Field>),
     Script(String, &'a Input),
+}
+
+/// The verb of git that a program of this name does.
+fn git_verb(program: &str) -> Option<&str> {
+    let verb = program.strip_prefix("git-")?;
+    table::program("git")?.verbs()?.is_own(verb).then_some(verb)
 }
 
 impl Reader {
@@ -35,6 +41,11 @@ impl Reader {
             return self.run_unknown(&program, words);
         }
         let row = table::program(&program);
+        if let Some(verb) = git_verb(&program).filter(|_| row.is_none()) {
+            // Git's own programs for its verbs: `git-push`.
+            let head = ["git", verb].map(Field::certain);
+            return self.run(head.into_iter().chain(words.into_iter().skip(1)).collect(), input);
+        }
         // A file that the script wrote, by a name that is known: `./env`.
         let is_written = self.written.holds(&program)
             && (!is_trusted(&first.text) || self.found.sets.iter().any(|name| name == "PATH"));
@@ -72,6 +83,10 @@ impl Reader {
             // Its own name may be that of a file the script wrote.
             None if self.written.holds(&program) => {
                 Unwrapped { inner: vec![Inner::File(first.clone())], own: true, ..Unwrapped::default() }
+            }
+            // What came from elsewhere may do anything: `curl -O https://host/s; ./s`.
+            None if !is_trusted(&first.text) && is_fetched(&program, &self.found.commands) => {
+                Unwrapped { inner: vec![Inner::Unknown], own: true, ..Unwrapped::default() }
             }
             None => return self.list(words, Some(program), false, None),
         };
@@ -291,6 +306,7 @@ impl Reader {
                 (Inner::Typed, Input::Given | Input::Text(_) | Input::Computed) => listed = true,
                 // Whoever holds the terminal writes what runs, after it was judged.
                 (Inner::Input | Inner::Typed, Input::Open) => opaque = true,
+                (Inner::Script(script), _) if self.prints_settings(&script.text) => listed = true,
                 (Inner::Script(_) | Inner::Unknown | Inner::Input, _) => opaque = true,
             }
         }
@@ -318,6 +334,22 @@ impl Reader {
         }
         self.open.truncate(open);
         self.is_conditional = before;
+    }
+
+    /// Whether a script is what a program prints that is known to print nothing but settings: `eval "$(ssh-agent -s)"`.
+    /// Where the script itself may have given its name another meaning, it is not.
+    fn prints_settings(&self, script: &str) -> bool {
+        const PRINTERS: &[&str] =
+            &["ssh-agent", "dircolors", "brew shellenv", "pyenv init", "rbenv init", "fnm env"];
+        let Some(inner) = script.trim().strip_prefix("$(").and_then(|rest| rest.strip_suffix(')')) else {
+            return false;
+        };
+        let is_plain = inner.chars().all(|c| c.is_ascii_alphanumeric() || " -_".contains(c));
+        let is_printer =
+            |it: &&str| inner == *it || inner.strip_prefix(*it).is_some_and(|rest| rest.starts_with(' '));
+        let renames = |by: &String| by.starts_with("function") || by.starts_with("alias");
+        let is_renamed = self.found.commands.iter().any(|command| command.reached_by.iter().any(renames));
+        is_plain && PRINTERS.iter().any(is_printer) && self.found.sets.is_empty() && !is_renamed
     }
 
     /// Reads a script for a shell of its own, which knows nothing of our variables.

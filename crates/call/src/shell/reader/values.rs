@@ -77,6 +77,7 @@ impl Reader {
     /// Takes in that a variable is set.
     pub(super) fn sets(&mut self, name: &str) {
         self.variables.sets(name);
+        self.loops.iter_mut().for_each(|it| it.sets(name));
         let is_known = self.found.sets.iter().any(|set| set == name);
         if !is_known && self.found.sets.len() >= SETS_MAX {
             return self.doubt("the script sets too many variables to list");

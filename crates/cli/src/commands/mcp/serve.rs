@@ -12,7 +12,7 @@ use std::{
 
 use lockgate::engine::{
     Gate, LocalRunner, Source, bound_policy,
-    gate::{AnswerTrust, Backend, BoundPolicy, Protection},
+    gate::{AnswerTrust, Backend, BoundPolicy, PolicyPlace, Protection},
     read_sources,
     store::Sqlite,
 };
@@ -182,6 +182,9 @@ fn context(
     } else {
         (here.clone(), settings::find(&here, environment).map_err(CommandError::said)?)
     };
+    if environment.is_guarded() {
+        say("the policy is the guardian's, but the state of this proxy belongs to this user");
+    }
     let sources = sources(arguments, &settings)?;
     let opened = lockgate::Policy::builder().sources(&sources).load().map_err(CommandError::from)?;
     if arguments.policy.is_empty() {
@@ -281,11 +284,13 @@ fn bound_by_arguments(
     let mode = arguments.mode.unwrap_or(settings.mode);
     let settings = Settings { mode, ..settings.clone() };
     let (place, changes, trust) = (format!("mcp {key}"), settings.policy_changes, trust.clone());
-    bound_policy(policy, &place, settings.bound(), changes, state, move |policy, bound| {
+    let origin = Some(PolicyPlace::alone(&place));
+    let bound = bound_policy(policy, &place, settings.bound(), changes, state, move |policy, bound| {
         let mut rulebook = settings::accepted_rulebook(policy, bound, Protection::new)?;
         rulebook.answer_trust = trust.clone();
         Ok(rulebook)
-    })
+    });
+    BoundPolicy { origin, ..bound }
 }
 
 fn sources(arguments: &McpServeArguments, settings: &Settings) -> Result<Vec<Source>, CommandError> {

@@ -340,6 +340,11 @@ impl World {
         {
             return;
         }
+        if act == "release" {
+            self.sessions.remove(session);
+            self.open.retain(|(of, _), _| of != session);
+            return;
+        }
         let rule = || self.rule(&text(about, "rule"));
         let number = |name: &str| about.get(name).and_then(Value::as_u64).unwrap_or_default();
         let event = match act {

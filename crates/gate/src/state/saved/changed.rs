@@ -3,24 +3,45 @@
 //! While a changed policy waits to be accepted, a session is kept twice: under the accepted policy and under the one in
 //! force. [`Session::under_changed`] makes the second from the first, [`Session::accepting`] makes it the only one.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use lockgate_policy::{Policy, Rule, Statement};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{SavedError, SavedSession, of_this_version};
-use crate::state::{binding::BoundState, session::Session};
+use super::{SavedError, SavedSession, Versioned, of_this_version};
+use crate::state::{
+    binding::{Binding, BoundState},
+    session::Session,
+};
+
+/// What a session at rest says of its bindings.
+#[derive(Deserialize)]
+struct SavedBindings {
+    version: u32,
+    #[serde(default)]
+    bound: BTreeMap<String, BoundState>,
+}
+
+impl Versioned for SavedBindings {
+    fn version(&self) -> u32 {
+        self.version
+    }
+}
 
 impl Session {
+    /// What a stored session is bound to, without reading the rest of it.
+    ///
+    /// # Errors
+    /// When the bytes are not of this version.
+    pub fn bindings_in(bytes: &[u8]) -> Result<Vec<Binding>, SavedError> {
+        let bound = Self::bindings_at_rest(bytes)?;
+        Ok(bound.into_values().map(|state| Arc::unwrap_or_clone(state.binding)).collect())
+    }
+
     /// The policies that a session at rest is bound to, by place. The session is not read.
     pub(crate) fn bindings_at_rest(bytes: &[u8]) -> Result<BTreeMap<String, BoundState>, SavedError> {
-        #[derive(Deserialize)]
-        struct Bound {
-            #[serde(default)]
-            bound: BTreeMap<String, BoundState>,
-        }
-        let Bound { bound } = of_this_version(bytes)?;
+        let SavedBindings { bound, .. } = of_this_version(bytes)?;
         Ok(bound)
     }
 

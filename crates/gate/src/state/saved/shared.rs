@@ -1,12 +1,12 @@
 //! What all sessions share, at rest: by the keys of rules, like a session.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use lockgate_call::Time;
 use lockgate_policy::{Policy, RuleId, window::Window};
 use serde::{Deserialize, Serialize};
 
-use super::{SavedAnswer, SavedError, VERSION, of_this_version, saved_windows, windows_of};
+use super::{SavedAnswer, SavedError, VERSION, Versioned, of_this_version, saved_windows, windows_of};
 use crate::state::{parts::SavedWindows, shared::SharedState};
 
 #[derive(Serialize, Deserialize)]
@@ -19,6 +19,14 @@ struct SavedSharedState {
     windows: SavedWindows,
     #[serde(default)]
     answers: Vec<SavedAnswer>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    accepted: BTreeMap<String, String>,
+}
+
+impl Versioned for SavedSharedState {
+    fn version(&self) -> u32 {
+        self.version
+    }
 }
 
 impl SharedState {
@@ -30,7 +38,8 @@ impl SharedState {
             windows.insert(rule.key.clone(), saved_windows(policy, rule, &self.windows));
         }
         let answers = self.answers.iter().map(|answer| SavedAnswer::of(answer, policy)).collect();
-        let saved = SavedSharedState { version: VERSION, halted: self.halted.clone(), windows, answers };
+        let (halted, accepted) = (self.halted.clone(), self.accepted.clone());
+        let saved = SavedSharedState { version: VERSION, halted, windows, answers, accepted };
         // Maps with text keys and plain values always have a JSON form.
         serde_json::to_vec(&saved).unwrap_or_default()
     }
@@ -41,7 +50,7 @@ impl SharedState {
     /// When the bytes are not of this version.
     pub fn from_bytes(bytes: &[u8], policy: &Policy) -> Result<Self, SavedError> {
         let saved: SavedSharedState = of_this_version(bytes)?;
-        let mut shared_state = Self { halted: saved.halted, ..Self::default() };
+        let mut shared_state = Self { halted: saved.halted, accepted: saved.accepted, ..Self::default() };
         for (key, windows) in saved.windows {
             let Some(rule) = policy.rule_kept_under(&key) else {
                 shared_state.strangers.insert(key, windows);
@@ -49,9 +58,8 @@ impl SharedState {
             };
             for (name, id) in windows_of(policy, rule) {
                 if let Some(times) = windows.get(name) {
-                    shared_state
-                        .windows
-                        .insert(id, Window { times: times.iter().copied().map(Time).collect() });
+                    let times = times.iter().copied().map(Time).collect();
+                    shared_state.windows.insert(id, Window { times, ..Window::default() });
                 }
             }
         }

@@ -65,13 +65,18 @@ pub enum LeftOutReason {
     Questions,
     /// Where its net stands decides whether it asks a human.
     Asks,
+    /// It refuses only calls that do not surely do what they are named for.
+    Doubts,
 }
 
 impl LeftOutReason {
     /// Why a clause with these conditions is left out. All of them must hold, so one that passes with time is enough.
     pub(in crate::proof) fn of(conditions: &[Condition]) -> Self {
-        let is_window =
-            |it: &Condition| matches!(it, Condition::Called { .. } | Condition::CalledInOrder { .. });
+        let is_window = |it: &Condition| match it {
+            Condition::Called { .. } | Condition::CalledInOrder { .. } => true,
+            Condition::Past(past) => past.within_ms.is_some(),
+            _ => false,
+        };
         let is_budget = |it: &Condition| matches!(it, Condition::Value(value) if matches!(value.subject, Subject::Session(Attribute::Calls | Attribute::Attempts)));
         if conditions.iter().any(is_window) {
             Self::Time
@@ -92,6 +97,7 @@ impl LeftOutReason {
             Self::TooLarge => "its net has too many markings to be written out",
             Self::Questions => "while a human is asked, its net may take another turn",
             Self::Asks => "where its net stands decides whether it asks a human",
+            Self::Doubts => "it refuses only calls that may not do what they are named for, such as dry runs",
         }
     }
 }
@@ -132,6 +138,19 @@ impl Composed {
         !self.loose.contains(&rule) && self.left_out.iter().all(|it| it.rule != rule)
     }
 
+    /// Whether a form may refuse more than the system knows once calls do not surely do what they are named for: such a
+    /// call refills no limit, and no hand-written net moves by one. The form that is returned refuses at least as much.
+    pub(in crate::proof) fn doubted(&self, form: &Form) -> Option<Form> {
+        match form {
+            Form::LimitPer { spend, count, .. } => Some(Form::Limit { spend: spend.clone(), count: *count }),
+            // Only what is read in a script is uncertain.
+            Form::Table(_) if self.acts.iter().any(|act| act.way.is_read()) => {
+                Some(Form::Block(form.alphabet()))
+            }
+            _ => None,
+        }
+    }
+
     /// Whether a human is wanted only by rules that always want one, whatever the call and wherever a net stands.
     pub(in crate::proof) fn asks_always(&self, policy: &Policy) -> bool {
         let looks = |left: &LeftOut| policy.clause(left.rule).is_some();
@@ -164,4 +183,18 @@ impl Composed {
     pub fn components(&self) -> usize {
         self.system.components().len()
     }
+}
+
+/// Whether a form refuses at least what another one does, however calls turn out: it gives less, is refilled by no more,
+/// and counts as much.
+pub(in crate::proof) fn is_as_strict(form: &Form, than: &Form) -> bool {
+    let (
+        Form::LimitPer { spend, count, refill },
+        Form::LimitPer { spend: their_spend, count: their_count, refill: their_refill },
+    ) = (form, than)
+    else {
+        return form == than;
+    };
+    let holds = |all: &LabelSet, some: &LabelSet| some.iter().all(|label| all.contains(label));
+    count <= their_count && holds(spend, their_spend) && holds(their_refill, refill)
 }

@@ -97,10 +97,10 @@ impl<'b, 'p> Proving<'_, 'b, 'p> {
         }
         let Some(net) = self.policy.net(rule) else { return Vec::new() };
         match &net.statement {
-            Statement::Sequence { dependent, .. } => vec![Arc::from(dependent.as_str())],
-            Statement::Approval { tool } | Statement::Block { tool } | Statement::Limit { tool, .. } => {
-                vec![Arc::from(tool.as_str())]
-            }
+            Statement::Sequence { dependent: tool, .. }
+            | Statement::Approval { tool }
+            | Statement::Block { tool }
+            | Statement::Limit { tool, .. } => net.members(tool).into_iter().map(Arc::from).collect(),
             Statement::Net(_) => net.net.names(),
         }
     }

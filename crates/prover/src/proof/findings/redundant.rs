@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use lockgate_petri::prove::{Answer, Label, Rule as Form, RuleId as FormId};
+use lockgate_petri::prove::{Answer, Label, Prover, Rule as Form, RuleId as FormId};
 use lockgate_policy::{
     Decision, RuleId, ToolName,
     clause::Clause,
@@ -13,7 +13,11 @@ use lockgate_policy::{
 };
 
 use super::proving::{FindingDraft, Proving, restricted};
-use crate::proof::{compose::Requirements, samples::Naming, together::Blocks};
+use crate::proof::{
+    compose::{Requirements, is_as_strict},
+    samples::Naming,
+    together::Blocks,
+};
 
 impl<'b, 'p> Proving<'_, 'b, 'p> {
     /// `redundant` and `unreachable-limit`: rules that change no verdict in any session.
@@ -59,6 +63,13 @@ impl<'b, 'p> Proving<'_, 'b, 'p> {
             let is_entangled = own.is_some_and(|own| requirements.entangle(own));
             if is_entangled || late.contains(&form) {
                 self.undecided.push(format!("whether `{}` matters when results come late", head.name));
+                continue;
+            }
+            if own.is_some_and(|own| self.is_doubted(form, own)) {
+                self.undecided.push(format!(
+                    "whether `{}` matters for calls that may not do what they are named for",
+                    head.name
+                ));
                 continue;
             }
             let others: Vec<RuleId> = self.rules(reason.rules.iter().copied().filter(|it| *it != form));
@@ -109,6 +120,19 @@ impl<'b, 'p> Proving<'_, 'b, 'p> {
         let is_idle = late.prover.all_never_violate_instead(&asked);
         found.extend(asked.iter().zip(is_idle).filter(|(_, is_idle)| !is_idle).map(|((_, form), _)| *form));
         found
+    }
+
+    /// Whether it is not proved that an idle form changes nothing for calls that earn nothing either.
+    fn is_doubted(&self, form: FormId, own: &Form) -> bool {
+        let Some(strictest) = self.composed.doubted(own) else { return false };
+        let rules = self.composed.system.rules();
+        let mut others = rules.iter().enumerate().filter(|(number, _)| *number != form.0);
+        if others.any(|(_, other)| is_as_strict(other, own)) {
+            return false;
+        }
+        let asked = [(strictest, form)];
+        let never = |prover: &Prover<'_>| prover.all_never_violate_instead(&asked).iter().all(|never| *never);
+        !never(&self.both.plain.prover) || self.both.late.as_ref().is_some_and(|late| !never(&late.prover))
     }
 
     /// `redundant`: rules that look at calls, and block only what other such rules block.

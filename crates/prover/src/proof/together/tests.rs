@@ -297,7 +297,7 @@ proptest! {
             let Some(closing) = closing(&policy, human) else { continue };
             for input in inputs() {
                 let call = Call { input, ..Call::new("1", "t") }.into();
-                let view = View { call: &call, now: Time(0), around: &around, output: None, memory: &NewSession };
+                let view = View { call: &call, now: Time(0), around: &around, output: None, memory: &NewSession, deeds: None };
                 let applying = policy.applying(&view);
                 let is_spoken_of = applying.iter().any(|it| it.clause.speaks(it.truth));
                 let default = policy.default_clause().filter(|_| !is_spoken_of);

@@ -1,0 +1,127 @@
+//! What some programs have in common where effects are looked for.
+
+/// Short ones, by program.
+pub(crate) const SHORT_VALUED: &[(&str, &str)] = &[
+    ("gh", "-R"),
+    ("glab", "-R"),
+    ("heroku", "-a"),
+    ("fly", "-a"),
+    ("flyctl", "-a"),
+    ("kubectl", "-n"),
+    ("oc", "-n"),
+    ("helm", "-n"),
+    ("docker-compose", "-f"),
+    ("docker-compose", "-p"),
+    ("docker", "-H"),
+    ("npm", "-C"),
+    ("pnpm", "-C"),
+    ("make", "-C"),
+    ("yarn", "--cwd"),
+];
+
+/// Programs that name a file of secrets without showing what is in it.
+pub(crate) const QUIET: &[&str] = &[
+    "ls",
+    "stat",
+    "test",
+    "[",
+    "[[",
+    "touch",
+    "mkdir",
+    "rmdir",
+    "rm",
+    "chmod",
+    "chown",
+    "chgrp",
+    "ssh-add",
+    "ssh-keygen",
+    "ssh-copy-id",
+    "ssh",
+    "ssh-keyscan",
+    "scp",
+    "sftp",
+    "rsync",
+    "realpath",
+    "dirname",
+    "basename",
+    "readlink",
+    "file",
+    "echo",
+    "printf",
+    "find",
+    "fd",
+    "tree",
+    "du",
+    "which",
+    "cd",
+    "export",
+    "gh",
+    "glab",
+    "mkcert",
+    "certbot",
+    "mosh",
+    "autossh",
+    "sshfs",
+    "shred",
+    "unlink",
+    "ln",
+    "direnv",
+    "ansible-vault",
+    "npm",
+    "yarn",
+    "pnpm",
+    "keytool",
+    "mount",
+    "umount",
+    "swapon",
+    "findmnt",
+    "blkid",
+    "lsblk",
+    "smartctl",
+    "losetup",
+    "diskutil",
+];
+
+/// Programs that read all their operands but the last, which they write.
+pub(crate) const COPIES: &[&str] = &["cp", "mv", "install", "ln"];
+
+/// Those of them that leave nothing behind.
+pub(crate) const MOVES: &[&str] = &["mv"];
+
+/// Programs that run commands in containers.
+pub(crate) const CONTAINERS: &[&str] = &["docker", "podman", "nerdctl", "kubectl"];
+
+/// Programs whose first operand is a filter.
+pub(crate) const FILTERS: &[&str] = &["jq"];
+
+/// The program with subcommands of which only some show what is in files.
+pub(crate) const VERSIONS: &str = "git";
+
+/// Words of scripts that may set variables, or hold scripts that do.
+pub(crate) const SETTERS: &[&str] = &[
+    "read",
+    "eval",
+    "declare",
+    "typeset",
+    "local",
+    "export",
+    "readonly",
+    "unset",
+    "let",
+    "printf",
+    "mapfile",
+    "readarray",
+    "getopts",
+    "source",
+    "trap",
+    "alias",
+    "function",
+    "select",
+    "coproc",
+    "wait",
+    "set",
+    "shopt",
+    "IFS",
+    "while",
+    "until",
+];

@@ -1,0 +1,97 @@
+//! Variables that a loop bounds: in `for f in src/*.ts; do wc -l "$f"; done`, `"$f"` is one of `src/*.ts`.
+//!
+//! [`Loop`] is kept only while the body is read, for the only loop of a script that says nothing of setting variables, over one
+//! pattern. If the body sets them nevertheless, the script is doubted. What is read as a script of its own does not see it.
+
+use crate::programs::{
+    table::alike::SETTERS,
+    word::{Field, Known},
+};
+
+/// A loop whose body is read.
+pub(super) struct Loop {
+    variable: String,
+    pattern: String,
+    /// Whether a word was replaced by the pattern.
+    pub(super) is_used: bool,
+    /// Whether the variable was set in the body.
+    pub(super) is_broken: bool,
+}
+
+impl Loop {
+    /// The loop over these words, if the script leaves its variable alone.
+    pub(super) fn new(variable: &str, words: &[Field], script: &str) -> Option<Self> {
+        let [word] = words else { return None };
+        let sets = |word: &str| SETTERS.contains(&word);
+        let is_end = |c: char| !c.is_alphanumeric() && c != '_';
+        let names = [format!("{variable}="), format!("{variable}+="), format!("{variable}[")];
+        let is_plain = !names.iter().any(|name| script.contains(name))
+            && !SIGNS.iter().any(|sign| script.contains(sign))
+            && !script.split(is_end).any(sets)
+            && script.split(is_end).filter(|word| *word == "for").count() == 1;
+        let (variable, pattern) = (variable.to_owned(), word.text.clone());
+        (word.known == Known::Glob && is_plain).then_some(Self {
+            variable,
+            pattern,
+            is_used: false,
+            is_broken: false,
+        })
+    }
+
+    /// Takes in that a variable is set.
+    pub(super) fn sets(&mut self, name: &str) {
+        self.is_broken |= name == self.variable;
+    }
+
+    /// What a word is, where it is nothing but the quoted variable.
+    pub(super) fn bound(&mut self, field: &Field) -> Option<Field> {
+        let name = field.text.strip_prefix('$')?;
+        let name = name.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or(name);
+        let is_bound = field.known == Known::Unknown && !field.splits && name == self.variable;
+        self.is_used |= is_bound;
+        is_bound.then(|| Field { text: self.pattern.clone(), known: Known::Glob, ..field.clone() })
+    }
+}
+
+/// Signs in scripts that may set variables, or that this does not read.
+const SIGNS: &[&str] = &["((", "$[", ":=", "()", "\\\n", "`", "<<", "${!"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shell::read::read_script;
+
+    /// Whether the file that a script shows is known to be one of the loop's.
+    fn is_bound(script: &str) -> bool {
+        let read = read_script(script);
+        let shows = |program: &Option<String>| program.as_deref() == Some("cat");
+        let mut shown = read.commands.iter().filter(|command| shows(&command.program));
+        !read.opaque
+            && shown.all(|command| command.words.iter().skip(1).all(|word| word.known == Known::Glob))
+    }
+
+    #[test]
+    fn a_quoted_variable_of_a_loop_is_one_of_its_files() {
+        assert!(is_bound("for f in src/*; do cat \"$f\"; done"));
+        assert!(is_bound("for f in *.md; do echo \"== $f\"; cat \"${f}\"; done"));
+        for body in [
+            "cat $f",
+            "cat \"$f/..\"",
+            "f=x; cat \"$f\"",
+            "r\\ead f < p; cat \"$f\"",
+            "p''rintf -v f %s ..; cat \"$f\"",
+            "ma''pfile f; cat \"$f\"",
+            "wa''it -p f; cat \"$f\"",
+            "de''clare \"f\"=x; cat \"$f\"",
+            "e''val \"f\"'=x'; cat \"$f\"",
+            ". ./x; cat \"$f\"",
+            "bash -c 'cat \"$f\"'",
+            "for g in 1; do cat \"$f\"; done",
+        ] {
+            assert!(!is_bound(&format!("for f in src/*; do {body}; done")), "{body}");
+        }
+        assert!(!is_bound("cat \"$f\"; for f in src/*; do :; done"));
+        assert!(!is_bound("for f in src/*; do :; done; cat \"$f\""));
+        assert!(!is_bound("for f in src/* x; do cat \"$f\"; done"));
+    }
+}

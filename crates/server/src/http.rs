@@ -1,0 +1,28 @@
+//! The server: HTTP in front of a gate.
+//!
+//! [`answering`] makes the routes of [`routes`] answer, `listen.rs` has the sockets, and `service.rs` the gate behind them.
+//! Reading order: `routes.rs`, `answering.rs`, `door.rs`, `messages.rs`, `answers.rs`, then the others.
+
+mod answering;
+mod answers;
+mod door;
+mod drafts;
+mod events;
+mod exchange;
+mod listen;
+mod looking;
+mod messages;
+mod metrics;
+mod openapi;
+mod problem;
+mod rate;
+mod routes;
+mod service;
+#[cfg(test)]
+mod tests;
+mod tokens;
+
+pub use self::{
+    listen::{ListenError, Listeners, Server},
+    service::{Service, ServiceError, ServiceOptions},
+};

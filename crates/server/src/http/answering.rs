@@ -1,0 +1,276 @@
+//! How a request is answered.
+//!
+//! [`router`] makes the routes of [`ROUTES`] answer: each request is admitted by its head, its token is looked up, its scope
+//! compared with the route's, its rate counted, and only then is its body read, strictly and within bounds. Whatever fails
+//! about a call is a verdict that blocks it.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use axum::{
+    Extension, Router,
+    body::Body,
+    extract::Request,
+    http::{HeaderMap, HeaderValue, Response, StatusCode, header},
+    routing::{MethodFilter, on},
+};
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use lockgate::{Clock as _, SystemClock, engine::Time};
+use serde_json::{Map, Value};
+use tokio::time::timeout;
+
+use super::{
+    answers::wait_of,
+    door::{Via, bearer, check_content},
+    events,
+    exchange::{Exchange, Reply},
+    openapi,
+    problem::Problem,
+    routes::{Failure, Handler, ROUTES, Route, Run, Verb},
+    service::Service,
+};
+use crate::{
+    protocol::{blocked_call, read_object},
+    tokens::Caller,
+};
+
+/// The largest body, in bytes.
+pub(super) const BODY_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// How long a body may take to arrive.
+const BODY_TIME_MAX: Duration = Duration::from_secs(20);
+/// How long a request may take to be carried out.
+const WORK_TIME_MAX: Duration = Duration::from_secs(30);
+/// How often an answer is looked for that another process may have stored.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// The routes in front of a service.
+pub(super) fn router(service: &Arc<Service>) -> Router {
+    let mut router = Router::new();
+    for route in ROUTES {
+        let service = Arc::clone(service);
+        let filter = match route.method {
+            Verb::Get => MethodFilter::GET,
+            Verb::Post => MethodFilter::POST,
+        };
+        let handler = move |Extension(via): Extension<Via>, request: Request| {
+            let service = Arc::clone(&service);
+            async move {
+                let response = answer(&service, route, via, request).await;
+                service.metrics.answered(route.path, response.status().as_u16());
+                finish(response)
+            }
+        };
+        router = router.route(route.path, on(filter, handler));
+    }
+    let lost = async || {
+        finish(Problem::new(StatusCode::NOT_FOUND, "there is no such route; see docs/server.md").respond())
+    };
+    let other = async || {
+        finish(
+            Problem::new(StatusCode::METHOD_NOT_ALLOWED, "this route has another method; see docs/server.md")
+                .respond(),
+        )
+    };
+    router.fallback(lost).method_not_allowed_fallback(other)
+}
+
+/// The same headers on every response.
+fn finish(mut response: Response<Body>) -> Response<Body> {
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (header::CACHE_CONTROL, "no-store"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::X_FRAME_OPTIONS, "DENY"),
+        (header::CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'; base-uri 'none'"),
+    ] {
+        headers.entry(name).or_insert(HeaderValue::from_static(value));
+    }
+    response
+}
+
+async fn answer(service: &Arc<Service>, route: &'static Route, via: Via, request: Request) -> Response<Body> {
+    let (parts, body) = request.into_parts();
+    let admitted = service
+        .door
+        .admit(via, &parts.uri, &parts.headers)
+        .and_then(|()| authenticate(service, route, &parts.headers));
+    let caller = match admitted {
+        Ok(caller) => caller,
+        Err(problem) => return problem.respond(),
+    };
+    if !route.scopes.is_empty() && !service.rates.take(&caller.id, Instant::now()) {
+        let problem =
+            Problem::new(StatusCode::TOO_MANY_REQUESTS, "this token makes too many requests; wait a second");
+        return failed(route, &caller, &Map::new(), &problem);
+    }
+    let read = async {
+        check_content(&parts.method, &parts.headers, "application/json")?;
+        let (query, at) = read_query(service, parts.uri.query().unwrap_or_default())?;
+        let body = match route.method {
+            Verb::Get => Map::new(),
+            Verb::Post => read_body(body).await?,
+        };
+        Ok::<_, Problem>((query, at, body))
+    };
+    let (query, at, body) = match read.await {
+        Ok(read) => read,
+        Err(problem) => return problem.respond(),
+    };
+    if let Run::Events = route.run {
+        let streamed = events::stream(service, caller, &parts.headers, &query).await;
+        return streamed.unwrap_or_else(|problem| problem.respond());
+    }
+    let asked = Arc::new(Asked { caller, query, at, body });
+    match carry_out(service, route, &asked).await {
+        Ok(reply) => response_of(&reply),
+        Err(problem) => failed(route, &asked.caller, &asked.body, &problem),
+    }
+}
+
+/// What stands behind the `?` of a request.
+type Query = Vec<(String, String)>;
+
+/// A request that was read.
+struct Asked {
+    caller: Caller,
+    query: Query,
+    at: Option<Time>,
+    body: Map<String, Value>,
+}
+
+fn authenticate(service: &Service, route: &Route, headers: &HeaderMap) -> Result<Caller, Problem> {
+    if route.scopes.is_empty() {
+        return Ok(Caller::anonymous());
+    }
+    let unknown = "this route needs a token: send it as `Authorization: Bearer …`; `lockgate serve token create` makes one";
+    let shown = bearer(headers)?.ok_or_else(|| Problem::new(StatusCode::UNAUTHORIZED, unknown))?;
+    let found = service.tokens.find(shown, SystemClock.now())?;
+    let caller = found.ok_or_else(|| {
+        Problem::new(StatusCode::UNAUTHORIZED, "the token is unknown, was revoked, or has ended")
+    })?;
+    if !route.scopes.contains(&caller.scope) {
+        let wanted: Vec<&str> = route.scopes.iter().map(|scope| scope.word()).collect();
+        let detail = format!(
+            "a token of scope `{}` may not use this route; it needs one of: {}",
+            caller.scope.word(),
+            wanted.join(", ")
+        );
+        return Err(Problem::forbidden(detail));
+    }
+    Ok(caller)
+}
+
+/// The parameters of a request, and its `at` where requests may say what time it is.
+fn read_query(service: &Service, text: &str) -> Result<(Query, Option<Time>), Problem> {
+    let mut query: Query = url::form_urlencoded::parse(text.as_bytes()).into_owned().collect();
+    let at = query.iter().position(|(name, _)| name == "at" && service.takes_time());
+    let at = at.map(|place| query.remove(place).1);
+    let at =
+        at.map(|text| text.parse().map_err(|_| Problem::bad("`at` is a number of milliseconds since 1970")));
+    Ok((query, at.transpose()?.map(Time)))
+}
+
+async fn read_body(body: Body) -> Result<Map<String, Value>, Problem> {
+    let read = timeout(BODY_TIME_MAX, Limited::new(body, BODY_BYTES_MAX).collect()).await;
+    let late = |_| Problem::new(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time");
+    let bytes = read.map_err(late)?.map_err(|error| match error.downcast_ref::<LengthLimitError>() {
+        Some(_) => {
+            let detail = format!("the body is longer than {BODY_BYTES_MAX} bytes");
+            Problem::new(StatusCode::PAYLOAD_TOO_LARGE, detail)
+        }
+        None => Problem::bad("the body could not be read"),
+    })?;
+    let bytes = bytes.to_bytes();
+    let text = str::from_utf8(&bytes).map_err(|_| Problem::bad("the body is not UTF-8"))?;
+    Ok(read_object(text)?)
+}
+
+async fn carry_out(service: &Arc<Service>, route: &Route, asked: &Arc<Asked>) -> Result<Reply, Problem> {
+    match route.run {
+        Run::Work(handler) => {
+            let done = work(service, handler, asked).await;
+            if route.method == Verb::Post {
+                service.changed.notify_waiters();
+            }
+            done
+        }
+        Run::Table => Ok(openapi::page(ROUTES)),
+        // It was answered before: it is not one reply.
+        Run::Events => Err(Problem::panicked()),
+        Run::LongWork(handler) => {
+            let permit = Arc::clone(&service.long_work).try_acquire_owned().map_err(|_| {
+                let detail = "another long check is running; try again when it has ended";
+                Problem::new(StatusCode::TOO_MANY_REQUESTS, detail)
+            })?;
+            let (service, asked) = (Arc::clone(service), Arc::clone(asked));
+            let task = tokio::task::spawn_blocking(move || {
+                let _permit = permit;
+                handler(&asked.exchange(&service))
+            });
+            task.await.unwrap_or_else(|_| Err(Problem::panicked()))
+        }
+        Run::Waiting(handler) => {
+            let until = Instant::now() + Duration::from_secs(wait_of(&asked.body));
+            loop {
+                let changed = service.changed.notified();
+                let reply = work(service, handler, asked).await?;
+                let left = until.saturating_duration_since(Instant::now());
+                if reply.status != StatusCode::ACCEPTED {
+                    service.changed.notify_waiters();
+                    return Ok(reply);
+                }
+                // One that only looked wakes no one: two that wait would wake each other for ever.
+                if left.is_zero() || service.is_ending() {
+                    return Ok(reply);
+                }
+                // Nothing is lost if this ends early or late: it only looks again.
+                let _ = timeout(left.min(LOOK_EVERY), changed).await;
+            }
+        }
+    }
+}
+
+/// Carries a request out on a thread that may wait for the database.
+async fn work(service: &Arc<Service>, handler: Handler, asked: &Arc<Asked>) -> Result<Reply, Problem> {
+    let (own, asked) = (Arc::clone(service), Arc::clone(asked));
+    let work = async {
+        let permit = Arc::clone(&service.work).acquire_owned().await;
+        let task = tokio::task::spawn_blocking(move || {
+            let _permit = permit;
+            handler(&asked.exchange(&own))
+        });
+        task.await.unwrap_or_else(|_| Err(Problem::panicked()))
+    };
+    let late = |_| Problem::new(StatusCode::SERVICE_UNAVAILABLE, "Lockgate did not decide in time");
+    timeout(WORK_TIME_MAX, work).await.map_err(late)?
+}
+
+impl Asked {
+    fn exchange<'a>(&'a self, service: &'a Service) -> Exchange<'a> {
+        let Self { caller, query, at, body } = self;
+        Exchange { service, caller, at: *at, query, body }
+    }
+}
+
+fn response_of(reply: &Reply) -> Response<Body> {
+    let mut response = Response::new(Body::from(reply.body.clone()));
+    *response.status_mut() = reply.status;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(reply.media_type));
+    response
+}
+
+/// What did not work out. About a call it is a verdict: a client that passes over errors must still find a block. Mistakes of
+/// the client and missing rights are errors everywhere.
+fn failed(route: &Route, caller: &Caller, body: &Map<String, Value>, problem: &Problem) -> Response<Body> {
+    let is_ours = problem.status.is_server_error() || problem.status == StatusCode::TOO_MANY_REQUESTS;
+    if route.failure == Failure::Problem || !is_ours {
+        return problem.respond();
+    }
+    let text = |field: &str| body.get(field).and_then(Value::as_str);
+    let session = text("session").unwrap_or_else(|| caller.own_session());
+    let reason = format!("Lockgate could not decide ({}), so the call is blocked.", problem.detail);
+    response_of(&Reply::text(blocked_call(text("id").unwrap_or_default(), session, &reason)))
+}

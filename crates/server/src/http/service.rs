@@ -1,0 +1,212 @@
+//! The gate behind the routes: one policy, one database, the tokens, and the key that signs answers.
+//!
+//! A yes from the database counts only with the signature of the server's own key, about exactly the question that is open.
+//! Only `POST /v1/answer` signs, and no token of an agent gets there. The key stays in this process and its folder.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+use ed25519_dalek::SigningKey;
+use lockgate::{
+    Clock as _, Policy, SystemClock,
+    engine::{
+        Gate, GateBuilder, Time,
+        gate::{
+            AnswerTrust, Backend as _, HumanKey, Reach, RowWrite, UnknownNet,
+            audit_log::{HUMAN_KEY, LogEntry, LogEvent},
+        },
+        store::{Query, Sqlite, to_hex},
+    },
+};
+use serde_json::{Map, Value};
+use tokio::sync::{Notify, Semaphore};
+
+use super::{door::Door, metrics::Metrics, rate::Rates};
+use crate::{
+    data_folder::{DataFolder, DataFolderError},
+    lines::{Clock, ServeOptions},
+    tokens::{Caller, Tokens},
+};
+
+/// How many requests are carried out at the same time; others wait.
+const AT_ONCE_MAX: usize = 64;
+
+/// How many streams of events there are at the same time.
+pub(super) const STREAMS_MAX: usize = 256;
+
+/// How a server is set up.
+#[derive(Clone, Debug)]
+pub struct ServiceOptions {
+    /// Names under which others reach the server, as `Host` says them.
+    pub hosts: Vec<String>,
+    /// How many requests a token may make in a second; twice as many at once.
+    pub rate: u32,
+    /// What time it is.
+    pub clock: Clock,
+    /// Whether links are followed on this machine: tools run here.
+    pub follows_links: bool,
+}
+
+impl Default for ServiceOptions {
+    fn default() -> Self {
+        Self { hosts: Vec::new(), rate: 200, clock: Clock::Real, follows_links: true }
+    }
+}
+
+/// Why a server cannot be set up.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServiceError {
+    /// Its folder cannot be used.
+    #[error(transparent)]
+    Data(#[from] DataFolderError),
+    /// Its database cannot be read.
+    #[error(transparent)]
+    Store(#[from] lockgate::StoreError),
+    /// The policy has no such net.
+    #[error(transparent)]
+    Net(#[from] UnknownNet),
+    /// The database belongs to another key.
+    #[error(
+        "the answers in `{0}` are signed by another key than `answer.key`; restore that file, or begin with a new folder"
+    )]
+    OtherKey(String),
+}
+
+/// The gate behind the routes.
+pub struct Service {
+    pub(super) gate: Gate,
+    pub(super) policy: Policy,
+    pub(super) backend: Arc<Sqlite>,
+    pub(super) tokens: Tokens,
+    pub(super) door: Door,
+    pub(super) rates: Rates,
+    pub(super) metrics: Arc<Metrics>,
+    pub(super) key: SigningKey,
+    pub(super) database: [u8; 16],
+    /// Wakes those who wait for an answer or for the next record.
+    pub(super) changed: Notify,
+    /// For everything that asks the database.
+    pub(super) work: Arc<Semaphore>,
+    /// For proofs and whole reads of the log: one at a time.
+    pub(super) long_work: Arc<Semaphore>,
+    /// For streams of events.
+    pub(super) streams: Arc<Semaphore>,
+    is_ending: AtomicBool,
+    options: ServiceOptions,
+}
+
+impl Service {
+    /// Sets a server up. The builder has its store; whose answers count is decided here.
+    ///
+    /// # Errors
+    /// When the folder or the database cannot be used.
+    pub fn new(
+        builder: GateBuilder,
+        policy: Policy,
+        backend: Arc<Sqlite>,
+        data: &DataFolder,
+        options: ServiceOptions,
+    ) -> Result<Self, ServiceError> {
+        let key = data.answer_key()?;
+        let public = key.verifying_key().to_bytes();
+        let database = backend.database_id()?;
+        record_key(&backend, &public)?;
+        // A key that the dalek library has made is a valid one.
+        let human = HumanKey::new(database, &public);
+        let trust = human.map_or_else(|| AnswerTrust::Nobody("the key is weak".into()), AnswerTrust::Signed);
+        let metrics = Arc::new(Metrics::new(&policy.hash()));
+        let counted = Arc::clone(&metrics);
+        let builder = builder.on_decision(move |_, verdict| counted.decided(verdict.decision.word()));
+        let gate = builder.answer_trust(trust).build()?;
+        Ok(Self {
+            gate,
+            policy,
+            backend,
+            tokens: Tokens::of(data),
+            door: Door::new(options.hosts.clone()),
+            rates: Rates::new(options.rate),
+            metrics,
+            key,
+            database,
+            changed: Notify::new(),
+            work: Arc::new(Semaphore::new(AT_ONCE_MAX)),
+            long_work: Arc::new(Semaphore::new(1)),
+            streams: Arc::new(Semaphore::new(STREAMS_MAX)),
+            is_ending: AtomicBool::new(false),
+            options,
+        })
+    }
+
+    /// Lets requests that wait for a human go, so that the server can end.
+    pub(super) fn end(&self) {
+        self.is_ending.store(true, Ordering::Relaxed);
+        self.changed.notify_waiters();
+    }
+
+    /// Whether the server is about to end.
+    pub(super) fn is_ending(&self) -> bool {
+        self.is_ending.load(Ordering::Relaxed)
+    }
+
+    /// How lines of a caller are read.
+    pub(super) fn lines(&self, caller: &Caller) -> ServeOptions {
+        ServeOptions {
+            session: caller.own_session().to_owned(),
+            clock: self.options.clock,
+            follows_links: self.options.follows_links,
+        }
+    }
+
+    /// The moment of a request.
+    pub(super) fn moment(&self, at: Option<Time>) -> Time {
+        match self.options.clock {
+            Clock::Real => SystemClock.now(),
+            Clock::Lines => at.unwrap_or(Time(0)),
+        }
+    }
+
+    /// Whether requests may say what time it is.
+    pub(super) fn takes_time(&self) -> bool {
+        self.options.clock == Clock::Lines
+    }
+
+    /// Logs what a person did.
+    pub(super) fn log(
+        &self,
+        act: &str,
+        session: Option<String>,
+        about: Map<String, Value>,
+    ) -> Result<(), lockgate::StoreError> {
+        let what = LogEvent::Operator { act: act.to_owned(), about };
+        let entry = LogEntry { at: SystemClock.now().0, session, policy: None, what }.to_json();
+        let row = self.backend.lock("", Reach::SharedState)?;
+        row.write(&RowWrite { entries: &[entry], ..RowWrite::default() })
+    }
+}
+
+/// Records the key in the database, once: the audit log names all that ever signed answers.
+fn record_key(backend: &Sqlite, key: &[u8; 32]) -> Result<(), ServiceError> {
+    let other = || ServiceError::OtherKey(backend.path().display().to_string());
+    if backend.human_key()?.is_none() {
+        for link in backend.audit_log(Query::default()) {
+            // Someone may have taken the row away, to have another key recorded.
+            if link?.entry.contains(&format!("\"{HUMAN_KEY}\"")) {
+                return Err(other());
+            }
+        }
+        let mut about = Map::new();
+        about.insert("key".to_owned(), Value::from(to_hex(key)));
+        about.insert("how".to_owned(), Value::from("made by the server"));
+        let at = SystemClock.now();
+        let what = LogEvent::Operator { act: HUMAN_KEY.to_owned(), about };
+        let entry = LogEntry { at: at.0, session: None, policy: None, what }.to_json();
+        backend.replace_human_key(None, key, at, &entry)?;
+    }
+    match backend.human_key()? {
+        Some(recorded) if recorded == *key => Ok(()),
+        _ => Err(other()),
+    }
+}

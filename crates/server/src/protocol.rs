@@ -1,0 +1,22 @@
+//! The line protocol: one JSON object a line in, one a line out.
+//!
+//! [`decode`] reads a line into a [`Request`]; the answers are written with [`encode`]. Nothing is decided in here.
+
+mod answers;
+mod requests;
+
+pub(crate) use self::{
+    answers::blocked_call,
+    requests::{call_elsewhere, read_body},
+};
+pub use self::{
+    answers::{
+        ErrorAnswer, HaltAnswer, PromptAnswer, SessionAnswer, StageAnswer, SwitchAnswer, UntaintAnswer,
+        encode,
+    },
+    requests::{
+        AnswerMessage, BareCall, CallMessage, Counters, DEPTH_MAX, HaltMessage, LINE_BYTES_MAX, Message,
+        NetMessage, PromptForm, PromptMessage, ProtocolError, Request, ResultMessage, SessionMessage,
+        SessionOnly, StageMessage, UserMessage, call_here, decode, decode_call, decode_message, read_object,
+    },
+};
