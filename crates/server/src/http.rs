@@ -1,6 +1,6 @@
 //! The server: HTTP in front of a gate.
 //!
-//! [`answering`] makes the routes of [`routes`] answer, `listen.rs` has the sockets, and `service.rs` the gate behind them.
+//! `answering.rs` makes the routes of `routes.rs` answer, `listen.rs` has the sockets, and `service.rs` the gate behind them.
 //! Reading order: `routes.rs`, `answering.rs`, `door.rs`, `messages.rs`, `answers.rs`, then the others.
 
 mod answering;
