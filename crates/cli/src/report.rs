@@ -15,7 +15,7 @@ const MARGIN: usize = 4;
 /// The columns of a word, with the space behind it.
 const WORD: usize = 7;
 
-/// Writes the line above a verdict: the how-manieth call, and what it wants.
+/// Writes the line above a verdict: the call's number, and what it wants.
 pub(crate) fn call(out: &mut dyn Write, number: usize, call: &Call) -> io::Result<()> {
     let input = match call.input.get("command").and_then(|command| command.as_str()) {
         Some(command) if call.input.len() == 1 => command.to_owned(),

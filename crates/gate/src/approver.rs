@@ -33,7 +33,7 @@ pub trait Approver {
     fn ask(&mut self, question: &Question<'_>) -> Answer;
 }
 
-/// Nobody: whatever needs a human is blocked.
+/// No human: every call that needs one is blocked.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Nobody;
 
@@ -43,7 +43,7 @@ impl Approver for Nobody {
     }
 }
 
-/// Answers from a list, one for each question, then nobody: for tests and scripted sessions.
+/// Answers from a list, one for each question, then no answer: for tests and scripted sessions.
 #[derive(Clone, Debug, Default)]
 pub struct Scripted {
     answers: VecDeque<Answer>,
@@ -90,7 +90,7 @@ impl<R: BufRead, W: Write> Prompt<R, W> {
 
 impl<R: BufRead, W: Write> Approver for Prompt<R, W> {
     fn ask(&mut self, question: &Question<'_>) -> Answer {
-        // A terminal that fails is nobody there, and nobody there is no grant.
+        // A terminal that fails gives no answer, and no answer is not a grant.
         self.try_ask(question).unwrap_or(Answer::Nobody)
     }
 }

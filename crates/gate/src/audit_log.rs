@@ -98,7 +98,7 @@ pub enum LogEvent {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         rules: Vec<LoggedRule>,
     },
-    /// A call's result never came, or nobody answered a question in time.
+    /// A call's result never came, or a question timed out.
     Lapsed {
         /// The call's id.
         id: String,

@@ -77,7 +77,7 @@ pub(crate) fn identified<'c>(session: &Session, call: &'c SeenCall) -> Cow<'c, S
     Cow::Owned(call.with_id(id))
 }
 
-/// What tells a call apart from others, where nobody names ids.
+/// What distinguishes a call from others when calls have no ids.
 fn content(duplicate_key: &DuplicateKey, tool: &str, input: &Map<String, Value>) -> Arc<str> {
     let text = if duplicate_key.identifying_fields.is_empty() {
         canonical_json(input)

@@ -82,7 +82,7 @@ impl Gate {
         self.decide(&call.into(), Human::Reachable)
     }
 
-    /// Decides about a call when nobody can be asked: what needs a human is blocked.
+    /// Decides about a call when no human can be asked: calls that need one are blocked.
     pub fn call_unattended<'c>(&self, call: impl Into<Cow<'c, SeenCall>>) -> Verdict {
         self.decide(&call.into(), Human::Absent)
     }
@@ -213,7 +213,7 @@ impl Gate {
         verdict
     }
 
-    /// The same where a decision may want programs to be run first. They run while nobody waits for the session;
+    /// The same where a decision may want programs to be run first. They run while the session is not locked;
     /// then it is opened and judged anew, as it stands by then.
     fn commit_running<T>(
         &self,

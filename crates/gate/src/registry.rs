@@ -2,7 +2,7 @@
 //!
 //! A rule that is not active takes no part in judgements and keeps its marking; results it waited for still land.
 //! [`Names`] says what can be switched: every net by its name, every file as a whole, and what the operator named. The
-//! messages are the documented ones. Switching is for whoever runs the gate, never for the agent: no tool call leads
+//! messages are the documented ones. Switching is for the operator, never for the agent: no tool call leads
 //! here.
 
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! Whoever runs the programs of a workflow's conditions.
+//! The runner of the programs in a workflow's conditions.
 //!
 //! The gate itself starts no process: a door that may do so lends it a [`Runner`]. It is asked outside the
 //! session's lock, only where nothing else is in the way of a call, and once per program and decision.

@@ -128,7 +128,7 @@ pub fn settle<'a>(rulebook: &Rulebook, stand: impl Into<Stand<'a>>, outcome: &Ou
     let stand = Stand { session: &session, shared_state, ran };
     let found = outcome.like.as_deref().and_then(|call| in_flight_like(&session, call));
     let flight = session.flights.get_key_value(found.as_deref().unwrap_or(&outcome.id));
-    // A result that nobody waits for is looked at like any other: it will be shown to the agent all the same.
+    // A result without a waiting call is checked like any other: the agent will see it all the same.
     let tool = flight.map(|(_, flight)| &*flight.tool).or(outcome.tool.as_deref());
     let masks = match flight {
         Some((_, flight)) => flight.decision == Decision::Redact,

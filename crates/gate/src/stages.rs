@@ -39,7 +39,7 @@ pub(crate) struct Staged<'a> {
     ended: Vec<Step>,
     /// What the workflow says.
     pub(crate) says: Says,
-    /// Whether it is the workflow itself that refuses: nobody is there to be asked.
+    /// Whether the workflow itself refuses, so that no human can be asked.
     pub(crate) is_unattended: bool,
     summary: String,
     earned: CallEvidence,

@@ -40,7 +40,7 @@ pub struct Verdict {
     /// The request a human can answer, when the decision is to ask.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub approval: Option<ApprovalId>,
-    /// Whether it is refused because no human answered in time. Nobody has rejected it.
+    /// Whether it is refused because no human answered in time. No human rejected it.
     #[serde(rename = "timeout", skip_serializing_if = "Not::not")]
     pub timed_out: bool,
     /// What the call amounts to.
@@ -81,7 +81,7 @@ pub struct Obstacle {
     /// How grave the rule's author says it is, where that is said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub severity: Option<Gravity>,
-    /// Whether a human could have lifted it. What nobody can lift leads.
+    /// Whether a human could have lifted it. Obstacles that no human can lift come first.
     #[serde(skip)]
     pub(crate) is_human: bool,
     /// What it has to do with a script that cannot be read.
@@ -320,7 +320,7 @@ pub(crate) fn human_sentence(rule: &NetRule, deed: &str) -> String {
     }
 }
 
-/// Why a call that needs a human is blocked where nobody can be asked.
+/// Why a call that needs a human is blocked where no human can be asked.
 pub(crate) fn unattended_sentence(sentence: &str) -> String {
     format!("{sentence} (It needs {HUMAN_APPROVAL}, and no human can be asked.)")
 }

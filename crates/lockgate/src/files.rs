@@ -11,7 +11,7 @@ const TEXT_BYTES_MAX: u64 = 1024 * 1024;
 
 /// Follows links on this machine. The last parts of a path need not exist yet: a call may be about to make them.
 ///
-/// Links can change between the look and the call; whoever needs more than that needs a sandbox.
+/// Links can change between the look and the call; for more than that, use a sandbox.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LocalFiles;
 

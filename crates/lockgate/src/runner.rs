@@ -97,7 +97,7 @@ impl Runner for LocalRunner {
             Ended::Signal(signal) => format!("was ended by {signal}"),
             Ended::TooLate => format!("did not end within {limit}"),
             Ended::Stuck => format!("did not end within {limit}, and cannot be ended"),
-            Ended::Unknown => "ended, but nobody can tell how: something else in this process waits for all \
+            Ended::Unknown => "ended in an unknown way: something else in this process waits for all \
                                children, or ignores them"
                 .to_owned(),
         };

@@ -4,7 +4,7 @@
 //! weights. What lies outside of that and would change what the net does (inhibitor and reset arcs, coloured nets,
 //! capacities) is refused with its place; what does not (graphics, what tools keep for themselves) is passed over.
 //! [`to_pnml`] writes what it reads: a net that was written and read again is the same net. A file holds one net;
-//! whoever has several splits them.
+//! split a file that has several.
 //!
 //! Files come from strangers. A document type is refused, and with it every entity trick, and all sizes are bounded.
 
@@ -438,7 +438,7 @@ impl<'a> Reader<'a> {
         Ok(weight)
     }
 
-    /// Of two labels that say the same thing differently nobody knows which one counts.
+    /// Two labels that contradict each other are an error: it is not known which one counts.
     fn check_labels(&self, node: Node<'a, 'a>) -> Read<()> {
         for name in ["name", "initialMarking", "inscription", "type"] {
             if let Some(second) = elements(node).filter(|label| is(*label, name)).nth(1) {
@@ -470,7 +470,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The name of an element of the format; an element of another namespace has one that nobody knows.
+    /// The name of an element of the format; an element of another namespace has an unknown one.
     fn name_of(&self, node: Node<'a, 'a>) -> &'a str {
         let same = node.tag_name().namespace() == self.document.root_element().tag_name().namespace();
         if same { node.tag_name().name() } else { "" }

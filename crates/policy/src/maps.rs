@@ -158,7 +158,7 @@ impl ToolMaps {
         deeds: &mut Deeds,
     ) {
         let fields = || call.input.iter().filter(|(field, _)| self.is_script(field));
-        // Of several scripts nobody knows which one the tool runs.
+        // With several scripts it is not known which one the tool runs.
         let is_alone = fields().filter(|(_, value)| value.is_string() || value.is_array()).count() == 1;
         for (field, value) in fields() {
             let maps: SmallVec<[&ToolMap; 8]> =

@@ -148,7 +148,7 @@ impl Recorder {
         let key = key_of(&self.keys, view, self.is_credit);
         match self.action {
             Action::Supersede => Some(LogChange::Clear(None)),
-            // What opens stays closed for as long as such a call runs: nobody knows what it has done so far.
+            // What opens stays closed for as long as such a call runs: it is not known what it has done so far.
             Action::Clear if self.is_credit && self.lasts && (begins || ends) => {
                 let call = ClearingCall { id: id(), key: key.filter(|_| !self.keys.is_empty()) };
                 Some(if begins { LogChange::ClearWhileRunning(call) } else { LogChange::ClearAtEnd(call) })

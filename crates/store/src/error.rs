@@ -130,7 +130,7 @@ impl Fault {
         ))
     }
 
-    /// The sentence for whoever asked.
+    /// The sentence for the caller.
     pub(crate) fn at(self, path: &Path, wait: Duration) -> StoreError {
         let reason = match self {
             Self::Conflict => return StoreError::Conflict,

@@ -17,7 +17,7 @@ use sha2::Sha256;
 /// The seal of a row.
 pub(crate) type Seal = [u8; 32];
 
-/// What a place is listed under: so many bytes of a MAC, so nobody without the key can choose where it is listed.
+/// What a place is listed under: the first bytes of a MAC, so choosing where it is listed needs the key.
 pub(crate) type PlaceDigest = [u8; 16];
 
 const KEY_TAG: &[u8] = b"lockgate/seal/v1\0";

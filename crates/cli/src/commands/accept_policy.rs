@@ -149,7 +149,7 @@ pub(crate) fn run(
 }
 
 /// Lets the sessions of a project go on under its policy, which a human has just trusted. A session for which the user's own
-/// policy or settings have changed too keeps waiting: nobody was shown that.
+/// policy or settings have changed too keeps waiting: no human was shown that.
 pub(super) fn accept_trusted(root: &Path, state: &Path) -> Result<(), CommandError> {
     let environment = Environment::of_process();
     if fs::symlink_metadata(state).is_err() {
@@ -283,7 +283,7 @@ impl Held {
         accepted.map_err(CommandError::said)
     }
 
-    /// Accepts what a human has trusted, unless the user's own files or settings have changed too: nobody was shown that.
+    /// Accepts what a human has trusted, unless the user's own files or settings have changed too: no human was shown that.
     fn accept_if_same_user(&self, environment: &Environment) -> Result<(), CommandError> {
         let is_same = |from: &Binding| hook::user_part(from) == hook::user_part(&self.to);
         if self.from.as_ref().is_some_and(is_same) {

@@ -153,7 +153,7 @@ impl Patient {
         (Some(settings), checks)
     }
 
-    /// Whether a human can answer questions, and nobody else.
+    /// Whether only a human can answer questions.
     fn human(&self, settings: &Settings) -> Check {
         let recorded = match crate::human::recorded_key(&settings.state) {
             Ok(recorded) => recorded,

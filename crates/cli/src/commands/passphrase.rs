@@ -2,7 +2,7 @@
 //!
 //! `set` makes the key that signs answers, `change` seals the same key under another passphrase. `reset` makes another key
 //! without the old passphrase, and `adopt` has a database take the key of the user's file: both halt every session of the
-//! database, because whoever began them knew another human. Passphrases are typed at the terminal and nowhere else.
+//! database, because they were begun under another human's key. Passphrases are typed at the terminal and nowhere else.
 
 use std::{
     env,

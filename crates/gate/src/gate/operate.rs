@@ -155,7 +155,7 @@ impl Gate {
     ) -> Result<bool, StoreError> {
         let mut counted: BTreeMap<Arc<str>, u64> = BTreeMap::new();
         for (tool, calls) in per_tool {
-            // Under its own name a tool is kept whether a rule counts it or not, for whoever asks later.
+            // Under its own name a tool is kept whether a rule counts it or not, for later questions.
             let name = self.rulebook.policy.name(tool);
             let others = self.rulebook.policy.counters(tool).into_iter().filter(|counter| *counter != name);
             for counter in others.chain([name.clone()]) {

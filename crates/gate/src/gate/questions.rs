@@ -22,7 +22,7 @@ use crate::{
     verdict::Verdict,
 };
 
-/// An answer came for a question that nobody asks (any more).
+/// An answer came for a question that is not open.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AnswerError {
@@ -88,7 +88,7 @@ impl Gate {
             let judge = |stand: Stand<'_>, answer| {
                 rules.judge_answer(stand, approval.number, (answer, proof.as_ref()), at)
             };
-            // A refusal asks nobody's code, so it can be told after a panic as well.
+            // A refusal runs no code of others, so it can be given after a panic as well.
             let judgement = catch_unwind(AssertUnwindSafe(|| judge(stand, answer))).unwrap_or_else(|_| {
                 judge(stand, Answer::Refused).map(|refusal| Judgement { verdict: panicked(), ..refusal })
             })?;
@@ -135,7 +135,7 @@ impl Gate {
     }
 }
 
-/// Nobody was there to answer: the reasons of the question stand, as a refusal.
+/// No human could answer: the reasons of the question stand, as a refusal.
 fn unattended(verdict: Verdict, wanted_by: Vec<crate::verdict::Obstacle>) -> Verdict {
     let obstacles = wanted_by.into_iter().map(|mut obstacle| {
         obstacle.decision = Decision::Block;

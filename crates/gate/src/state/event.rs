@@ -143,7 +143,7 @@ pub enum Event {
         /// When.
         at: Time,
     },
-    /// A result came that nobody waits for: an unknown id, a second result, another tool's. It opens nothing.
+    /// A result came without a waiting call: an unknown id, a second result, another tool's. It opens nothing.
     Stray {
         /// The id it named.
         id: String,

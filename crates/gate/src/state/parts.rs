@@ -102,7 +102,7 @@ pub struct Asked {
     pub taken: SmallVec<[(RuleId, TransitionId); 2]>,
     /// When the question lapses.
     pub deadline: Time,
-    /// Whether every rule that wants the human takes nobody's answer for a yes by then.
+    /// Whether every asking rule treats a timeout as approval.
     pub allows_late: bool,
     /// The hash of the policy under which it is asked.
     pub policy: Arc<str>,
@@ -142,7 +142,7 @@ impl Asked {
 pub struct ApprovalId {
     /// The session that asks.
     pub session: String,
-    /// The how-manieth question of that session.
+    /// The question's sequence number within the session.
     pub number: u64,
 }
 

@@ -50,7 +50,7 @@ pub struct Session {
     pub(crate) windows: Table<WindowId, Window>,
     /// The kinds of sensitive data seen, in the order in which they were.
     pub(crate) taints: Vec<Arc<str>>,
-    /// Whether a result held sensitive data, and nobody has cleared that since.
+    /// Whether a result held sensitive data and the mark has not been cleared since.
     pub(crate) is_tainted: bool,
     /// Answers of humans that still stand.
     pub(crate) answers: Vec<Answered>,
@@ -245,7 +245,7 @@ impl Session {
         !self.origins.has_begun() && self.counts.tool_calls > 0
     }
 
-    /// Whether nobody has called, asked or said anything yet.
+    /// Whether no event has happened yet.
     pub fn is_fresh(&self) -> bool {
         self.counts == Counts::default() && self.asked.is_empty()
     }
@@ -315,7 +315,7 @@ impl Session {
 }
 
 impl Asked {
-    /// When the question is closed. One that nobody's answer grants stays open for a while, for its asker to
+    /// When the question is closed. One that a timeout grants stays open for a while, for its asker to
     /// learn that.
     pub(crate) fn ends(&self, terms: &Terms) -> Time {
         if self.allows_late { self.deadline.after_ms(terms.approval_ms) } else { self.deadline }

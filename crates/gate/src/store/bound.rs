@@ -78,7 +78,7 @@ pub struct PolicyPlace {
     pub around: Vec<String>,
     /// Whether a policy is at this very place; otherwise it is where nothing nearer says anything.
     pub is_own: bool,
-    /// Whether the first policy there counts as accepted. One that nobody has chosen does not.
+    /// Whether the first policy there counts as accepted. One that no human has chosen does not.
     pub remembers: bool,
     /// The part of the policy that other places have too.
     pub base: Option<PolicyBase>,

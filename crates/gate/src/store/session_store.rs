@@ -1,7 +1,7 @@
 //! Where sessions rest between two calls.
 //!
 //! A [`Store`] opens a session for one decision: [`OpenedSession::session`] shows it, [`OpenedSession::commit`] stores what
-//! happened and succeeds only if nobody else committed in between. [`MemoryStore`] is the reference that
+//! happened and succeeds only if no other writer committed in between. [`MemoryStore`] is the reference that
 //! other stores are measured by; it forgets everything when the process ends.
 
 use std::{
@@ -19,7 +19,7 @@ use crate::{
 
 /// Where sessions rest.
 pub trait Store: Send + Sync {
-    /// Opens a session for one decision; a session nobody has used yet is empty.
+    /// Opens a session for one decision; a session that was never used is empty.
     ///
     /// # Errors
     /// When the store cannot be reached. The gate then blocks.
@@ -163,7 +163,7 @@ impl MemoryStore {
         self
     }
 
-    /// What is shared is locked before the session, always: so nobody waits in a circle.
+    /// What is shared is locked before the session, always: this prevents deadlocks.
     fn lock(&self, session: &str, reach: Reach) -> Result<Locked<'_>, StoreError> {
         let shared_state = match reach {
             Reach::Look | Reach::Session => {
@@ -210,7 +210,7 @@ impl Store for MemoryStore {
     }
 }
 
-/// A session under its shard's lock: judge and commit are one critical section, so nobody can be first.
+/// A session under its shard's lock: judge and commit are one critical section, so no other writer can be first.
 struct Locked<'a> {
     shard: MutexGuard<'a, Shard>,
     index: usize,

@@ -1,6 +1,6 @@
 //! A program and everything it starts: one process group, followed until the program ends and ended with it.
 //!
-//! [`run`] promises that nothing waits longer than the deadline and two short graces, whoever keeps the program's
+//! [`run`] promises that nothing waits longer than the deadline and two short graces, even if another process keeps the program's
 //! outputs open. A group is named by the number of its first process, and the system gives that number away again
 //! once the process was waited for; so it is looked at without being waited for until the group has been ended.
 //! Whatever could fail is done before the program starts, so a program that runs is always followed.
@@ -148,7 +148,7 @@ impl Group {
 
     fn signal(&self, signal: Signal) {
         if self.seen != Some(Seen::Taken) {
-            // It fails where nobody is left, and that is what was wanted.
+            // It fails if no process is left, which is the goal.
             let _ = kill_process_group(self.id, signal);
         }
     }
@@ -164,7 +164,7 @@ impl Group {
         if self.seen.is_some() {
             return Some(child.wait());
         }
-        // Nobody may be kept waiting for the system, and no dead process may stay behind.
+        // The caller must not wait for the system, and no dead process may stay behind.
         let _ = thread::Builder::new().spawn(move || child.wait());
         None
     }

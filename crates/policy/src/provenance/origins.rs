@@ -94,7 +94,7 @@ pub(crate) struct Hashed<'t> {
     whole: u64,
 }
 
-/// The key of sessions that begin in this process. Without it nobody finds at home two texts with one hash.
+/// The key of sessions that begin in this process. Without it an attacker cannot search offline for two texts with one hash.
 static KEY: LazyLock<[u64; 2]> =
     LazyLock::new(|| [RandomState::new().hash_one(1_u8), RandomState::new().hash_one(2_u8)]);
 

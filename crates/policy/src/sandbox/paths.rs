@@ -50,7 +50,7 @@ impl<'l> Look<'l> {
         let folders: Vec<&str> =
             told.filter_map(|(_, value)| value.as_str()).chain(call.about.cwd.as_deref()).collect();
         if folders.is_empty() {
-            self.doubt("nobody tells where the call would run: hand in its working folder, `cwd`".to_owned());
+            self.doubt("the call's working folder is not known: hand in `cwd`".to_owned());
         }
         if let Some(command) = self.walker_here() {
             folders.iter().for_each(|folder| self.at_walk(folder, command));
@@ -84,7 +84,7 @@ impl<'l> Look<'l> {
         };
         if !is_told(&path) {
             return self.doubt(format!(
-                "`{}` starts from a folder that nobody tells: hand in the call's working folder, `cwd`",
+                "`{}` starts from a folder that is not known: hand in the call's working folder, `cwd`",
                 shown(&path.text)
             ));
         }

@@ -89,7 +89,7 @@ impl<'c> Sight<'c> {
         let mut scripts = self.reading().script_texts();
         match (scripts.next(), scripts.next()) {
             (Some((text, script)), None) if self.is_surely_run() => proof::proves(pattern, text, script),
-            // Of several scripts nobody knows which one the tool runs.
+            // With several scripts it is not known which one the tool runs.
             _ => false,
         }
     }
@@ -109,7 +109,7 @@ impl<'c> Sight<'c> {
     }
 
     /// The files that a success of the call has read, as they are kept: each from the session's folder, or from the
-    /// call's where nobody knows that one, if it lies in there.
+    /// call's where that one is not known, if it lies in there.
     pub(crate) fn reads(&self, root: Option<&str>) -> Vec<Arc<str>> {
         let root = root.or(self.call.about.cwd.as_deref());
         let mut reads: Vec<Arc<str>> = Vec::new();

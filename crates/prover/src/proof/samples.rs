@@ -2,7 +2,7 @@
 //!
 //! [`Sampler::samples_of`] gives several, at the edges of what the clause says, each with the session that comes before it.
 //! Whether a clause really decides about its sample is seen when it is played; nothing here promises it. Variables of
-//! the gate's environment and what the host says under names of its own are missing on purpose: nobody can make
+//! the gate's environment and what the host says under names of its own are missing on purpose: no caller can make
 //! those up.
 
 mod inputs;

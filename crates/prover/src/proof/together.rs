@@ -2,7 +2,7 @@
 //!
 //! A call passes if each rule that looks at it and would close it has a condition that does not hold, and if somebody speaks
 //! for it where silence is not a yes. [`Classes::of`] gathers what that takes, for all calls of a tool; [`Classes::passing`]
-//! looks for a combination. That there is none is said only where it is proved: what nobody can tell from the call
+//! looks for a combination. That there is none is said only where it is proved: what the call does not show
 //! alone (hours, counters, sandboxes, variables) may always be as one likes. Whether a combination really is a call is
 //! not said here: `openers.rs` makes one up.
 
@@ -242,7 +242,7 @@ fn condition_may_be<'a>(condition: &'a Condition, tool: &'a str) -> Vec<Combinat
     either.collect()
 }
 
-/// Ways for a condition to come out so: of several parts, the first that does not go on decides. What nobody can tell
+/// Ways for a condition to come out so: of several parts, the first that does not go on decides. What the call does not show
 /// may come out as one likes: that is a way that asks for nothing.
 fn condition_is<'a>(condition: &'a Condition, truth: Truth, tool: &'a str) -> Vec<Combination<'a>> {
     match condition {

@@ -3,7 +3,7 @@
 //! A rule sees names: the tool's own, an action of it, or what the maps of the rule's file make of a command. A
 //! [`Way`] is one combination of what all of them see, so calls that no rule tells apart are one way. Whatever an
 //! agent calls is a sequence of ways: a script of three commands is the way of the first and two *further* ones,
-//! which nobody sees whose file has no map for them. The list is as long as it has to be and may be longer: whether
+//! which only files with a map for them see. The list is as long as it has to be and may be longer: whether
 //! some text really matches two patterns at once is found out when a session is played.
 
 use std::{

@@ -1,6 +1,6 @@
 //! The format of the chain: what is hashed, what is signed, byte by byte.
 //!
-//! A record's hash covers its number, the hash before it and the exact bytes of its entry, so that whoever keeps
+//! A record's hash covers its number, the hash before it and the exact bytes of its entry, so that a reader who keeps
 //! one hash can tell whether anything before it was changed. All numbers are 8 bytes, the highest first:
 //!
 //! - [`link_hash`]: SHA-256 of `lockgate/trail/v1`, a zero byte, n, the 32 bytes of the hash before (zeros for the
@@ -56,7 +56,7 @@ pub struct Link {
     pub entry: String,
 }
 
-/// A record that somebody noted elsewhere, where whoever can change the database cannot reach it.
+/// A record noted elsewhere, out of reach of those who can change the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Anchor {
     /// The record's number.

@@ -47,8 +47,8 @@ enum Readable<'a> {
     Head(Head),
 }
 
-/// Checks an export. Without a head at its end nobody vouches for where it ends, and without a public key that you
-/// noted elsewhere whoever wrote the file may have signed it too: see [`Verified::head`].
+/// Checks an export. Without a head at its end nothing vouches for where it ends, and without a public key that you
+/// noted elsewhere, the writer of the file may have signed it too: see [`Verified::head`].
 ///
 /// # Errors
 /// When the lines cannot be read.

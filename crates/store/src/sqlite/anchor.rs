@@ -3,7 +3,7 @@
 //! Nothing inside a database can show that all of it is old. [`AnchorFile::note`] adds a line after every commit, and
 //! [`AnchorFile::check`] refuses a database that is older than the last line, or that went another way since. A line is
 //! sealed with the number of its place in the file, so an older line at the end is not one. Lines are only added, so the
-//! file can be one that the system allows nobody to shorten (`chattr +a`); where it may be shortened, it is, once it is
+//! file can be append-only (`chattr +a`); where it may be shortened, it is, once it is
 //! long. A line is in the hands of the system when a verdict is told, but not forced to the disk: after a power cut the
 //! anchor may be a little older than the database, never newer, unless the database was opened with less than full
 //! durability. The file is never made: one that is gone was taken away.
@@ -52,7 +52,7 @@ struct Note {
 }
 
 impl AnchorFile {
-    /// The anchor file of a database, and whether the database is as far as it says. Nobody waits longer than `wait` for
+    /// The anchor file of a database, and whether the database is as far as it says. The caller waits at most `wait` for
     /// others that write it.
     pub(crate) fn check(
         path: &Path,
@@ -124,7 +124,7 @@ impl AnchorFile {
         if !whole(length) {
             return Err(io::Error::other("it does not end with a whole line"));
         }
-        // Whoever committed later may have been here first.
+        // A later commit may have been here first.
         if last_line(&mut file, length)?
             .and_then(|line| Note::read(&line))
             .is_some_and(|it| it.counter >= head.counter)

@@ -10,7 +10,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, config::DbConfig};
 /// The longest wait for a lock, whatever is asked for.
 pub const WAIT_MAX: Duration = Duration::from_secs(60 * 60);
 
-/// The longest wait while nobody writes anything: whoever holds the lock then does not work, and hangs.
+/// The longest wait while nothing is written: the process that holds the lock then hangs.
 pub const LOCKED_MAX: Duration = Duration::from_secs(2);
 
 /// How a store is opened.

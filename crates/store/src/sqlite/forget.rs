@@ -1,7 +1,7 @@
-//! What may go: sessions that nobody uses any more, and the old part of the audit log.
+//! What may go: unused sessions, and the old part of the audit log.
 //!
-//! Both go in small steps, each a short transaction of its own, so that nobody who waits for a verdict waits long;
-//! and both leave an entry in the audit log. Nothing goes by itself: whoever runs Lockgate says when.
+//! Both go in small steps, each a short transaction of its own, so that no verdict is delayed for long;
+//! and both leave an entry in the audit log. Nothing goes by itself: the operator says when.
 
 use lockgate_gate::{StoreError, Time};
 use rusqlite::{Connection, OptionalExtension, params};
@@ -24,7 +24,7 @@ pub const FORGET_BATCH_MAX: usize = 1_000;
 /// So many records are pruned in one transaction.
 const PRUNE_BATCH: u64 = 1_000;
 
-/// A session nobody has used since, unless a human has answered one of its open questions since: then somebody
+/// A session unused since then, unless a human has answered one of its open questions since: then somebody
 /// still waits for it.
 const FORGETTABLE: &str = "clock < ?1 AND (questions = 0 OR NOT EXISTS \
      (SELECT 1 FROM answer WHERE answer.session = session.name AND answer.at >= ?1))";
@@ -33,7 +33,7 @@ const FORGETTABLE: &str = "clock < ?1 AND (questions = 0 OR NOT EXISTS \
 const ORPHANED: &str = "at < ?1 AND NOT EXISTS (SELECT 1 FROM session WHERE name = answer.session)";
 
 impl Sqlite {
-    /// Forgets sessions that nobody has used since a moment, with the answers that were given to them: so many at
+    /// Forgets sessions unused since a moment, with the answers that were given to them: so many at
     /// a time, at least 1 and at most [`FORGET_BATCH_MAX`]. `entry` is told their names and says what the audit log
     /// says about it. How many were forgotten.
     ///
@@ -141,7 +141,7 @@ fn forgettable(connection: &Connection, before: Time) -> Result<Vec<String>, Fau
     Ok(names.collect::<Result<_, _>>()?)
 }
 
-/// Forgets those that still nobody has used. One that somebody changed stays as it is, to be found: its clock may be what
+/// Forgets those that are still unused. One that was changed stays as it is, to be found: its clock may be what
 /// was changed.
 fn forget_some(
     change: &mut Change<'_>,

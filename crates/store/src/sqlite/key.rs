@@ -2,10 +2,10 @@
 //!
 //! The file holds one line, `lockgate-key-2` and the 32 bytes of the seed in hex, and only its owner can read it. A key
 //! that says `lockgate-key-1` is that of a database whose rows were not sealed yet: once they are, the file says so, so
-//! that nobody who can write the database alone can make it look like one whose rows are still to be sealed.
+//! that write access to the database alone is not enough to make it look like one whose rows are still to be sealed.
 //! A new key is first kept under another name and gets its own once the database that needs it is stored
 //! ([`New::keep`]): so a key without a database, or a database without its key, is never an accident of ours, and
-//! both are refused. Whoever runs as the same user can read the key; docs/audit.md tells what that means.
+//! both are refused. A program of the same user can read the key; docs/audit.md tells what that means.
 
 use std::{
     fs,
@@ -82,7 +82,7 @@ pub(crate) struct New {
 }
 
 impl New {
-    /// Makes a key. Invariant: the caller holds the database's lock, so nobody else makes one.
+    /// Makes a key. Invariant: the caller holds the database's lock, so no other process makes one.
     pub(crate) fn make(database: &Path) -> Result<Self, OpenError> {
         let mut seed = [0; 32];
         getrandom::fill(&mut seed)
@@ -100,7 +100,7 @@ impl New {
 }
 
 /// Notes in the key file that the rows of the database are sealed. Invariant: the caller holds the database's lock, so
-/// nobody else writes the file.
+/// no other process writes the file.
 pub(crate) fn note_sealed(database: &Path, key: &SigningKey) -> Result<(), OpenError> {
     let new = write_new(database, key)?;
     name_it(database, &new)

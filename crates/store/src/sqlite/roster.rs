@@ -3,7 +3,7 @@
 //! A row can be sealed and still be wrong: taken from an older copy, or not there at all. [`Roster::find`] says what seal
 //! the row of a place must have, or that there must be none. The roster is a tree by the digests of places, 16 ways at
 //! each step: a leaf lists at most [`LEAF_MAX`] rows, an inner node has the seals of its children. The seal of the root is
-//! in the signed head, so nobody without the key can change, drop or bring back any of it alone, and a look costs one
+//! in the signed head, so without the key no part of it can be changed, dropped or brought back alone, and a look costs one
 //! node for every factor of 16 in the number of rows. The root itself rests in the head's row, which every decision
 //! writes anyway: up to [`LEAF_MAX`] rows cost no further page.
 //!

@@ -248,7 +248,7 @@ fn key_of(connection: &Connection, path: &Path, wait: Duration) -> Result<Key, O
     if let Some(key) = key::rescue(path, &head.public_key)? {
         return Ok(key);
     }
-    // Whoever made the database may have given the key its name just now.
+    // The process that made the database may have named the key just now.
     if let Some(key) = key::read(path)? {
         return Ok(key);
     }

@@ -1,6 +1,6 @@
 //! Whose turn it is: one connection, lent to one decision at a time.
 //!
-//! A [`Turns`] hands out its connection for as long as a decision takes, and nobody waits longer than agreed. What
+//! A [`Turns`] hands out its connection for as long as a decision takes, and no caller waits longer than agreed. What
 //! was begun and not committed is rolled back when the connection comes back, and once more before it is lent
 //! again, should somebody have died with it in hand. There is no order among those who wait.
 
@@ -34,7 +34,7 @@ impl Turns {
         Some(self.lent(taken))
     }
 
-    /// The connection, if nobody has it.
+    /// The connection, if it is free.
     pub(crate) fn lend_now(&self) -> Option<Lent<'_>> {
         let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         (!*taken).then(|| self.lent(taken))

@@ -1,8 +1,8 @@
 //! What was done to the audit log and the state behind our back.
 //!
 //! [`Sqlite::verify_trail`] walks the whole chain as it stands at one moment and tells every problem with the number
-//! of its record; `verify_state.rs` does the same with the rows of the state. It finds what was changed, left out, put in, reordered or cut off by whoever does not have the
-//! key. Whoever has it can write a new chain; so can whoever brings back an old copy of all files: that is found
+//! of its record; `verify_state.rs` does the same with the rows of the state. It finds what was changed, left out, put in, reordered or cut off without the
+//! key. A program with the key can write a new chain, and an old copy of all files can be brought back: that is found
 //! only with an [`Anchor`] that was noted elsewhere. It never mends anything.
 
 use lockgate_gate::StoreError;

@@ -38,7 +38,7 @@ pub(super) fn read_by(
     if reads_one_file {
         return read_by_tool(touched, call).into_iter().collect();
     }
-    // Of several scripts nobody knows which one the tool runs.
+    // With several scripts it is not known which one the tool runs.
     let mut scripts = reading.scripts();
     let (Some((field, script)), None, true) = (scripts.next(), scripts.next(), is_surely_run) else {
         return Vec::new();
@@ -55,7 +55,7 @@ pub(super) fn read_by(
     paths.flatten().collect()
 }
 
-/// The one file that a reading tool was given. With two different ones nobody knows which it takes.
+/// The one file that a reading tool was given. With two different ones it is not known which it takes.
 fn read_by_tool(touched: &[TouchedPath], call: &SeenCall) -> Option<String> {
     let named = touched.iter().filter(|path| !path.is_guess);
     let mut paths = BTreeSet::new();
@@ -107,7 +107,7 @@ pub(super) fn only_reads(reading: Reading<'_>, reads_one_file: bool) -> bool {
 /// Which words of a command are files that it certainly shows; none if it may do another thing.
 fn shown_words(command: &Command) -> Option<Vec<usize>> {
     let shows = command.row()?.files().shows()?;
-    // What goes into a file is shown to nobody.
+    // Output that goes into a file is not shown.
     let is_open = command.redirections.is_empty() && command.assignments.is_empty();
     let is_certain = command.words.iter().all(|word| word.known == Known::Certain);
     if !(command.is_confirmed && is_open && is_certain) {
