@@ -10,9 +10,11 @@ use lockgate_gate::{
 };
 use lockgate_pattern::{Pattern, PatternError};
 use lockgate_policy::Decision;
-use lockgate_store::{Link, Query, Sqlite, to_hex};
+use lockgate_store::{Link, Query, to_hex};
 use serde::Serialize;
 use serde_json::Value;
+
+use crate::store_url::Database;
 
 /// Which records of the audit log to read. In names, `*` is any run of characters and `?` any one.
 ///
@@ -100,17 +102,43 @@ impl AuditQuery {
     }
 
     /// The records of a database that are meant, the newest last.
-    pub(crate) fn read(&self, store: &Sqlite) -> Result<Vec<AuditRecord>, AuditError> {
+    pub(crate) fn read(&self, database: &Database) -> Result<Vec<AuditRecord>, AuditError> {
         let filter = self.filter()?;
         let mut records = std::collections::VecDeque::new();
-        for link in store.audit_log(filter.query(0)) {
-            let link = link?;
+        let mut take = |link: &Link, strand: Option<&str>| -> Result<(), AuditError> {
             let entry = serde_json::from_str(&link.entry)
                 .map_err(|source| AuditError::Damaged { n: link.n, source })?;
             if filter.takes(&entry) {
-                records.push_back(AuditRecord::of(&link)?);
+                records.push_back(AuditRecord::of(link, strand)?);
                 if self.last.is_some_and(|last| records.len() > last) {
                     records.pop_front();
+                }
+            }
+            Ok(())
+        };
+        let query = filter.query(0);
+        match database {
+            Database::Sqlite(file) => file.audit_log(query).try_for_each(|link| take(&link?, None))?,
+            #[cfg(feature = "postgres")]
+            Database::Shared(store) => {
+                let is_in_time = |at: u64| {
+                    query.since.is_none_or(|since| at >= since.0)
+                        && query.until.is_none_or(|until| at < until.0)
+                };
+                let mut after = lockgate_store::Position::default();
+                loop {
+                    let found = store.records(after, query.session.as_deref(), RECORDS_AT_ONCE)?;
+                    let Some(last) = found.last() else { break };
+                    after = last.position;
+                    for record in found {
+                        let lockgate_store::StrandRecord { strand, n, prev, hash, entry, .. } = record;
+                        let link = Link { n, prev, hash, entry };
+                        let at: EntryMoment = serde_json::from_str(&link.entry)
+                            .map_err(|source| AuditError::Damaged { n, source })?;
+                        if is_in_time(at.at) {
+                            take(&link, Some(&strand))?;
+                        }
+                    }
                 }
             }
         }
@@ -118,11 +146,25 @@ impl AuditQuery {
     }
 }
 
+/// How many records of a shared store are read at once.
+#[cfg(feature = "postgres")]
+const RECORDS_AT_ONCE: u32 = 1_000;
+
+/// When an entry was written.
+#[cfg(feature = "postgres")]
+#[derive(serde::Deserialize)]
+struct EntryMoment {
+    at: u64,
+}
+
 /// One record of the audit log. It serialises to the documented JSON.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct AuditRecord {
-    /// Its number; the first is 1.
+    /// The session whose chain it belongs to, in a store that many gates share; elsewhere there is one chain.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub strand: Option<String>,
+    /// Its number in the chain; the first is 1.
     pub n: u64,
     /// The hash of the record before it, in hexadecimal digits.
     pub prev: String,
@@ -133,10 +175,10 @@ pub struct AuditRecord {
 }
 
 impl AuditRecord {
-    fn of(link: &Link) -> Result<Self, AuditError> {
+    fn of(link: &Link, strand: Option<&str>) -> Result<Self, AuditError> {
         let Link { n, prev, hash, entry } = link;
         let entry = serde_json::from_str(entry).map_err(|source| AuditError::Damaged { n: *n, source })?;
-        Ok(Self { n: *n, prev: to_hex(prev), hash: to_hex(hash), entry })
+        Ok(Self { strand: strand.map(str::to_owned), n: *n, prev: to_hex(prev), hash: to_hex(hash), entry })
     }
 }
 

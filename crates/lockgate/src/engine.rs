@@ -34,5 +34,5 @@ pub use crate::{
     policy_error::PolicyError,
     runner::LocalRunner,
     sources::{policy_files, read_sources},
-    store_url::open_store,
+    store_url::{Database, open_store},
 };

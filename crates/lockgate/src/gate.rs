@@ -13,7 +13,6 @@ use lockgate_store::{Options, Sqlite};
 use serde_json::{Map, Value};
 
 use crate::{
-    archive::bound_policy,
     audit::{AuditError, AuditQuery, AuditRecord},
     clock::{Clock, SystemClock, milliseconds},
     core::Core,
@@ -22,7 +21,7 @@ use crate::{
     policy_error::PolicyError,
     ruling::{Confirmation, Question},
     session::Session,
-    store_url::{StoreUrlError, open_store},
+    store_url::{Database, StoreUrlError, open_store},
     tool_call::{CallError, ToolCall},
 };
 
@@ -41,7 +40,7 @@ use crate::{
 pub struct Gate {
     core: Arc<Core>,
     confirm: Option<Arc<Confirmation>>,
-    log: Option<Arc<Sqlite>>,
+    log: Option<Database>,
 }
 
 impl Gate {
@@ -155,7 +154,7 @@ pub struct GateBuilder {
     policy: Policy,
     terms: Terms,
     restored: Vec<(String, lockgate_gate::Session)>,
-    log: Option<Arc<Sqlite>>,
+    log: Option<Database>,
     confirm: Option<Arc<Confirmation>>,
     changes: PolicyChanges,
     clock: Box<dyn Clock>,
@@ -169,24 +168,24 @@ impl GateBuilder {
     /// # Errors
     /// When the file cannot be used: it is damaged, belongs to another program, or others can access it.
     pub fn sqlite(self, file: impl AsRef<Path>) -> Result<Self, lockgate_store::OpenError> {
-        Ok(self.stored_in(Sqlite::open(file.as_ref(), Options::default())?))
+        Ok(self.stored_in(Database::Sqlite(Arc::new(Sqlite::open(file.as_ref(), Options::default())?))))
     }
 
-    /// The same by a URL: `memory:`, or `sqlite:FILE`.
+    /// The same by a URL: `memory:`, `sqlite:FILE`, or, with the feature `postgres`,
+    /// `postgres://USER@HOST/DATABASE?key=FILE` for a database that gates on many machines share.
     ///
     /// # Errors
-    /// When no kind of store has such a URL, or the file cannot be used.
+    /// When no kind of store has such a URL, or it cannot be used.
     pub fn store(self, url: &str) -> Result<Self, StoreUrlError> {
         Ok(match open_store(url)? {
-            Some(file) => self.stored_in(file),
+            Some(database) => self.stored_in(database),
             None => self,
         })
     }
 
-    fn stored_in(mut self, file: Sqlite) -> Self {
-        let file = Arc::new(file);
-        self.answers = Box::new(BackendAnswers(file.clone()));
-        self.log = Some(file);
+    fn stored_in(mut self, database: Database) -> Self {
+        self.answers = Box::new(BackendAnswers(database.backend()));
+        self.log = Some(database);
         self
     }
 
@@ -363,12 +362,11 @@ impl GateBuilder {
             let with = |store: MemoryStore, (name, saved): (String, _)| store.and_session(&name, saved);
             engine = engine.store(restored.into_iter().fold(MemoryStore::new(), with));
         }
-        if let Some(backend) = &log {
+        if let Some(database) = &log {
             let mut settings = Map::new();
             settings.insert("mode".to_owned(), Value::from(terms.mode.word()));
-            let file = backend.path().to_path_buf();
             let bound =
-                bound_policy(&policy, "library", settings, changes, &file, move |policy, settings| {
+                database.bound_policy(&policy, "library", settings, changes, move |policy, settings| {
                     let enforces = settings.get("mode").is_none_or(|mode| mode != Mode::Observe.word());
                     let mode = if enforces { Mode::Enforce } else { Mode::Observe };
                     let mut rulebook = Rulebook::new(policy.compiled());
@@ -376,7 +374,7 @@ impl GateBuilder {
                     rulebook.terms = Terms { mode, runs_programs: true, ..terms };
                     Ok(rulebook)
                 });
-            engine = engine.bound_backend(backend.clone(), bound);
+            engine = engine.bound_backend(database.backend(), bound);
         }
         let gate = Gate::with(engine.terms(terms).build()?, clock, eyes, answers);
         Ok(Gate { confirm, log, ..gate })

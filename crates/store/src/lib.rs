@@ -1,4 +1,4 @@
-//! How sessions, answers of humans and the audit log rest in one SQLite file.
+//! How sessions, answers of humans and the audit log are stored: in one SQLite file, or in a database that many gates share.
 //!
 //! [`Sqlite`] is a [`Backend`](lockgate_gate::Backend) that outlives its process and that many processes share. What is
 //! written is stored with its entries of the audit log in one transaction, or not at all. The entries are a
@@ -13,18 +13,29 @@
 //! `sqlite/state.rs`, `sqlite/roster.rs` and `sqlite/rows.rs` (what must be there, and how it is read and written),
 //! `sqlite/log.rs` and `sqlite/records.rs`, `sqlite/verify.rs`, `sqlite/verify_state.rs` and `audit/walk.rs`,
 //! `audit/lines.rs` (exports), `sqlite/forget.rs`, `sqlite/short_ids.rs`, `sqlite/human.rs`,
-//! `sqlite/sealing.rs` (older databases).
+//! `sqlite/sealing.rs` (older databases). With the feature `postgres`, `strands.rs` and `postgres.rs` are the store that many
+//! gates share.
 
 mod audit;
 mod error;
+mod files;
+mod key_file;
 #[cfg_attr(not(unix), path = "platform/other.rs")]
 mod platform;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod seal;
 mod sqlite;
+#[cfg(feature = "postgres")]
+mod strands;
 
 pub use audit::{
     Anchor, CHECKPOINT_EVERY, ENTRY_BYTES_MAX, Hash, Head, LINE_BYTES_MAX, Link, PROBLEMS_MAX, Problem,
     ProblemKind, Progress, START, Verified, from_hex, link_hash, to_hex, verify_lines,
 };
 pub use error::{OpenError, OpenErrorKind};
+#[cfg(feature = "postgres")]
+pub use postgres::PostgresOptions;
 pub use sqlite::{Durability, FORGET_BATCH_MAX, LOCKED_MAX, Links, Options, Query, Sqlite, WAIT_MAX};
+#[cfg(feature = "postgres")]
+pub use strands::{Position, Seal, StrandRecord, StrandStore, VerifiedStrands};

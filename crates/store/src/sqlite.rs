@@ -4,7 +4,6 @@ mod anchor;
 mod backend;
 mod columns;
 mod connection;
-mod files;
 mod forget;
 mod human;
 mod key;

@@ -12,6 +12,7 @@
 
 mod memory;
 mod ops;
+mod postgres;
 mod sqlite;
 
 use std::{
@@ -29,6 +30,7 @@ use lockgate::engine::{
 
 pub use memory::MemoryRest;
 pub use ops::{Op, histories, play};
+pub use postgres::{Cluster, PostgresRest};
 pub use sqlite::SqliteRest;
 
 /// Somewhere that sessions rest, and the way to it.

@@ -36,3 +36,12 @@ pub use page::{
 };
 pub use runner::{Door, Failure, Options, Played, play};
 pub use workflow_model::{Deed, Said, WorkflowModel};
+
+/// What tests of stores need of the crates below, under one name.
+pub mod store_api {
+    pub use lockgate::engine::{
+        Time,
+        gate::{Backend, Reach, RowWrite, SessionRow, StoreError, StoredAnswer},
+    };
+    pub use lockgate_store::{PostgresOptions, StrandStore};
+}

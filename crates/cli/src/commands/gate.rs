@@ -6,9 +6,7 @@ use std::{
 };
 
 use clap::Args;
-use lockgate::engine::{
-    Gate, Mode, PolicyChanges, bound_policy, call::visible, gate::BoundPolicy, open_store,
-};
+use lockgate::engine::{Database, Gate, Mode, PolicyChanges, call::visible, gate::BoundPolicy, open_store};
 use lockgate_agents::{
     hook::protection_of_files,
     settings::{self, Registry, accepted_rulebook},
@@ -89,13 +87,13 @@ pub(crate) fn run(arguments: &GateArguments, console: &mut Console<'_>) -> Resul
     }
     let mut builder = Gate::builder(policy.clone()).mode(arguments.mode);
     if arguments.protect {
-        let state = backend.as_ref().map(|backend| backend.path().to_path_buf());
-        builder = builder.protect(protection_of_files(&arguments.files, state.as_deref()));
+        let state = backend.as_ref().and_then(Database::file);
+        builder = builder.protect(protection_of_files(&arguments.files, state));
     }
     let registry = arguments.registry.registry();
     if let Some(backend) = backend {
-        let bound = bound(&policy, arguments, &registry, backend.path());
-        builder = builder.bound_backend(backend, bound);
+        let bound = bound(&policy, arguments, &registry, &backend);
+        builder = builder.bound_backend(backend.backend(), bound);
     }
     let builder = registry.lend(builder);
     let built = super::opening::lend_runner(builder, &arguments.exec).build();
@@ -137,7 +135,7 @@ fn bound(
     policy: &lockgate::Policy,
     arguments: &GateArguments,
     registry: &Registry,
-    state: &Path,
+    database: &Database,
 ) -> BoundPolicy {
     let settings = json!({
         "mode": arguments.mode.word(),
@@ -146,8 +144,8 @@ fn bound(
         "registry": { "names": registry.names, "active": registry.active },
     });
     let settings = settings.as_object().cloned().unwrap_or_default();
-    let (files, store) = (arguments.files.clone(), state.to_path_buf());
-    bound_policy(policy, "gate", settings, arguments.policy_changes, state, move |policy, bound| {
-        accepted_rulebook(policy, bound, || protection_of_files(&files, Some(&store)))
+    let (files, store) = (arguments.files.clone(), database.file().map(Path::to_path_buf));
+    database.bound_policy(policy, "gate", settings, arguments.policy_changes, move |policy, bound| {
+        accepted_rulebook(policy, bound, || protection_of_files(&files, store.as_deref()))
     })
 }

@@ -185,7 +185,7 @@ impl Walk {
                     )
                 }
                 _ => {
-                    format!("record {n} is not the one that was noted elsewhere: the chain was written anew")
+                    format!("record {n} is not the one that was noted elsewhere: the chain was rewritten")
                 }
             };
             verified.add(n, ProblemKind::NotAnchored, sentence);

@@ -20,14 +20,17 @@ use super::{
     anchor::AnchorFile,
     columns::question,
     connection::{Options, WAIT_MAX, connect, is_busy, run, shorten_log},
-    files, log,
+    log,
     prepare::prepare,
     rows::{Change, Moment, StoredRows},
     schema,
     state::{Signer, State},
     turns::{Lent, Turns},
 };
-use crate::error::{Fault, OpenError, locked_for};
+use crate::{
+    error::{Fault, OpenError, locked_for},
+    files,
+};
 
 /// A log that is longer than this when the store is opened is moved into the file, if no other process uses it. The
 /// first reader reads all of it, so it must not become long; and a process that makes one decision and ends never

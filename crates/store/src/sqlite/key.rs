@@ -1,6 +1,6 @@
 //! The key that signs the audit log and seals rows, in a file beside the database.
 //!
-//! The file holds one line, `lockgate-key-2` and the 32 bytes of the seed in hex, and only its owner can read it. A key
+//! `key_file.rs` has the format of the file. A key
 //! that says `lockgate-key-1` is that of a database whose rows were not sealed yet: once they are, the file says so, so
 //! that write access to the database alone is not enough to make it look like one whose rows are still to be sealed.
 //! A new key is first kept under another name and gets its own once the database that needs it is stored
@@ -9,31 +9,18 @@
 
 use std::{
     fs,
-    io::{self, ErrorKind, Read, Write},
+    io::{self, ErrorKind},
     path::{Path, PathBuf},
 };
 
 use ed25519_dalek::SigningKey;
 
-use super::files::{self, OPEN_TO_OTHERS, beside};
 use crate::{
-    audit::{from_hex, to_hex},
     error::{OpenError, OpenErrorKind},
+    files::beside,
+    key_file::{self, Key},
     platform,
 };
-
-const WORD: &str = "lockgate-key-2 ";
-/// Of a key whose database has no seals yet.
-const UNSEALED_WORD: &str = "lockgate-key-1 ";
-/// A key file is one short line.
-const KEY_FILE_BYTES_MAX: u64 = 128;
-
-/// The key of a database.
-pub(crate) struct Key {
-    pub(crate) signing: SigningKey,
-    /// Whether the rows of its database have been sealed.
-    pub(crate) is_sealed: bool,
-}
 
 /// Where the key of a database is.
 pub(crate) fn path_of(database: &Path) -> PathBuf {
@@ -61,13 +48,14 @@ fn new_path_of(database: &Path) -> PathBuf {
 
 /// Reads the key of a database; none if there is no such file.
 pub(crate) fn read(database: &Path) -> Result<Option<Key>, OpenError> {
-    read_file(&path_of(database))
+    key_file::read_any(&path_of(database))
 }
 
 /// Reads the key of a database whose maker was cut off before the key got its name, and gives it its name.
 pub(crate) fn rescue(database: &Path, public_key: &[u8; 32]) -> Result<Option<Key>, OpenError> {
     let new = new_path_of(database);
-    let Some(key) = read_file(&new)?.filter(|key| key.signing.verifying_key().as_bytes() == public_key)
+    let Some(key) =
+        key_file::read_any(&new)?.filter(|key| key.signing.verifying_key().as_bytes() == public_key)
     else {
         return Ok(None);
     };
@@ -84,10 +72,8 @@ pub(crate) struct New {
 impl New {
     /// Makes a key. Invariant: the caller holds the database's lock, so no other process makes one.
     pub(crate) fn make(database: &Path) -> Result<Self, OpenError> {
-        let mut seed = [0; 32];
-        getrandom::fill(&mut seed)
-            .map_err(|error| OpenError::io(&new_path_of(database), "made", &io::Error::other(error)))?;
-        let key = SigningKey::from_bytes(&seed);
+        let key =
+            key_file::random().map_err(|error| OpenError::io(&new_path_of(database), "made", &error))?;
         let path = write_new(database, &key)?;
         Ok(Self { key, path })
     }
@@ -113,8 +99,7 @@ fn write_new(database: &Path, key: &SigningKey) -> Result<PathBuf, OpenError> {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(failed(error)),
         _ => {}
     }
-    let mut file = files::make(&path).map_err(failed)?;
-    writeln!(file, "{WORD}{}", to_hex(&key.to_bytes())).and_then(|()| file.sync_all()).map_err(failed)?;
+    key_file::write(&path, key).map_err(failed)?;
     Ok(path)
 }
 
@@ -127,29 +112,4 @@ fn name_it(database: &Path, new: &Path) -> Result<(), OpenError> {
         named => named.and_then(|()| platform::sync_folder(folder)),
     }
     .map_err(|error| OpenError::io(&path, "made", &error))
-}
-
-fn read_file(path: &Path) -> Result<Option<Key>, OpenError> {
-    let file = match platform::open_no_link(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => {
-            let reason = format!("cannot be read: {error}; the key must be a file of its own, not a link");
-            return Err(OpenError::new(path, OpenErrorKind::NotAFile, reason));
-        }
-    };
-    let metadata = file.metadata().map_err(|error| OpenError::io(path, "read", &error))?;
-    files::check_file(path, &metadata, OPEN_TO_OTHERS)?;
-    let mut text = String::new();
-    let read = file.take(KEY_FILE_BYTES_MAX).read_to_string(&mut text);
-    let seed_after = |word: &str| text.trim_end().strip_prefix(word).and_then(from_hex);
-    let key = |seed: [u8; 32], is_sealed| Key { signing: SigningKey::from_bytes(&seed), is_sealed };
-    let sealed = seed_after(WORD).map(|seed| key(seed, true));
-    match (read, sealed.or_else(|| seed_after(UNSEALED_WORD).map(|seed| key(seed, false)))) {
-        (Ok(_), Some(key)) => Ok(Some(key)),
-        _ => {
-            let reason = "is not a Lockgate key, or is damaged; restore it from a copy";
-            Err(OpenError::new(path, OpenErrorKind::NoKey, reason))
-        }
-    }
 }

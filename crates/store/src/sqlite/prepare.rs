@@ -9,12 +9,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{
-    files::{self, beside},
-    key,
-};
+use super::key;
 use crate::{
     error::{OpenError, OpenErrorKind},
+    files::{self, beside},
     platform,
 };
 
@@ -84,7 +82,7 @@ fn real_folder(folder: &Path) -> Result<PathBuf, OpenError> {
 fn check_folder(folder: &Path) -> Result<(), OpenError> {
     let metadata = fs::metadata(folder).map_err(|error| OpenError::io(folder, "read", &error))?;
     if platform::owner_and_mode(&metadata).is_some_and(|(_, mode)| mode & 0o002 != 0) {
-        let reason = "can be written by everybody, so anybody could put files beside the database; \
+        let reason = "is writable by all users, so any of them could put files beside the database; \
                       give the database a folder of its own";
         return Err(OpenError::new(folder, OpenErrorKind::OpenToOthers, reason));
     }

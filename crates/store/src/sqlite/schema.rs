@@ -14,13 +14,13 @@ use rusqlite::{Connection, params};
 
 use super::{
     connection::is_busy,
-    key::{self, Key},
-    log, sealing,
+    key, log, sealing,
     state::{Signer, State},
 };
 use crate::{
     audit::Head,
     error::{OpenError, OpenErrorKind},
+    key_file::Key,
 };
 
 /// `LKGT`, in the header of the file, where `file` and other tools look.

@@ -253,7 +253,7 @@ impl RowProblem {
         match self {
             Self::Changed => format!("has a changed row: {name} is not as Lockgate wrote it"),
             Self::Missing => format!("has lost a row: {name} was deleted"),
-            Self::Added => format!("has a row too many: {name} was put in or brought back"),
+            Self::Added => format!("has an extra row: {name} was put in or brought back"),
             Self::Old => format!("has a row from the past: an older version of {name} was brought back"),
         }
     }

@@ -68,7 +68,7 @@ pub(crate) fn verify_state(
         while let Some(row) = rows.next()? {
             verified.rows += 1;
             let Some((name, problem)) = look_at(row, table, keys, signer, &mut listed) else {
-                let sentence = "a row holds what it cannot hold: it was changed";
+                let sentence = "a row has an invalid value: it was changed";
                 verified.add(None, ProblemKind::ChangedRow, sentence);
                 continue;
             };
