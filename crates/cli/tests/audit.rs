@@ -282,7 +282,7 @@ fn a_whole_trail_verifies_and_its_head_can_be_noted() {
     // What was noted is not what is there.
     let other = "0".repeat(64);
     let text = project.prints(&["audit", "verify", "--expect", &format!("5:{other}")], 1);
-    assert!(text.contains("the chain was written anew"), "{text}");
+    assert!(text.contains("the chain was rewritten"), "{text}");
     let text = project.prints(&["audit", "verify", "--expect", &format!("99:{other}")], 1);
     assert!(text.contains("an older copy was brought back"), "{text}");
     let text = project.prints(&["audit", "verify", "--key", &other], 1);

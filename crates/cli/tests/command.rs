@@ -807,9 +807,9 @@ fn verify_lists_when_then_rules_beside_nets() {
     1 | require test before deploy
       | ^^^^^^^^^^^^^^^^^^^^^^^^^^
       |
-      = try: take out or change one of these rules, or block it in so many words
+      = try: take out or change one of these rules, or block it explicitly
 
-    proved without all of `mail`, `office-hours`, `big` and 2 more, each because it looks at more than what was called
+    not part of the proof: `mail`, `office-hours`, `big` and 2 more (depends on call arguments)
     9 rules, of them 1 net in 1 independent group, 3 states: 1 error, 2 notes
     "#);
     let json = out(&lockgate(&["verify", "--json", &office, &ops], ""));
@@ -858,7 +858,7 @@ fn explain_says_why_a_when_then_rule_does_not_apply() {
      4  test
         block  no rule allows this call.
                office.yaml:2  __default__
-        rules  __default__: no rule certainly speaks of `test`: block
+        rules  __default__: no rule is certainly about `test`: block
                require-test-before-deploy (ready:1): lets `test` pass by `do-test`,
                which fires on success
 
@@ -898,14 +898,14 @@ fn explain_says_why_a_when_then_rule_does_not_apply() {
                small: does not apply to `pay`: it asks that `amount` is at most 100,
                which is not known
                twice: applies to `pay`: it only observes, and would block
-               __default__: no rule certainly speaks of `pay`: block
+               __default__: no rule is certainly about `pay`: block
 
      9  send_email  {"body":"to bob@example.com"}
         block  no rule allows this call.
                office.yaml:2  __default__
         rules  mail: does not apply to `send_email`: it asks that the context's
                `team` is `sales`
-               __default__: no rule certainly speaks of `send_email`: block
+               __default__: no rule is certainly about `send_email`: block
 
     10  send_email  {"body":"to bob@example.com"}
         redact Mails are masked.
@@ -920,7 +920,7 @@ fn explain_says_why_a_when_then_rule_does_not_apply() {
                ops.rules:1  require-test-before-deploy
         rules  office-hours: does not apply to `deploy`: it asks that it is Mon-Fri,
                and 09:00-18:00 in UTC
-               __default__: no rule certainly speaks of `deploy`: block
+               __default__: no rule is certainly about `deploy`: block
                require-test-before-deploy (ready:1): blocks `deploy`
 
     12  admin_password
@@ -1175,7 +1175,7 @@ fn what_a_rule_does_to_a_workflow_is_told_with_both_places() {
        |
        = try: make it possible to leave `build`, or take out what comes after it
 
-    proved without all of `release`, because what moves its stages depends on the texts of calls
+    not part of the proof: `release` (its stages depend on call arguments)
     2 rules in 1 independent group, 8 states: 3 errors
     "#);
     let json = out(&lockgate(&["verify", "--json", &release, &rules], ""));

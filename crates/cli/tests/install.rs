@@ -128,7 +128,7 @@ fn init_shows_every_change_and_writes_only_when_told() {
     let policy = "project/.lockgate/policy.rules";
     let hooks = "project/.gemini/settings.json";
     assert_eq!(world.files(), ["home/.gemini/settings.json", hooks, policy]);
-    assert!(done.out().contains("gemini-cli: start Gemini CLI anew"), "{}", done.out());
+    assert!(done.out().contains("gemini-cli: restart Gemini CLI"), "{}", done.out());
     assert!(world.read(policy).unwrap().contains("require human-approval before any deletion"));
     let verified = world.lockgate(&["verify", ".lockgate"]);
     assert_eq!(verified.code(), Some(0));

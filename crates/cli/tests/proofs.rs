@@ -400,7 +400,7 @@ claims: [human before pay, pay stays possible]
     false      human before pay
     proved     pay stays possible
 
-    proved without all of `big`, because it looks at more than what was called
+    not part of the proof: `big` (depends on call arguments)
     3 rules, of them 2 nets in 2 independent groups, 7 states: 4 errors, 1 note
     ");
     let told = object(&lockgate(&folder, &["verify", "--json", "a.rules", "b.yaml"], ""));
@@ -417,7 +417,7 @@ claims: [human before pay, pay stays possible]
         ])
     );
     assert_eq!(told["exact"], false);
-    insta::assert_snapshot!(told["left_out"], @r#"[{"rule":"big","why":"it looks at more than what was called"}]"#);
+    insta::assert_snapshot!(told["left_out"], @r#"[{"rule":"big","why":"depends on call arguments"}]"#);
     insta::assert_snapshot!(told["claims"][1], @r#"{"text":"at most 1 deploy","holds":false,"trace":[{"call":"test","tool":"test","result":"ok","verdict":"allow"},{"call":"deploy","tool":"deploy","result":"ok","verdict":"allow"},{"call":"test","tool":"test","result":"ok","verdict":"allow"},{"call":"deploy","tool":"deploy","result":"ok","verdict":"allow"}],"lines":[{"call":{"id":"1","tool":"test"},"at":1767225600000},{"result":{"id":"1","ok":true},"at":1767225600000},{"call":{"id":"2","tool":"deploy"},"at":1767225600000},{"result":{"id":"2","ok":true},"at":1767225600000},{"call":{"id":"3","tool":"test"},"at":1767225600000},{"result":{"id":"3","ok":true},"at":1767225600000},{"call":{"id":"4","tool":"deploy"},"at":1767225600000},{"result":{"id":"4","ok":true},"at":1767225600000}]}"#);
     insta::assert_snapshot!(told["claims"][4], @r#"{"text":"pay stays possible","holds":true}"#);
 }
@@ -611,9 +611,9 @@ fn a_difference_that_was_not_decided_is_neither_yes_nor_no() {
     }
     insta::assert_snapshot!(out(&lockgate(&folder, &["diff", "old.yaml", "new.yaml"], "")), @"
     no session was found that tells them apart, and not everything was decided
-    not decided: big (new new.yaml:2) about pay: it looks at more than what was called
+    not decided: big (new new.yaml:2) about pay: depends on call arguments
     ");
-    insta::assert_snapshot!(out(&lockgate(&folder, &["diff", "--json", "old.yaml", "new.yaml"], "")), @r#"{"same":null,"changes":[],"undecided":[{"rule":"big","of":"new","tools":["pay"],"why":"it looks at more than what was called","shown":false}]}"#);
+    insta::assert_snapshot!(out(&lockgate(&folder, &["diff", "--json", "old.yaml", "new.yaml"], "")), @r#"{"same":null,"changes":[],"undecided":[{"rule":"big","of":"new","tools":["pay"],"why":"depends on call arguments","shown":false}]}"#);
     insta::assert_snapshot!(out(&lockgate(&folder, &["diff", "a.rules", "b.rules"], "")), @"no session tells them apart");
     insta::assert_snapshot!(out(&lockgate(&folder, &["diff", "--json", "a.rules", "b.rules"], "")), @r#"{"same":true,"changes":[],"undecided":[]}"#);
 }

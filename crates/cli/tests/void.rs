@@ -213,7 +213,7 @@ fn a_policy_that_matches_nothing_is_told_at_every_door() {
     let gate = world.lockgate(&["gate", policy]);
     assert!(gate.err().contains("matches-nothing"), "{}", gate.err());
     let check = world.lockgate(&["check", policy, "--call", r#"{"tool": "Bash"}"#]);
-    assert!(check.err().contains("no rule of this policy speaks of `Bash`"), "{}", check.err());
+    assert!(check.err().contains("no rule of this policy is about `Bash`"), "{}", check.err());
     world.write("project/.lockgate/policy.rules", "map any shell running rm as delete\nblock delete\n");
     let said = world.hook("claude-code", &event(&world).replace("t1", "t2"));
     assert_eq!(said.code(), Some(0), "{}", said.out());

@@ -133,7 +133,7 @@ pub(crate) fn check_output(
         && let (Some(masked), _) = masking.detectors.mask_value(&shown, masking.mask)
     {
         shown = Cow::Owned(masked);
-        checked.decide(OutputDecision::Redact, "the result held sensitive data, which is masked.");
+        checked.decide(OutputDecision::Redact, "the result contained sensitive data, which was masked.");
     }
     if let Cow::Owned(shown) = shown {
         checked.output = Some(shown);

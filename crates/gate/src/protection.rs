@@ -139,7 +139,7 @@ impl Protection {
         for (program, verbs) in &self.for_humans {
             if let Some(verb) = openings::found(&call.input, program, verbs) {
                 return Some(format!(
-                    "the call speaks of `{program}` and `{verb}` together, and only a human may run `{program} {verb}`. \
+                    "the call mentions `{program}` and `{verb}` together, and only a human may run `{program} {verb}`. \
                      If it is only text, leave one of the two words out; otherwise ask the human to run it."
                 ));
             }
@@ -173,7 +173,7 @@ impl Protection {
         }
         if has_doubt && (self.is_marked(&look) || self.loops_over_hidden(&look)) {
             return Some(
-                "the call mentions what an agent must leave alone, and what it does cannot be told. Use plain \
+                "the call mentions a protected file and cannot be fully analysed. Use plain \
                  commands, or leave it to a human."
                     .to_owned(),
             );

@@ -107,7 +107,7 @@ impl Pins {
         self.listing = None;
         let Some(mut listing) = earlier else {
             return Err(PinError::listing(
-                "an earlier page of this listing was refused; list the tools anew",
+                "an earlier page of this listing was refused; list the tools again",
             ));
         };
         let mut names = Vec::new();
@@ -159,7 +159,7 @@ impl Pins {
             Some(pin) if pin.definition == seen.definition => return Ok(None),
             None if seen.renamed_from.is_none() => {
                 return Ok(Some(format!(
-                    "the tool `{told}` is not pinned any more; list the tools anew, or start the client again"
+                    "the tool `{told}` is not pinned any more; list the tools again, or start the client again"
                 )));
             }
             _ => {}

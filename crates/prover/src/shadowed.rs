@@ -249,10 +249,9 @@ fn never_decides(clause: &Clause, shadows: &[Shadow<'_>]) -> Diagnostic {
         (Decision::Block, false) => "blocks",
         (Decision::Block, true) => "block",
     };
-    let message = format!("`{}` never decides: {by} {does} whatever it speaks of", clause.name);
-    finding("shadowed", clause, message).remedy(
-        "take it out, or let the other rule speak of less: the strictest rule wins, whatever the priorities",
-    )
+    let message = format!("`{}` has no effect: {by} already {does} every call it matches", clause.name);
+    finding("shadowed", clause, message)
+        .remedy("take it out, or narrow the other rule: the strictest rule wins, whatever the priorities")
 }
 
 fn contradiction(clause: &Clause, blocked: &[(&Option<ToolName>, Shadow<'_>)]) -> Diagnostic {
@@ -265,7 +264,7 @@ fn contradiction(clause: &Clause, blocked: &[(&Option<ToolName>, Shadow<'_>)]) -
     let blocks = if many { "block" } else { "blocks" };
     let message = format!("`{}` allows {tools}, and {by} {blocks} it all the same", clause.name);
     finding("contradiction", clause, message).remedy(
-        "let the rule that blocks speak of less, or take the other out: an allow makes no exception, whatever its priority",
+        "narrow the rule that blocks, or remove the other: an allow makes no exception, whatever its priority",
     )
 }
 

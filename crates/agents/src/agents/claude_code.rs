@@ -178,9 +178,9 @@ impl CodingAgent for ClaudeCode {
 
     fn next_steps(&self, scope: Scope) -> &'static [&'static str] {
         match scope {
-            Scope::User => &["start Claude Code anew; `/hooks` shows the hooks"],
+            Scope::User => &["restart Claude Code; `/hooks` shows the hooks"],
             Scope::Project => &[
-                "start Claude Code anew; `/hooks` shows the hooks",
+                "restart Claude Code; `/hooks` shows the hooks",
                 "keep .claude/settings.local.json out of the repository: it names a path of this machine",
             ],
         }

@@ -184,9 +184,9 @@ impl CodingAgent for Cursor {
 
     fn next_steps(&self, scope: Scope) -> &'static [&'static str] {
         match scope {
-            Scope::User => &["start Cursor anew; its settings show the hooks under `Hooks`"],
+            Scope::User => &["restart Cursor; its settings show the hooks under `Hooks`"],
             Scope::Project => &[
-                "start Cursor anew and trust this folder when it asks; its settings show the hooks under `Hooks`",
+                "restart Cursor and trust this folder when it asks; its settings show the hooks under `Hooks`",
                 "keep .cursor/hooks.json out of the repository: it names a path of this machine",
             ],
         }

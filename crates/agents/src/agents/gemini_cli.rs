@@ -133,9 +133,9 @@ impl CodingAgent for GeminiCli {
 
     fn next_steps(&self, scope: Scope) -> &'static [&'static str] {
         match scope {
-            Scope::User => &["start Gemini CLI anew; `/hooks list` shows the hooks"],
+            Scope::User => &["restart Gemini CLI; `/hooks list` shows the hooks"],
             Scope::Project => &[
-                "start Gemini CLI anew and trust this folder when it asks; `/hooks list` shows the hooks",
+                "restart Gemini CLI and trust this folder when it asks; `/hooks list` shows the hooks",
                 "keep .gemini/settings.json out of the repository: it names a path of this machine",
             ],
         }

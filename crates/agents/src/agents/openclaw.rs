@@ -109,9 +109,7 @@ impl CodingAgent for OpenClaw {
     }
 
     fn next_steps(&self, _: Scope) -> &'static [&'static str] {
-        &[
-            "run `openclaw plugins enable lockgate` and start the gateway anew; `openclaw plugins list` shows it",
-        ]
+        &["run `openclaw plugins enable lockgate` and restart the gateway; `openclaw plugins list` shows it"]
     }
 }
 

@@ -85,7 +85,7 @@ impl CodingAgent for OpenCode {
     }
 
     fn next_steps(&self, _: Scope) -> &'static [&'static str] {
-        &["start OpenCode anew; the first start with a plugin may take a minute or two"]
+        &["restart OpenCode; the first start with a plugin may take a minute or two"]
     }
 
     fn server_files(&self, places: &Places<'_>) -> Vec<(PathBuf, &'static Form)> {

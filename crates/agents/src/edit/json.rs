@@ -449,7 +449,7 @@ fn unambiguous(text: &str, object: &Object<'_>) -> Result<(), Mistake> {
         let name = property.name.as_str();
         if !seen.insert(name) {
             let line = line_at(text, property.range.start);
-            return Err(Mistake::new(line, format!("`{name}` stands there twice"), "keep one of them"));
+            return Err(Mistake::new(line, format!("`{name}` appears twice"), "keep one of them"));
         }
         if let ("hooks", Node::Object(hooks)) = (name, &property.value) {
             unambiguous(text, hooks)?;

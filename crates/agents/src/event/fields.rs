@@ -61,7 +61,7 @@ pub(crate) fn value<'e>(message: &'e Message, key: &str) -> Result<&'e Value, Ev
 fn mistyped(key: &str, found: &Value, wanted: &str) -> EventError {
     let found = match found {
         Value::Null => "null",
-        Value::Bool(_) => "a truth value",
+        Value::Bool(_) => "a boolean",
         Value::Number(_) => "a number",
         Value::String(_) => "a text",
         Value::Array(_) => "a list",

@@ -150,8 +150,7 @@ impl Surroundings for GuardedHook<'_, '_> {
         }
         let settings = hook::in_folder(self.environment, session, &view)?;
         if let Some(views) = self.environment.views_folder() {
-            view.keep(&views)
-                .map_err(|error| format!("the guardian cannot keep what it was told: {error}"))?;
+            view.keep(&views).map_err(|error| format!("the guardian cannot store the event: {error}"))?;
         }
         Ok((home, settings))
     }

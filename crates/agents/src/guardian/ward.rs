@@ -127,7 +127,7 @@ impl WardState {
         }
         let policy = hook::policy_of(settings, &sources)?;
         let trust = human_key::answer_trust(settings.approvals, environment, backend);
-        let trust = trust.map_err(|error| format!("the answers that count cannot be told: {error}"))?;
+        let trust = trust.map_err(|error| format!("it cannot be determined which answers count: {error}"))?;
         let parts = (policy, trust, None);
         let gate = Arc::new(hook::build_gate(settings, folder, environment, Arc::clone(backend), parts)?);
         let mut gates = self.gates.lock().unwrap_or_else(PoisonError::into_inner);

@@ -53,7 +53,10 @@ impl Responder {
         let reply = catch_unwind(AssertUnwindSafe(|| match self.message.get() {
             Some(message) if matches!(self.agent.decode(message), Ok(Event::Prompt(_))) => {
                 let passed = self.agent.encode(message, &Answer::Pass);
-                HookReply { stderr: complaint(&format!("the user was not heard: {line}")), ..passed }
+                HookReply {
+                    stderr: complaint(&format!("the user's message was not recorded: {line}")),
+                    ..passed
+                }
             }
             message => self.agent.fault(message, line),
         }));

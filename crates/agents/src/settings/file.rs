@@ -130,6 +130,6 @@ impl File {
                 most.as_secs()
             ),
         };
-        Err(self.wrong(said.span(), &format!("`{text}` is too short or too long"), &remedy))
+        Err(self.wrong(said.span(), &format!("`{text}` is out of range"), &remedy))
     }
 }

@@ -399,11 +399,7 @@ fn state_of_user(environment: &Environment) -> Result<PathBuf, SettingsError> {
     let folder = environment.data_folder().ok_or_else(|| {
         let remedy =
             format!("set `HOME`, or say in `{FILE}` where, as in state = \"/var/lib/lockgate/state.db\"");
-        SettingsError::new(
-            Path::new("home folder"),
-            "there is none, so sessions have no place to rest",
-            remedy,
-        )
+        SettingsError::new(Path::new("home folder"), "there is none, so sessions cannot be stored", remedy)
     })?;
     Ok(folder.join("lockgate").join(DATABASE))
 }

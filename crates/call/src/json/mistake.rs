@@ -65,7 +65,7 @@ pub fn plain_mistake(message: &str) -> String {
         return format!("`{name}` is missing");
     }
     if let Some((name, _)) = named("duplicate field `") {
-        return format!("`{name}` stands twice");
+        return format!("`{name}` appears twice");
     }
     if let Some((name, rest)) = named("unknown field `").or_else(|| named("unknown variant `")) {
         let listed = rest.trim_start_matches(", expected ").trim_start_matches("one of ");
@@ -107,20 +107,20 @@ const SYNTAX: [(&str, &str); 23] = [
     ("expected ident", "a word is misspelt: JSON has `true`, `false` and `null`"),
     ("expected value", "a value is missing, or begins with a character that JSON does not have"),
     ("expected `\"`", "a `\"` is missing"),
-    ("invalid escape", "a `\\` stands before a character that cannot be escaped"),
+    ("invalid escape", "a `\\` comes before a character that cannot be escaped"),
     ("invalid number", "a number is written in a way that JSON does not have"),
     ("number out of range", "a number is too large"),
     ("invalid unicode code point", "an escaped character does not exist"),
     (
         "control character (\\u0000-\\u001F) found while parsing a string",
-        "a control character stands inside quotes: write it as an escape, such as `\\n`",
+        "a string contains a control character: write it as an escape, such as `\\n`",
     ),
-    ("key must be a string", "a key stands without quotes"),
+    ("key must be a string", "a key has no quotes"),
     ("float key must be finite", "a key is not a finite number"),
     ("lone leading surrogate in hex escape", "half of an escaped character is missing"),
     ("unexpected end of hex escape", "half of an escaped character is missing"),
-    ("trailing comma", "a `,` stands before the end of a list or an object"),
-    ("trailing characters", "something stands after the end of the value"),
+    ("trailing comma", "a `,` comes before the end of a list or an object"),
+    ("trailing characters", "there is text after the end of the value"),
     ("recursion limit exceeded", "lists and objects are nested too deeply"),
     ("invalid value", "a value is not one that JSON has"),
 ];
@@ -297,7 +297,7 @@ mod tests {
     #[test]
     fn our_own_words_stay() {
         for told in
-            ["key `a` stands twice in one object", "`input` is a JSON object, not 5", "he left at line 5"]
+            ["key `a` appears twice in one object", "`input` is a JSON object, not 5", "he left at line 5"]
         {
             assert_eq!(plain_mistake(without_place(told)), told);
         }

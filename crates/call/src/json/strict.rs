@@ -100,7 +100,7 @@ impl<'de> Visitor<'de> for StrictAt {
         while let Some(key) = entries.next_key::<String>()? {
             // Before the value is read: whatever follows, the line is refused.
             if object.contains_key(&key) {
-                return Err(A::Error::custom(format!("key `{key}` stands twice in one object")));
+                return Err(A::Error::custom(format!("key `{key}` appears twice in one object")));
             }
             object.insert(key, entries.next_value_seed(inside)?);
         }

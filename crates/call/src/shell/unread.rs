@@ -70,14 +70,14 @@ impl Command {
     fn git_runs(&self, verbs: &Verbs) -> Option<&'static str> {
         let starts = |start: &str| self.words.iter().any(|word| word.text.starts_with(start));
         if starts("--exec-path=") || starts("--config-env") {
-            return Some("git is told to take programs or settings from elsewhere");
+            return Some("git is configured to take programs or settings from elsewhere");
         }
         if self.words.iter().any(|word| word.text.contains("ext::") || word.text.contains("fd::")) {
             return Some("git is given a remote that is a program");
         }
         let verb = self.verb(verbs)?;
         if verb == "grep" && (starts("-O") || starts("--open")) {
-            return Some("git is told to open files with a program");
+            return Some("git is configured to open files with a program");
         }
         (!has(verbs.own, verb)).then_some("what git does by this name, its settings say")
     }

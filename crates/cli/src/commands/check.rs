@@ -116,9 +116,9 @@ fn unconcerned(policy: &Policy, tool: &str) -> String {
     names.sort_unstable();
     let text = match closest(tool, names) {
         Some(near) => {
-            format!("warning: no rule of this policy speaks of `{tool}`; the closest name in it is `{near}`")
+            format!("warning: no rule of this policy is about `{tool}`; the closest name in it is `{near}`")
         }
-        None => format!("warning: no rule of this policy speaks of `{tool}`"),
+        None => format!("warning: no rule of this policy is about `{tool}`"),
     };
     visible(&text)
 }

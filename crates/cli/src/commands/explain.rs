@@ -271,7 +271,7 @@ fn words_of(view: &NetView, policy: &Policy, before: &Session) -> String {
         NetVerdict::Staged { stage } => format!("`{deed}` belongs to stage `{stage}`"),
         NetVerdict::Blocked { .. } => format!("blocks `{deed}`"),
         NetVerdict::Wants { decision, .. } if is_default(view, policy) => {
-            format!("no rule certainly speaks of `{deed}`: {}", decision.word())
+            format!("no rule is certainly about `{deed}`: {}", decision.word())
         }
         NetVerdict::Wants { decision, is_doubtful, .. } => {
             let applies = if *is_doubtful { "may apply" } else { "applies" };

@@ -180,7 +180,7 @@ fn release(
     } else if is_released {
         writeln!(
             console.out,
-            "session {name} is new and halted: start another session, or let this one begin anew with \
+            "session {name} is new and halted: start another session, or restart this one with \
              `lockgate resume --session {name}`"
         )?;
     } else {

@@ -177,7 +177,7 @@ fn no_human(project: &Path, environment: &Environment) -> Option<String> {
 }
 
 const AFTER_WRAPPING: &str = "files of MCP servers name a path of this machine then, so keep the change out of the \
-                              repository; start clients anew, some ask again whether to trust a server";
+                              repository; restart clients, some ask again whether to trust a server";
 
 /// Keeps the files that are made here out of version control, where the user agrees.
 fn put_exclusions(

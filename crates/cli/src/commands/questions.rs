@@ -305,7 +305,7 @@ impl Question {
         }
         Some(match self.asked_by.as_deref()? {
             "agent" => "the agent shows the question itself".to_owned(),
-            "deferred" => "the agent has put the call off".to_owned(),
+            "deferred" => "the agent has postponed the call".to_owned(),
             _ => match self.waits_until.unwrap_or_default().saturating_sub(at) {
                 0 => "the hook no longer waits; an answer counts if the agent tries again".to_owned(),
                 left => format!("the hook waits for {} more", lasting(left)),

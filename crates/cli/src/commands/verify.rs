@@ -275,8 +275,7 @@ impl Report<'_> {
             }
         }
         for (why, rules) in whys {
-            let each = if rules.len() > 1 { "each " } else { "" };
-            let text = format!("proved without all of {}, {each}because {why}", listed(&rules));
+            let text = format!("not part of the proof: {} ({why})", listed(&rules));
             writeln!(out, "{}", dim(visible(&text)))?;
         }
         for question in undecided.iter().take(UNDECIDED_SHOWN_MAX) {

@@ -390,7 +390,7 @@ impl Bound {
         };
         let rulebook = self.policy.archive.find(binding).map_err(gone)?;
         if rulebook.policy.hash().to_string() != binding.policy {
-            return Err(gone("its files are not as they were".to_owned()));
+            return Err(gone("its files have changed".to_owned()));
         }
         if known.len() >= RULEBOOKS_MAX {
             known.remove(0);

@@ -225,18 +225,18 @@ fn an_example_that_cannot_be_played_is_told_why() {
     insta::assert_snapshot!(said.join("\n"), @"
     bad-example `example:`: an example is '<tool> [ok|failed] [granted|refused], … -> <allow|redact|ask|block>' | write `example: backup ok, delete -> allow`
     bad-example `backup ok, delete`: an example is '<tool> [ok|failed] [granted|refused], … -> <allow|redact|ask|block>' | write `example: backup ok, delete -> allow`
-    bad-example `backup ok, delete ->`: behind the '->' of an example stands one verdict | write `allow`, `redact`, `ask` or `block`, as in `example: backup ok, delete -> allow`
+    bad-example `backup ok, delete ->`: an example has one verdict after '->' | write `allow`, `redact`, `ask` or `block`, as in `example: backup ok, delete -> allow`
     bad-example `-> allow`: an example calls something | write `example: backup ok, delete -> allow`
     bad-example `a, , b -> allow`: an example has a step without a call | write what is called between the commas
     bad-example `a, -> allow`: an example has a step without a call | write what is called between the commas
     bad-example `=>`: the arrow of an example is '->', not '=>' | write `example: backup ok, delete -> allow`
     bad-example `a -> allow, b -> block`: an example tells the verdict of its last call alone | write an example of its own for each verdict
-    bad-example `b`: behind the '->' of an example stands one verdict | write `allow`, `redact`, `ask` or `block`, as in `example: backup ok, delete -> allow`
+    bad-example `b`: an example has one verdict after '->' | write `allow`, `redact`, `ask` or `block`, as in `example: backup ok, delete -> allow`
     unknown-verdict `deny`: no verdict is called 'deny' | write `allow`, `redact`, `ask` or `block`
     unknown-verdict `Allow`: no verdict is called 'Allow' | write `allow`, `redact`, `ask` or `block`
-    bad-example `sucess`: a call of an example ends 'ok' or 'failed', not 'sucess' | put a `,` between calls; behind a call stand only `ok`, `failed`, `granted` and `refused`
-    bad-example `success`: a call of an example ends 'ok' or 'failed', not 'success' | put a `,` between calls; behind a call stand only `ok`, `failed`, `granted` and `refused`
-    bad-example `delete`: a call of an example ends 'ok' or 'failed', not 'delete' | put a `,` between calls; behind a call stand only `ok`, `failed`, `granted` and `refused`
+    bad-example `sucess`: a call of an example ends 'ok' or 'failed', not 'sucess' | put a `,` between calls; after a call write only `ok`, `failed`, `granted` and `refused`
+    bad-example `success`: a call of an example ends 'ok' or 'failed', not 'success' | put a `,` between calls; after a call write only `ok`, `failed`, `granted` and `refused`
+    bad-example `delete`: a call of an example ends 'ok' or 'failed', not 'delete' | put a `,` between calls; after a call write only `ok`, `failed`, `granted` and `refused`
     bad-example `failed`: this call of `a` has two of `ok` and `failed` | keep one of `ok` and `failed`
     bad-example `ok`: this call of `a` has two of `ok` and `failed` | keep one of `ok` and `failed`
     bad-example `refused`: this call of `a` has two of `granted` and `refused` | keep one of `granted` and `refused`
@@ -246,7 +246,7 @@ fn an_example_that_cannot_be_played_is_told_why() {
     bad-example `a refused`: a call that gets `block` is not put to a human, so there is no answer | write `-> ask`: the verdict is the one before a human answers; or leave the answer out
     bad-example `a ok failed, , b nope -> deny`: an example has a step without a call | write what is called between the commas
     bad-example `failed`: this call of `a` has two of `ok` and `failed` | keep one of `ok` and `failed`
-    bad-example `nope`: a call of an example ends 'ok' or 'failed', not 'nope' | put a `,` between calls; behind a call stand only `ok`, `failed`, `granted` and `refused`
+    bad-example `nope`: a call of an example ends 'ok' or 'failed', not 'nope' | put a `,` between calls; after a call write only `ok`, `failed`, `granted` and `refused`
     unknown-verdict `deny`: no verdict is called 'deny' | write `allow`, `redact`, `ask` or `block`
     unknown-keyword `example`: unknown keyword 'example'. Expected 'map', 'require', 'limit', or 'block' | write `example: backup ok, delete -> allow`
     unknown-keyword `exampel:`: unknown keyword 'exampel:'. Expected 'map', 'require', 'limit', or 'block' | write `example: delete -> allow`

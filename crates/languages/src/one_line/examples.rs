@@ -177,7 +177,7 @@ fn verdict(behind: &[Word<'_>], whole: Span, lead: Lead) -> Result<Decision, Mis
         return Err(Mistake {
             code: "bad-example",
             span,
-            message: "behind the '->' of an example stands one verdict".into(),
+            message: "an example has one verdict after '->'".into(),
             label: label.into(),
             remedy: format!("{remedy}, as in {}", lead.example("backup ok, delete -> allow")),
         });
@@ -227,7 +227,7 @@ fn step(words: &[Word<'_>], whole: Span, lead: Lead) -> Result<ExampleStep, Mist
                     word.span(),
                     format!("a call of an example ends 'ok' or 'failed', not '{other}'"),
                     meant.map_or("not an outcome".into(), did_you_mean),
-                    "put a `,` between calls; behind a call stand only `ok`, `failed`, `granted` and `refused`"
+                    "put a `,` between calls; after a call write only `ok`, `failed`, `granted` and `refused`"
                         .into(),
                 );
             }

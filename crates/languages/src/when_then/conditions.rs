@@ -117,7 +117,7 @@ impl File<'_> {
         }
         let tests = tests.into_iter().collect::<Option<Vec<Test>>>()?;
         if tests.len() > 1 && tests.iter().any(|test| test.operator == Operator::Exists(false)) {
-            let message = "this never holds: what is not there passes no other test";
+            let message = "this never holds: a missing value passes no other test";
             let remedy = "keep `exists: false` alone, and write a second rule for the rest";
             self.reader.error("never-holds", node.span, message, remedy);
         }

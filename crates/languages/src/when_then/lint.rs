@@ -151,7 +151,7 @@ impl Linter<'_> {
         let message = if is_each_alone {
             format!("{listed} must all hold, and the comments in `{}` speak of each alone", rule.id)
         } else {
-            format!("{listed} must all hold, and the text of `{}` speaks of either", rule.id)
+            format!("{listed} must all hold, and the text of `{}` mentions either one", rule.id)
         };
         let span = self.place(rule.span, keys.first().unwrap_or(&""), rule.id_span);
         let label = "a call that meets only one of them gets past the rule";

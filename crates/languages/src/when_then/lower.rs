@@ -352,7 +352,7 @@ impl Lowering<'_> {
     fn default(&mut self, verdict: Decision, span: Span) {
         let rule = self.head("__default__", "default verdict".to_owned(), span, self.mode);
         let sentence = match verdict {
-            Decision::Ask => "no rule speaks of this call, so a human has to agree.",
+            Decision::Ask => "no rule is about this call, so a human must approve it.",
             _ => "no rule allows this call.",
         };
         let wish = ClauseTerms { wants: verdict, ..ClauseTerms::block(sentence.to_owned()) };

@@ -246,7 +246,7 @@ impl TreeBuilder<'_> {
     pub(super) fn copied(&mut self, anchor: usize, span: Span) -> Option<Node> {
         let Some(anchored) = self.anchors.get(&anchor) else {
             let remedy = "a value cannot hold itself: write out what is meant";
-            self.reader.error("yaml-alias", span, "the alias stands inside its own anchor", remedy);
+            self.reader.error("yaml-alias", span, "the alias is inside its own anchor", remedy);
             return Some(Node { span, value: Value::Refused });
         };
         // The alias itself is already counted.

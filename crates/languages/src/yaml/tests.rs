@@ -142,13 +142,13 @@ fn anchors_and_merge_keys_are_copied_where_a_language_has_them() {
 fn an_alias_that_cannot_be_followed_is_told_with_its_place() {
     let text = "a: &x {b: *x}\nc: *unknown\nd: {<<: 1}\ne: {<<: [{f: 1}, [2]]}\ng: {<<: {}, <<: {}}\nh: !!str 7\ni: &y [*y]\nj: {<<: {}, '<<': 1}\nk: {'<<': 1, <<: {}}\n";
     insta::assert_snapshot!(mistakes_with_anchors(text), @"
-        1:11 yaml-alias the alias stands inside its own anchor | a value cannot hold itself: write out what is meant
+        1:11 yaml-alias the alias is inside its own anchor | a value cannot hold itself: write out what is meant
         2:4 yaml-alias no anchor before this place is called `unknown` | write `&unknown` before the value that is meant
         3:9 yaml-merge only mappings can be merged | write `<<: *name` or `<<: [*name, *other]`
         4:18 yaml-merge only mappings can be merged | write `<<: *name` or `<<: [*name, *other]`
         5:13 duplicate-key `<<` is already in this mapping, in line 5 | leave one of the two out, or rename it
         6:4 yaml-tag the tag `!!str` is not read in policies | leave the tag out; put a text in quotes instead
-        7:8 yaml-alias the alias stands inside its own anchor | a value cannot hold itself: write out what is meant
+        7:8 yaml-alias the alias is inside its own anchor | a value cannot hold itself: write out what is meant
         8:13 duplicate-key `<<` is already in this mapping, in line 8 | leave one of the two out, or rename it
         9:14 duplicate-key `<<` is already in this mapping, in line 9 | leave one of the two out, or rename it
         ");

@@ -280,7 +280,7 @@ fn failed_with(error: Option<&RawValue>) -> PartOutcome {
     let reason = match (read.get("code").and_then(Value::as_i64), read.get("message").and_then(Value::as_str))
     {
         (Some(UNSUPPORTED_VERSION), _) => {
-            "it only speaks the modern revision of the protocol: connect it alone, not among several"
+            "it supports only the modern revision of the protocol: connect it alone, not among several"
                 .to_owned()
         }
         (_, Some(message)) => message.to_owned(),

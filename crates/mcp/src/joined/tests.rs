@@ -130,7 +130,7 @@ fn servers_greet_as_one() {
         odd {"id":"lockgate-5","result":{"protocolVersion":"newest","capabilities":{}}}
         dead ends: the server ended with exit code 1
           > log server `dead`: it is left out: the server ended with exit code 1
-          > log server `modern`: it is left out: it only speaks the modern revision of the protocol: connect it alone, not among several
+          > log server `modern`: it is left out: it supports only the modern revision of the protocol: connect it alone, not among several
           > log server `sick`: it is left out: not today
           > log server `odd`: it is left out: it names no revision of the protocol
           > client {"id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true,"a":1},"logging":{},"resources":{"subscribe":true,"listChanged":true}},"serverInfo":{"name":"lockgate","version":"0.2.0"},"instructions":"# git\n\nUse it.\n\n# fs\n\nFiles."}}
@@ -156,7 +156,7 @@ fn without_any_server_there_is_an_error() {
         dead ends: the server ended with exit code 1
           > log server `dead`: it is left out: the server ended with exit code 1
         modern {"id":"lockgate-1","error":{"code":-32022,"message":"no","data":{"supported":["2026-07-28"]}}}
-          > log server `modern`: it is left out: it only speaks the modern revision of the protocol: connect it alone, not among several
+          > log server `modern`: it is left out: it supports only the modern revision of the protocol: connect it alone, not among several
           > client {"id":1,"error":{"code":-32022,"message":"no","data":{"supported":["2026-07-28"]}}}
         client {"id":2,"method":"initialize","params":{}}
           > client {"id":2,"error":{"code":-32603,"message":"no server is left"}}

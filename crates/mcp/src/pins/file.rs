@@ -69,7 +69,7 @@ impl PinError {
 
     pub(super) fn moved(tool: &str) -> Self {
         let reason = format!(
-            "what was looked at of the tool `{}` is not what waits now; run `lockgate mcp accept` again",
+            "the tool `{}` has changed since it was shown; run `lockgate mcp accept` again",
             visible(tool)
         );
         Self { kind: PinErrorKind::Moved, reason }
@@ -82,7 +82,7 @@ impl PinError {
 
     fn damaged(path: &Path, why: impl std::fmt::Display) -> Self {
         let reason = format!(
-            "the pinned tools in {} cannot be trusted: {why}; put the file right, or take it away to pin anew",
+            "the pinned tools in {} cannot be trusted: {why}; repair the file, or delete it to pin again",
             path.display()
         );
         Self { kind: PinErrorKind::Damaged, reason }
@@ -186,7 +186,7 @@ impl<'de> Deserialize<'de> for Definition {
         let written = WrittenDefinition::deserialize(deserializer)?;
         let text = written.tool.get();
         if hash(text) != written.sha256 {
-            return Err(D::Error::custom("a definition does not have the hash that stands beside it"));
+            return Err(D::Error::custom("a definition does not match its hash"));
         }
         if serde_json::from_str::<Map<String, Value>>(text).is_err() {
             return Err(D::Error::custom("a definition is not an object"));

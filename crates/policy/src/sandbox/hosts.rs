@@ -30,10 +30,7 @@ impl Look<'_> {
             let paths = reading.paths();
             let is_address = |path: &&TouchedPath| fold(&path.text).starts_with("file:");
             if let Some(path) = paths.touched.iter().find(is_address) {
-                self.doubt(format!(
-                    "`{}` is a file, and no folder is told that it may lie in",
-                    shown(&path.text)
-                ));
+                self.doubt(format!("`{}` is a file, and the rule allows no folder", shown(&path.text)));
             }
         }
     }

@@ -34,7 +34,7 @@ impl<'l> Look<'l> {
 
     pub(super) fn answer(mut self) -> Reached {
         if !self.judged && self.call.input.values().any(has_text) {
-            self.doubt("nothing in the call tells what it would reach".to_owned());
+            self.doubt("the call does not say what it would access".to_owned());
         }
         match (self.outside, self.doubt) {
             (Some(what), _) => Reached::Outside(what),

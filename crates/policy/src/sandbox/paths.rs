@@ -114,15 +114,16 @@ impl<'l> Look<'l> {
 
     /// One place, by its text and, if a door looked, behind its links.
     fn at_place(&mut self, text: &str, path: &str, real: Option<Option<String>>, is_guess: bool) {
-        let real =
-            match real {
-                Some(None) => return self.doubt(format!(
-                    "where `{}` leads cannot be told: it could not be looked at, or its file has other names",
+        let real = match real {
+            Some(None) => {
+                return self.doubt(format!(
+                    "the target of `{}` is not known: it could not be read, or its file has other names",
                     shown(text)
-                )),
-                Some(real) => real,
-                None => None,
-            };
+                ));
+            }
+            Some(real) => real,
+            None => None,
+        };
         let sandbox = self.sandbox;
         for place in std::iter::once(path).chain(real.as_deref()) {
             let leads =

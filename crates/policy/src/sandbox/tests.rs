@@ -546,7 +546,7 @@ fn the_answer_names_what_and_why() {
     doubt: the script sets `PATH`, by which a program may become another
     outside: `https://evil.com/` is not among the hosts that may be reached
     outside: `https://evil.com/` is a host that may not be reached
-    doubt: nothing in the call tells what it would reach
+    doubt: the call does not say what it would access
     outside: `/xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…` is outside of `/desk/ws`
     ");
 }

@@ -283,7 +283,7 @@ fn the_finding_names_who_decides() {
         ];
     insta::assert_snapshot!(told(&files).join("\n"), @"
         contradiction: `r` allows `x` and `y`, and `block-x` (b.rules:1) and `block-y` (b.rules:2) block it all the same
-        shadowed: `q` never decides: `block-x` (b.rules:1) and `block-y` (b.rules:2) block whatever it speaks of
+        shadowed: `q` has no effect: `block-x` (b.rules:1) and `block-y` (b.rules:2) already block every call it matches
         ");
 }
 

@@ -24,7 +24,7 @@ impl Metrics {
         let mut registry = Registry::with_prefix("lockgate");
         let (decisions, requests) = (Family::default(), Family::default());
         let questions = Gauge::default();
-        registry.register("decisions", "Verdicts that were told", decisions.clone());
+        registry.register("decisions", "Verdicts given", decisions.clone());
         registry.register("requests", "Requests by route and status", requests.clone());
         registry.register("questions_open", "Questions that wait for a human", questions.clone());
         let about = Info::new(vec![("hash", policy.to_owned())]);

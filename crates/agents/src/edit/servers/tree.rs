@@ -117,7 +117,7 @@ fn of_object(text: &str, object: &Object<'_>) -> Result<Node, Mistake> {
         let key = property.name.range();
         if !names.insert(name) {
             let line = line_at(text, key.start);
-            return Err(Mistake::new(line, format!("`{name}` stands there twice"), "keep one of them"));
+            return Err(Mistake::new(line, format!("`{name}` appears twice"), "keep one of them"));
         }
         let (name, key) = (name.to_owned(), key.start..key.end);
         fields.push(Field { name, key, value: of_json(text, &property.value)? });

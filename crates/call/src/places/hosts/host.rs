@@ -41,13 +41,13 @@ pub enum Reach {
 #[non_exhaustive]
 pub enum HostDoubt {
     /// By no rule a host.
-    #[error("what stands for a host is none")]
+    #[error("this is not a valid host")]
     Invalid,
     /// Some part is computed when the call runs.
     #[error("the host is known only when the call runs")]
     Computed,
     /// A program that goes somewhere, and nobody says where.
-    #[error("the program is told elsewhere where to go")]
+    #[error("the program takes its host from elsewhere")]
     Elsewhere,
     /// Longer than we read.
     #[error("the address is too long")]

@@ -49,9 +49,7 @@ pub(super) fn run(
 ) -> Result<Ending, CommandError> {
     let before = arguments.before;
     if before > now() {
-        return Err(CommandError::said(
-            "--before lies in the future: that would prune what is still to come",
-        ));
+        return Err(CommandError::said("--before is in the future"));
     }
     let store = open_state(arguments.state.state.as_deref())?;
     if !arguments.yes {

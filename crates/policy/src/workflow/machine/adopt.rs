@@ -92,7 +92,7 @@ impl Workflow {
             let first_open = self.stages.iter().find(|stage| !is_done(stage)).or(self.stages.last());
             if let Some(stage) = first_open {
                 said.push(format!(
-                    "stage `{}` is gone; the session stands in `{}`, the first that is not completed",
+                    "stage `{}` is gone; the session is in `{}`, the first that is not completed",
                     progress.active_stage, stage.id
                 ));
                 adopted.active_stage = stage.id.clone();
@@ -103,7 +103,7 @@ impl Workflow {
         {
             for stage in self.stages.iter().take(at).filter(|it| !adopted.completed_stages.contains(&it.id)) {
                 said.push(format!(
-                    "stage `{}` is new before `{}`, where the session already stands; it is not entered",
+                    "stage `{}` is new before `{}`, where the session already is; it is not entered",
                     stage.id, adopted.active_stage
                 ));
             }

@@ -87,17 +87,17 @@ impl LeftOutReason {
         }
     }
 
-    /// In words, after "because".
+    /// In words, with the rule as the subject.
     pub fn words(self) -> &'static str {
         match self {
-            Self::Looks => "it looks at more than what was called",
-            Self::Time => "it forbids something for a while, and a session that waits gets past it",
-            Self::Budget => "it counts all calls of a session together",
-            Self::Stages => "what moves its stages depends on the texts of calls",
-            Self::TooLarge => "its net has too many markings to be written out",
-            Self::Questions => "while a human is asked, its net may take another turn",
-            Self::Asks => "where its net stands decides whether it asks a human",
-            Self::Doubts => "it refuses only calls that may not do what they are named for, such as dry runs",
+            Self::Looks => "depends on call arguments",
+            Self::Time => "forbids for a limited time, so a session can wait",
+            Self::Budget => "counts all calls of a session together",
+            Self::Stages => "its stages depend on call arguments",
+            Self::TooLarge => "its net has too many markings",
+            Self::Questions => "its net may change while a human is asked",
+            Self::Asks => "its marking decides whether a human is asked",
+            Self::Doubts => "restricts only calls that may have no effect, such as dry runs",
         }
     }
 }

@@ -132,7 +132,7 @@ impl<'b, 'p> Proving<'_, 'b, 'p> {
                 1 => format!("no session can ever call `{name}`: {because} rules it out"),
                 _ => format!("no session can ever call `{name}`: {because} together rule it out"),
             };
-            let remedy = "take out or change one of these rules, or block it in so many words";
+            let remedy = "take out or change one of these rules, or block it explicitly";
             let tools = vec![name.clone()];
             self.find(FindingDraft { rules, tools, ..FindingDraft::error("dead-tool", message, remedy) });
         }

@@ -60,12 +60,12 @@ fn what_is_no_message_is_refused_with_a_reason() {
         ("{", "the text ends inside an object (column 1)"),
         ("null", "a JSON object was expected"),
         (r#"[{"status":{}}]"#, "a JSON object was expected"),
-        (r#"{"status":{}} {}"#, "something stands after the end of the value (column 15)"),
+        (r#"{"status":{}} {}"#, "there is text after the end of the value (column 15)"),
         ("{}", "a line says exactly one of"),
         (r#"{"at":1}"#, "a line says exactly one of"),
         (r#"{"status":{},"resume":{}}"#, "a line says exactly one of"),
         (r#"{"status":{},"resume":null}"#, "a line says exactly one of"),
-        (r#"{"status":{},"status":{}}"#, "key `status` stands twice in one object"),
+        (r#"{"status":{},"status":{}}"#, "key `status` appears twice in one object"),
         (r#"{"calls":{}}"#, "`calls` is not known here: a line says one of"),
         (
             r#"{"call":{"id":"1","tool":"a","inptu":{}}}"#,
@@ -136,7 +136,7 @@ fn a_key_that_stands_twice_is_refused_however_it_hides() {
         r#"{"a":[{"b":1,"b":1}]}"#,
     ] {
         let line = format!(r#"{{"call":{{"id":"1","tool":"bash","input":{input}}}}}"#);
-        assert!(refusal(&line).contains("stands twice in one object"), "{line}");
+        assert!(refusal(&line).contains("appears twice in one object"), "{line}");
     }
 }
 
