@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use lockgate_petri::{
-    Firing::Called, Marking, Need, Net, Note, PICTURE_CSS, Picture, Shape, Station, Style, TRACK_LINES_MAX, Track,
-    without_style,
+    Firing::Called, Marking, Need, Net, Note, PICTURE_CSS, Picture, Shape, Station, Style, TRACK_LINES_MAX,
+    Track, without_style,
 };
 use proptest::prelude::*;
 

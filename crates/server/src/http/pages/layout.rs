@@ -3,6 +3,7 @@
 use axum::http::{HeaderName, StatusCode, header};
 use maud::{DOCTYPE, Markup, html};
 
+use super::parts::sentence;
 use crate::{
     http::{
         exchange::{Exchange, Reply},
@@ -93,7 +94,7 @@ pub(in crate::http) fn problem_page(problem: &Problem, login: Option<&Login>) ->
     };
     let main = html! {
         h1 { (title) }
-        p role="alert" { (problem.detail) }
+        p role="alert" { (sentence(&problem.detail)) }
         p { a href=(back) { (words) } }
     };
     bare_page(problem.status, title, &main)

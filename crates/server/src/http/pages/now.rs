@@ -1,6 +1,10 @@
 //! *Now*: questions that wait for a human, the latest verdicts, and the halt.
 
-use lockgate::engine::{AuditFilter, gate::audit_log::LogEvent};
+use lockgate::engine::{
+    AuditFilter,
+    call::visible,
+    gate::audit_log::{LogEntry, LogEvent},
+};
 use maud::{Markup, html};
 use serde_json::{Map, Value};
 
@@ -27,9 +31,7 @@ const REASON_MAX: usize = 500;
 pub(in crate::http) fn now(exchange: &Exchange<'_>) -> Result<Reply, Problem> {
     exchange.know(&["done"])?;
     let questions = open_questions(exchange)?;
-    let is_call = |entry: &_| {
-        matches!(entry, lockgate::engine::gate::audit_log::LogEntry { what: LogEvent::Call { .. }, .. })
-    };
+    let is_call = |entry: &LogEntry| matches!(entry.what, LogEvent::Call { .. });
     let latest = newest(exchange, &AuditFilter::default(), None, VERDICTS, is_call)?;
     // No session has an empty name, so this is about all of them.
     let halted = exchange.service.gate.status("", exchange.moment())?.halted;
@@ -39,7 +41,7 @@ pub(in crate::http) fn now(exchange: &Exchange<'_>) -> Result<Reply, Problem> {
         @if let Some(done) = exchange.parameter("done").and_then(done) { p.notice role="status" { (done) } }
         div #halted data-live {
             @if let Some(reason) = &halted {
-                p.alarm role="alert" { strong { "Everything is halted: " } (lockgate::engine::call::visible(reason)) }
+                p.alarm role="alert" { strong { "Everything is halted: " } (visible(reason)) }
             }
         }
         section aria-labelledby="questions-title" {
@@ -55,7 +57,7 @@ pub(in crate::http) fn now(exchange: &Exchange<'_>) -> Result<Reply, Problem> {
                 @if latest.records.is_empty() { p.quiet { "No call was judged yet." } } @else { (records(&latest.records, true)) }
             }
         }
-        (halt_forms(exchange, None, halted.is_some()))
+        div #halting data-live { (halt_forms(exchange, None, halted.is_some())) }
     };
     let title = if open > 0 { format!("({open}) Now") } else { "Now".to_owned() };
     Ok(page(exchange, Tab::Now, &title, &main))
@@ -84,7 +86,7 @@ fn question_card(exchange: &Exchange<'_>, question: &OpenQuestion) -> Markup {
     let id = format!("{state}-{}", encoded(&question.approval));
     html! {
         article.question.answered[question.answer.is_some()] id=(id) aria-labelledby=(format!("{id}-title")) {
-            h3 id=(format!("{id}-title")) { code.tool { (lockgate::engine::call::visible(&question.tool)) } }
+            h3 id=(format!("{id}-title")) { code.tool { (visible(&question.tool)) } }
             p.facts {
                 "in " (session_link(&question.session))
                 ", asked " (moment(question.asked_at))

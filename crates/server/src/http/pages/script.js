@@ -133,6 +133,8 @@ function follow() {
         source.onerror = () => {
           say({ isLive: false });
           if (source.readyState !== EventSource.CLOSED) return;
+          // The server has refused it. A login that has ended is noticed by asking for the page.
+          say({ session: null });
           setTimeout(open, 3000);
         };
         const heard = (event) => {

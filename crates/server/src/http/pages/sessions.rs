@@ -91,7 +91,7 @@ pub(in crate::http) fn session(exchange: &Exchange<'_>) -> Result<Reply, Problem
         div #standing data-live { (standing(&status, is_held)) }
         section aria-labelledby="open-title" {
             h2 #open-title { "What is open" }
-            div #openness.columns data-live { (openness(&status)) }
+            div #openness data-live { (openness(&status)) }
         }
         section aria-labelledby="nets-title" {
             h2 #nets-title { "Nets and stages" }
@@ -107,7 +107,7 @@ pub(in crate::http) fn session(exchange: &Exchange<'_>) -> Result<Reply, Problem
                 }
             }
         }
-        (halt_forms(exchange, Some(name), status.halted.is_some()))
+        div #halting data-live { (halt_forms(exchange, Some(name), status.halted.is_some())) }
     };
     let main = html! { div data-session=(name) { (main) } };
     Ok(page(exchange, Tab::Sessions, &format!("Session {}", visible(name)), &main))
@@ -153,6 +153,7 @@ fn openness(status: &Status) -> Markup {
         Some(Decision::Block) => "Other calls are closed, unless a rule allows them.",
     };
     html! {
+        div.columns {
         @for (openness, title, word) in
             [(Openness::Open, "Open", "open"), (Openness::Human, "A human decides", "ask"), (Openness::Closed, "Closed", "closed")]
         {
@@ -166,7 +167,8 @@ fn openness(status: &Status) -> Markup {
         @for workflow in status.workflows.iter().filter(|workflow| workflow.active) {
             div.column { h3 { (visible(&workflow.name)) } p { (sentence(&workflow.line.words())) } }
         }
-        p.quiet.whole { (others) }
+        }
+        p.quiet { (others) }
     }
 }
 
@@ -190,10 +192,10 @@ fn pictures(exchange: &Exchange<'_>, session: &Session, status: &Status) -> Mark
         }
         div.pictures {
             @for workflow in policy.workflows() {
-                figure { (drawn(&track(workflow, stage_of(&workflow.name).as_deref()).to_svg())) }
+                figure tabindex="0" aria-label=(visible(&workflow.name)) { (drawn(&track(workflow, stage_of(&workflow.name).as_deref()).to_svg())) }
             }
             @for (rule, marking) in nets.iter().take(NETS_MAX) {
-                figure {
+                figure tabindex="0" aria-label=(visible(&rule.name)) {
                     (drawn(&Net::of(rule).to_svg_at(marking)))
                     figcaption { code { (visible(rule.text().trim())) } }
                 }

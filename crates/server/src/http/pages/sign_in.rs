@@ -27,6 +27,8 @@ fn form(notice: Option<&str>) -> Markup {
         p.quiet { "A gate between agents and their tools. Sign in with your token." }
         @if let Some(notice) = notice { p.notice role="alert" { (notice) } }
         form.stack method="post" action="/sign-in" {
+            // Password managers keep the token under this name.
+            input type="text" autocomplete="username" value="lockgate" readonly hidden;
             label for="token" { "Token" }
             input #token name="token" type="password" autocomplete="current-password" required autofocus
                 spellcheck="false" placeholder="lgt_…" aria-describedby="token-help";

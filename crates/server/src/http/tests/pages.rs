@@ -189,6 +189,33 @@ fn a_login_needs_its_cookie_and_its_key_and_ends() {
 }
 
 #[test]
+fn a_stream_of_a_page_ends_with_its_login() {
+    let world = World::new();
+    let agent = world.token_of(Scope::Agent);
+    let browser = world.browser(&world.token_of(Scope::Viewer));
+    let head = format!(
+        "GET {} HTTP/1.1\r\nconnection: close\r\nhost: {}\r\ncookie: {}\r\n\r\n",
+        browser.path("live"),
+        world.address,
+        browser.cookie
+    );
+    let mut stream = TcpStream::connect(world.address).unwrap();
+    stream.set_read_timeout(Some(std::time::Duration::from_secs(60))).unwrap();
+    stream.write_all(head.as_bytes()).unwrap();
+    let mut text = String::new();
+    let mut part = [0; 4096];
+    world.call(&agent, "before", "read", "s");
+    while !text.contains("before") {
+        let read = stream.read(&mut part).unwrap();
+        assert_ne!(read, 0, "the stream has ended: {text}");
+        text.push_str(&String::from_utf8_lossy(&part[..read]));
+    }
+    assert_eq!(browser.post("sign-out", "").status, 303);
+    // It has no other reason to end.
+    stream.read_to_string(&mut text).unwrap();
+}
+
+#[test]
 fn a_form_of_another_page_changes_nothing() {
     let world = World::new();
     let browser = world.browser(&world.token_of(Scope::Admin));
