@@ -48,10 +48,14 @@ fn results(exchange: &Exchange<'_>, files: &[PolicyText]) -> Result<Markup, Prob
     };
     let is_readable = verified.get("policy").is_some_and(Value::is_string);
     let wants_diff = !exchange.field("compare").is_empty();
+    let findings = verified.get("findings").and_then(Value::as_array);
+    let is_error = |finding: &Value| text(finding, "severity") == "error";
+    let has_errors = findings.is_some_and(|findings| findings.iter().any(is_error));
+    let rules = verified.get("rules").and_then(Value::as_u64).unwrap_or(0);
     Ok(html! {
         p {
-            @if is_readable { (badge("ok")) " The draft can be read, with " (verified.get("rules").and_then(Value::as_u64).unwrap_or(0)) " rules." }
-            @else { (badge("error")) " The draft has mistakes." }
+            (badge(if has_errors { "error" } else { "ok" })) " "
+            @if is_readable { "The draft can be read, with " (rules) " rules." } @else { "The draft has mistakes." }
         }
         (proved(&verified))
         @if wants_diff && is_readable { (compared(exchange, builder()?)) }

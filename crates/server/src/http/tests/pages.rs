@@ -389,6 +389,7 @@ fn a_draft_is_checked_and_compared() {
 fn the_log_is_filtered_and_paged_and_an_export_is_whole() {
     let world = World::new();
     let agent = world.token_of(Scope::Agent);
+    world.call(&agent, "first", "first", "s");
     for id in 0..130 {
         world.call(&agent, &id.to_string(), if id % 2 == 0 { "push" } else { "read" }, "s");
     }
@@ -400,7 +401,9 @@ fn the_log_is_filtered_and_paged_and_an_export_is_whole() {
     let all = 100 + rows(&format!("audit?before={older}"));
     assert_eq!(rows("audit?tool=read&verdict=&session="), 65);
     assert_eq!(rows("audit?verdict=block"), 62, "three of 65 are let pass");
+    assert_eq!(rows("audit?tool=first"), 1, "however far back it is");
     assert_eq!(rows("audit?until=2020-01-01T00:00"), 0);
+    assert_eq!(rows("session?name=s"), 50, "the newest ones of a session");
     let export = browser.get("audit-export");
     assert!(export.header("content-disposition").unwrap().starts_with("attachment"));
     assert!(export.body.lines().count() > all, "and the head");
