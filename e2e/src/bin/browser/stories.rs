@@ -216,12 +216,12 @@ fn on_a_phone(scene: &Scene<'_>) -> Result<(), String> {
     browser.be_a_phone()?;
     scene.ask("1")?;
     scene.sign_in(&browser, &scene.team.approver)?;
-    scene.picture(&browser, "6-phone")?;
     for page in ["now", "sessions", "session?name=shop/7", "policies", "audit", "field"] {
         scene.page(&browser, page)?;
         let over = browser
             .run("return document.documentElement.scrollWidth - document.documentElement.clientWidth")?;
         ensure(over.as_i64() == Some(0), format!("{page} is wider than a phone by {over}"))?;
+        scene.picture(&browser, &format!("6-phone-{}", page.split('?').next().unwrap_or_default()))?;
     }
     scene.page(&browser, "now")?;
     let height = browser
@@ -250,13 +250,25 @@ fn by_keyboard(scene: &Scene<'_>) -> Result<(), String> {
             Some("approve") => {
                 browser.press(ENTER)?;
                 browser.wait_for(".notice", "Approved")?;
-                return no_complaints(browser);
+                return keeping_focus(scene);
             }
             Some("") => {}
             other => return Err(format!("the focus cannot be seen: {other:?}")),
         }
     }
     Err("the button is not reached".to_owned())
+}
+
+/// What happens elsewhere does not take the focus away.
+fn keeping_focus(scene: &Scene<'_>) -> Result<(), String> {
+    let browser = scene.browser;
+    browser.run("document.querySelector('#verdicts summary').focus()")?;
+    scene.team.call("shop/8", "9", "read", &json!({ "path": "prices" }))?;
+    browser.wait_for("#verdicts", "prices")?;
+    let focused = browser.run("return document.activeElement.textContent")?;
+    let is_kept = focused.as_str().is_some_and(|text| text.contains("kubectl"));
+    ensure(is_kept, format!("the focus went to {focused}"))?;
+    no_complaints(browser)
 }
 
 fn without_script(scene: &Scene<'_>) -> Result<(), String> {

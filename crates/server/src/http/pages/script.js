@@ -46,6 +46,24 @@ function mergeCards(here, fresh) {
   }
 }
 
+// Where the focus is inside of a part, and how it comes back there when the part is another one.
+const reachable = "a, button, summary, input, [tabindex]";
+function keepFocus(part) {
+  const active = document.activeElement;
+  const home = part.contains(active) ? active.closest("[id]") : null;
+  if (!home) return () => {};
+  const place = all(reachable, home).indexOf(active);
+  return () => {
+    const again = document.getElementById(home.id);
+    if (again) (place < 0 ? again : all(reachable, again)[place])?.focus({ preventScroll: true });
+  };
+}
+
+function isBeingRead(part) {
+  const selection = getSelection();
+  return !selection.isCollapsed && part.contains(selection.anchorNode);
+}
+
 function show(fresh) {
   document.title = fresh.title;
   dress(fresh);
@@ -53,10 +71,12 @@ function show(fresh) {
     const part = fresh.getElementById(here.id);
     if (!part) continue;
     if ("keyed" in here.dataset) mergeCards(here, part);
-    else if (here.innerHTML !== part.innerHTML) {
+    else if (here.innerHTML !== part.innerHTML && !isBeingRead(here)) {
+      const giveBack = keepFocus(here);
       const open = all("details[open]", here).map((details) => details.closest("[id]")?.id);
       here.replaceChildren(...part.childNodes);
       for (const id of open) id && document.getElementById(id)?.querySelector("details")?.setAttribute("open", "");
+      giveBack();
     }
   }
   countDown();
