@@ -293,8 +293,7 @@ fn a_question_shows_its_whole_input_and_is_answered_by_a_form() {
     let world = World::new();
     let agent = world.token_of(Scope::Agent);
     let long = format!("echo {}end", "x".repeat(3_000));
-    let input =
-        json!({"command": format!("{long}\nrm -rf /\u{202e}tmp"), "<b>": "<script>alert(1)</script>\u{7}"});
+    let input = json!({"command": format!("{long}\nrm -rf /\u{202e}tmp"), "<b>": "<script>alert(1)</script>\u{7}", "env": "kept=1 key=sk-live0123456789abcdefghij"});
     let call = json!({"id": "1", "tool": "deploy", "session": "s", "input": input});
     assert_eq!(world.post("/v1/call", &agent, &call).1["verdict"], "ask");
     let viewer = world.browser(&world.token_of(Scope::Viewer)).get("now").body;
@@ -310,6 +309,7 @@ fn a_question_shows_its_whole_input_and_is_answered_by_a_form() {
     ] {
         assert!(shown.contains(text) && viewer.contains(text), "{text} is missing in {shown}");
     }
+    assert!(shown.contains("kept=") && !shown.contains("sk-live0123"), "masked as the log masks it: {shown}");
     assert!(shown.contains("value=\"yes\"") && !viewer.contains("value=\"yes\""), "a viewer has no buttons");
     for (fields, status) in [
         ("approval=a1@s&granted=maybe", 400),
