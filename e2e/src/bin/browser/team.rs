@@ -25,7 +25,7 @@ claim rm impossible
 pub(crate) struct Team {
     server: Child,
     pub(crate) address: SocketAddr,
-    agent: String,
+    pub(crate) agent: String,
     pub(crate) approver: String,
     pub(crate) admin: String,
 }
