@@ -35,4 +35,5 @@ pub use crate::{
     runner::LocalRunner,
     sources::{policy_files, read_sources},
     store_url::{Database, open_store},
+    track::track,
 };

@@ -337,6 +337,7 @@ pub mod sight;
 mod sources;
 mod store_url;
 mod tool_call;
+mod track;
 mod verification;
 mod versions;
 

@@ -123,6 +123,12 @@ impl<'p> Net<'p> {
         self.picture().to_mermaid()
     }
 
+    /// The net as a picture with these tokens, for the doors of this repository.
+    #[doc(hidden)]
+    pub fn to_svg_at(&self, marking: &Marking) -> String {
+        Picture { marking: Some(marking), ..self.picture() }.to_svg()
+    }
+
     fn picture(&self) -> Picture<'p> {
         let guards = &self.rule.net;
         let notes = guards.net().transitions().map(|transition| {

@@ -58,7 +58,9 @@ pub use id::{PlaceId, TransitionId};
 pub use marking::Marking;
 pub use net::{CannotFire, Firing, Net};
 pub use picture::{CHART_LINES_MAX, Chart, Passage, Spot};
-pub use picture::{Need, Note, Picture, Shape, Station, Style, TRACK_LINES_MAX, Track};
+pub use picture::{
+    Need, Note, PICTURE_CSS, Picture, Shape, Station, Style, TRACK_LINES_MAX, Track, without_style,
+};
 pub use pnml::{
     PNML_ATTRIBUTES_MAX, PNML_BYTES_MAX, PNML_DEPTH_MAX, PNML_NAMESPACES_MAX, PNML_NODES_MAX, PnmlError,
     UnwritableName, from_pnml, to_pnml,

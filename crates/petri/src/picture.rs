@@ -16,4 +16,5 @@ mod track;
 
 pub use chart::{CHART_LINES_MAX, Chart, Passage, Spot};
 pub use net::{Note, Picture, Style};
+pub use svg::{PICTURE_CSS, without_style};
 pub use track::{Need, Shape, Station, TRACK_LINES_MAX, Track};

@@ -1,7 +1,7 @@
 //! The server: HTTP in front of a gate.
 //!
 //! `answering.rs` makes the routes of `routes.rs` answer, `listen.rs` has the sockets, and `service.rs` the gate behind them.
-//! Reading order: `routes.rs`, `answering.rs`, `door.rs`, `messages.rs`, `answers.rs`, then the others.
+//! `pages.rs` is the dashboard. Reading order: `routes.rs`, `answering.rs`, `door.rs`, `messages.rs`, `answers.rs`, then the others.
 
 mod answering;
 mod answers;
@@ -10,10 +10,12 @@ mod drafts;
 mod events;
 mod exchange;
 mod listen;
+mod logins;
 mod looking;
 mod messages;
 mod metrics;
 mod openapi;
+mod pages;
 mod problem;
 mod rate;
 mod routes;

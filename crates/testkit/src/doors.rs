@@ -17,7 +17,7 @@ mod told;
 use std::{fmt, path::Path};
 
 pub use events::{EventsDoor, Host};
-pub use http::HttpDoor;
+pub use http::{HttpDoor, make_team_token};
 pub use library::LibraryDoor;
 pub use lines::LinesDoor;
 pub use mcp::McpDoor;

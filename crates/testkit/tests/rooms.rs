@@ -95,6 +95,7 @@ const SECRETS: &[(&str, &[&str])] = &[
     ("fancy-regex", &["lockgate-pattern"]),
     ("granit-parser", &["lockgate-languages"]),
     ("hyper", &["lockgate-mcp", "lockgate-server"]),
+    ("maud", &["lockgate-server"]),
     ("postgres", &["lockgate-store"]),
     ("rable", &["lockgate-call"]),
     ("roxmltree", &["lockgate-petri"]),

@@ -10,6 +10,8 @@ use std::fmt::{self, Write};
 
 use style::CSS;
 
+pub use style::CSS as PICTURE_CSS;
+
 use super::{layout::Route, text::printable};
 
 const MARGIN: f64 = 28.0;
@@ -26,6 +28,13 @@ pub(super) const ARROW: f64 = 7.0;
 const LETTER_WIDTH: f64 = 6.9;
 /// Longer labels are cut; the whole text shows when the pointer rests on the node.
 const LABEL_LETTERS_MAX: usize = 28;
+
+/// A picture without its own style sheet, for a page that has [`PICTURE_CSS`] in a file: pages with a strict policy about
+/// their content ignore what stands in the page itself.
+pub fn without_style(picture: &str) -> String {
+    // Names are escaped, so the first style sheet is ours.
+    picture.replacen(&format!("<style>{CSS}</style>\n"), "", 1)
+}
 
 /// A whole document with a heading above a body of this size.
 pub(super) fn document(class: &str, title: &str, size: (f64, f64), body: &Svg) -> String {

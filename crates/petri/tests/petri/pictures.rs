@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use lockgate_petri::{
-    Firing::Called, Marking, Need, Net, Note, Picture, Shape, Station, Style, TRACK_LINES_MAX, Track,
+    Firing::Called, Marking, Need, Net, Note, PICTURE_CSS, Picture, Shape, Station, Style, TRACK_LINES_MAX,
+    Track, without_style,
 };
 use proptest::prelude::*;
 
@@ -167,6 +168,15 @@ fn an_empty_net_has_a_picture() {
     let net = Net::builder().build().unwrap();
     let picture = plain(&net);
     assert!(picture.to_svg().contains("viewBox=\"0 0 56 56\""));
+}
+
+#[test]
+fn a_picture_for_a_page_leaves_its_style_to_the_page() {
+    let net = Net::builder().place("<style>", 1).build().unwrap();
+    let picture = Picture { title: "<style></style>", ..plain(&net) }.to_svg();
+    let bare = without_style(&picture);
+    assert!(picture.contains(PICTURE_CSS) && !bare.contains("<style") && !bare.contains(PICTURE_CSS));
+    assert_eq!(bare.matches("&lt;style&gt;").count(), picture.matches("&lt;style&gt;").count());
 }
 
 #[test]

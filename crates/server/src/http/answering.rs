@@ -2,7 +2,8 @@
 //!
 //! [`router`] makes the routes of [`ROUTES`] answer: each request is admitted by its head, its token is looked up, its scope
 //! compared with the route's, its rate counted, and only then is its body read, strictly and within bounds. Whatever fails
-//! about a call is a verdict that blocks it.
+//! about a call is a verdict that blocks it. Pages are for those who are signed in: [`identify`] finds the login by the cookie and
+//! the key in the path, and a form needs the text that only our pages have.
 
 use std::{
     sync::Arc,
@@ -13,7 +14,7 @@ use axum::{
     Extension, Router,
     body::Body,
     extract::Request,
-    http::{HeaderMap, HeaderValue, Response, StatusCode, header},
+    http::{HeaderMap, HeaderValue, Response, StatusCode, Uri, header},
     routing::{MethodFilter, on},
 };
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
@@ -23,17 +24,18 @@ use tokio::time::timeout;
 
 use super::{
     answers::wait_of,
-    door::{Via, bearer, check_content},
+    door::{Via, bearer, check_content, check_origin, cookie},
     events,
     exchange::{Exchange, Reply},
-    openapi,
+    logins::Login,
+    openapi, pages,
     problem::Problem,
-    routes::{Failure, Handler, ROUTES, Route, Run, Verb},
+    routes::{Face, Failure, Handler, ROUTES, Route, Run, Verb},
     service::Service,
 };
 use crate::{
     protocol::{blocked_call, read_object},
-    tokens::Caller,
+    tokens::{Caller, is_same},
 };
 
 /// The largest body, in bytes.
@@ -95,38 +97,46 @@ async fn answer(service: &Arc<Service>, route: &'static Route, via: Via, request
     let (parts, body) = request.into_parts();
     let admitted = service
         .door
-        .admit(via, &parts.uri, &parts.headers)
-        .and_then(|()| authenticate(service, route, &parts.headers));
-    let caller = match admitted {
-        Ok(caller) => caller,
-        Err(problem) => return problem.respond(),
+        .admit(via, &parts.uri, &parts.headers, route.is_front())
+        .and_then(|()| identify(service, route, &parts.uri, &parts.headers));
+    let (caller, login) = match admitted {
+        Ok(known) => known,
+        Err(problem) => return refused(route, None, &problem),
     };
     if !route.scopes.is_empty() && !service.rates.take(&caller.id, Instant::now()) {
         let problem =
             Problem::new(StatusCode::TOO_MANY_REQUESTS, "this token makes too many requests; wait a second");
-        return failed(route, &caller, &Map::new(), &problem);
+        return failed(route, (&caller, login.as_ref()), &Map::new(), &problem);
     }
     let read = async {
-        check_content(&parts.method, &parts.headers, "application/json")?;
+        let wanted = match route.face {
+            Face::Api => "application/json",
+            Face::Page => "application/x-www-form-urlencoded",
+        };
+        check_content(&parts.method, &parts.headers, wanted)?;
         let (query, at) = read_query(service, parts.uri.query().unwrap_or_default())?;
-        let body = match route.method {
-            Verb::Get => Map::new(),
-            Verb::Post => read_body(body).await?,
+        let body = match (route.method, route.face) {
+            (Verb::Get, _) => Map::new(),
+            (Verb::Post, Face::Api) => read_object(&read_text(body).await?)?,
+            (Verb::Post, Face::Page) => {
+                check_origin(&parts.headers)?;
+                read_form(&read_text(body).await?, login.as_ref())?
+            }
         };
         Ok::<_, Problem>((query, at, body))
     };
     let (query, at, body) = match read.await {
         Ok(read) => read,
-        Err(problem) => return problem.respond(),
+        Err(problem) => return refused(route, login.as_ref(), &problem),
     };
     if let Run::Events = route.run {
-        let streamed = events::stream(service, caller, &parts.headers, &query).await;
+        let streamed = events::stream(service, (caller, login), &parts.headers, &query).await;
         return streamed.unwrap_or_else(|problem| problem.respond());
     }
-    let asked = Arc::new(Asked { caller, query, at, body });
+    let asked = Arc::new(Asked { caller, login, query, at, body });
     match carry_out(service, route, &asked).await {
         Ok(reply) => response_of(&reply),
-        Err(problem) => failed(route, &asked.caller, &asked.body, &problem),
+        Err(problem) => failed(route, (&asked.caller, asked.login.as_ref()), &asked.body, &problem),
     }
 }
 
@@ -136,21 +146,29 @@ type Query = Vec<(String, String)>;
 /// A request that was read.
 struct Asked {
     caller: Caller,
+    login: Option<Login>,
     query: Query,
     at: Option<Time>,
     body: Map<String, Value>,
 }
 
-fn authenticate(service: &Service, route: &Route, headers: &HeaderMap) -> Result<Caller, Problem> {
+/// Who sends a request, and by which login.
+fn identify(
+    service: &Service,
+    route: &Route,
+    uri: &Uri,
+    headers: &HeaderMap,
+) -> Result<(Caller, Option<Login>), Problem> {
     if route.scopes.is_empty() {
-        return Ok(Caller::anonymous());
+        return Ok((Caller::anonymous(), None));
     }
-    let unknown = "this route needs a token: send it as `Authorization: Bearer …`; `lockgate serve token create` makes one";
-    let shown = bearer(headers)?.ok_or_else(|| Problem::new(StatusCode::UNAUTHORIZED, unknown))?;
-    let found = service.tokens.find(shown, SystemClock.now())?;
-    let caller = found.ok_or_else(|| {
-        Problem::new(StatusCode::UNAUTHORIZED, "the token is unknown, was revoked, or has ended")
-    })?;
+    let (caller, login) = match route.face {
+        Face::Api => (authenticate(service, headers)?, None),
+        Face::Page => {
+            let (caller, login) = signed_in(service, uri, headers)?;
+            (caller, Some(login))
+        }
+    };
     if !route.scopes.contains(&caller.scope) {
         let wanted: Vec<&str> = route.scopes.iter().map(|scope| scope.word()).collect();
         let detail = format!(
@@ -160,7 +178,32 @@ fn authenticate(service: &Service, route: &Route, headers: &HeaderMap) -> Result
         );
         return Err(Problem::forbidden(detail));
     }
-    Ok(caller)
+    Ok((caller, login))
+}
+
+/// The login of a cookie and of the key in the path; its token must still count.
+fn signed_in(service: &Service, uri: &Uri, headers: &HeaderMap) -> Result<(Caller, Login), Problem> {
+    let unknown = || Problem::new(StatusCode::UNAUTHORIZED, "you are not signed in, or no longer");
+    let secret = cookie(headers, service.cookie_name())?.ok_or_else(unknown)?;
+    let key = uri.path().split('/').nth(2).unwrap_or_default();
+    let at = SystemClock.now();
+    let login = service.logins.find(secret, key, at).ok_or_else(unknown)?;
+    match service.tokens.caller(&login.token, at)? {
+        Some(caller) => Ok((caller, login)),
+        None => {
+            service.logins.end(&login);
+            Err(unknown())
+        }
+    }
+}
+
+fn authenticate(service: &Service, headers: &HeaderMap) -> Result<Caller, Problem> {
+    let unknown = "this route needs a token: send it as `Authorization: Bearer …`; `lockgate serve token create` makes one";
+    let shown = bearer(headers)?.ok_or_else(|| Problem::new(StatusCode::UNAUTHORIZED, unknown))?;
+    let found = service.tokens.find(shown, SystemClock.now())?;
+    found.ok_or_else(|| {
+        Problem::new(StatusCode::UNAUTHORIZED, "the token is unknown, was revoked, or has ended")
+    })
 }
 
 /// The parameters of a request, and its `at` where requests may say what time it is.
@@ -173,7 +216,25 @@ fn read_query(service: &Service, text: &str) -> Result<(Query, Option<Time>), Pr
     Ok((query, at.transpose()?.map(Time)))
 }
 
-async fn read_body(body: Body) -> Result<Map<String, Value>, Problem> {
+/// The fields of a form. One of a page that is signed in carries the text that only this page has.
+fn read_form(text: &str, login: Option<&Login>) -> Result<Map<String, Value>, Problem> {
+    let mut fields = Map::new();
+    for (name, value) in url::form_urlencoded::parse(text.as_bytes()).into_owned() {
+        if fields.insert(name, Value::from(value)).is_some() {
+            return Err(Problem::bad("a field of the form appears twice"));
+        }
+    }
+    let shown = fields.remove("form");
+    let shown = shown.as_ref().and_then(Value::as_str).unwrap_or_default();
+    match login {
+        Some(login) if !is_same(&login.form, shown) => {
+            Err(Problem::forbidden("this form was not made for you; load the page again"))
+        }
+        _ => Ok(fields),
+    }
+}
+
+async fn read_text(body: Body) -> Result<String, Problem> {
     let read = timeout(BODY_TIME_MAX, Limited::new(body, BODY_BYTES_MAX).collect()).await;
     let late = |_| Problem::new(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time");
     let bytes = read.map_err(late)?.map_err(|error| match error.downcast_ref::<LengthLimitError>() {
@@ -184,8 +245,7 @@ async fn read_body(body: Body) -> Result<Map<String, Value>, Problem> {
         None => Problem::bad("the body could not be read"),
     })?;
     let bytes = bytes.to_bytes();
-    let text = str::from_utf8(&bytes).map_err(|_| Problem::bad("the body is not UTF-8"))?;
-    Ok(read_object(text)?)
+    String::from_utf8(bytes.into()).map_err(|_| Problem::bad("the body is not UTF-8"))
 }
 
 async fn carry_out(service: &Arc<Service>, route: &Route, asked: &Arc<Asked>) -> Result<Reply, Problem> {
@@ -250,24 +310,50 @@ async fn work(service: &Arc<Service>, handler: Handler, asked: &Arc<Asked>) -> R
 
 impl Asked {
     fn exchange<'a>(&'a self, service: &'a Service) -> Exchange<'a> {
-        let Self { caller, query, at, body } = self;
-        Exchange { service, caller, at: *at, query, body }
+        let Self { caller, login, query, at, body } = self;
+        Exchange { service, caller, login: login.as_ref(), at: *at, query, body }
     }
 }
 
 fn response_of(reply: &Reply) -> Response<Body> {
     let mut response = Response::new(Body::from(reply.body.clone()));
     *response.status_mut() = reply.status;
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(reply.media_type));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(reply.media_type));
+    for (name, value) in &reply.headers {
+        // What we write into headers has no line breaks; one that had is left out.
+        if let Ok(value) = HeaderValue::from_str(value) {
+            headers.append(name, value);
+        }
+    }
     response
+}
+
+/// Says to a program or to a person why a request is not carried out.
+fn refused(route: &Route, login: Option<&Login>, problem: &Problem) -> Response<Body> {
+    match route.face {
+        Face::Api => problem.respond(),
+        Face::Page if problem.status == StatusCode::UNAUTHORIZED && route.method == Verb::Get => {
+            let mut response = Response::new(Body::empty());
+            *response.status_mut() = StatusCode::SEE_OTHER;
+            response.headers_mut().insert(header::LOCATION, HeaderValue::from_static("/?ended"));
+            response
+        }
+        Face::Page => response_of(&pages::problem_page(problem, login)),
+    }
 }
 
 /// What did not work out. About a call it is a verdict: a client that passes over errors must still find a block. Mistakes of
 /// the client and missing rights are errors everywhere.
-fn failed(route: &Route, caller: &Caller, body: &Map<String, Value>, problem: &Problem) -> Response<Body> {
+fn failed(
+    route: &Route,
+    (caller, login): (&Caller, Option<&Login>),
+    body: &Map<String, Value>,
+    problem: &Problem,
+) -> Response<Body> {
     let is_ours = problem.status.is_server_error() || problem.status == StatusCode::TOO_MANY_REQUESTS;
     if route.failure == Failure::Problem || !is_ours {
-        return problem.respond();
+        return refused(route, login, problem);
     }
     let text = |field: &str| body.get(field).and_then(Value::as_str);
     let session = text("session").unwrap_or_else(|| caller.own_session());

@@ -8,7 +8,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use axum::http::{
     HeaderMap, Method, StatusCode, Uri,
-    header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderName, ORIGIN},
+    header::{AUTHORIZATION, CONTENT_TYPE, COOKIE, HOST, HeaderName, ORIGIN},
 };
 use url::{Host, Url};
 
@@ -35,11 +35,17 @@ impl Door {
         Self { hosts: hosts.into_iter().map(|host| host.to_ascii_lowercase()).collect() }
     }
 
-    /// Whether a request may go on.
+    /// Whether a request may go on. A front page may be reached by a link of any site: it shows nothing and changes nothing.
     ///
     /// # Errors
     /// When its host is not this server, or a page of another server has sent it.
-    pub(crate) fn admit(&self, via: Via, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
+    pub(crate) fn admit(
+        &self,
+        via: Via,
+        uri: &Uri,
+        headers: &HeaderMap,
+        is_front: bool,
+    ) -> Result<(), Problem> {
         let host = only(headers, &HOST)?;
         if let Via::Tcp(address) = via {
             let host = host.ok_or_else(|| Problem::bad("the `Host` header is missing"))?;
@@ -59,6 +65,7 @@ impl Door {
         }
         if let Some(site) = only(headers, &HeaderName::from_static("sec-fetch-site"))?
             && !matches!(site, "same-origin" | "none")
+            && !is_front
         {
             return Err(Problem::forbidden("a page of another site has sent this request"));
         }
@@ -110,6 +117,32 @@ pub(crate) fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Problem> {
     }
 }
 
+/// Whether a form was sent by a page: browsers say so with every one.
+///
+/// # Errors
+/// When nothing is said. That it is a page of ours was looked at before.
+pub(crate) fn check_origin(headers: &HeaderMap) -> Result<(), Problem> {
+    match only(headers, &ORIGIN)? {
+        Some(_) => Ok(()),
+        None => Err(Problem::forbidden("`Origin` is missing; forms are sent by pages of this server alone")),
+    }
+}
+
+/// The value of a cookie; none where there is none, or two.
+///
+/// # Errors
+/// When the header cannot be read.
+pub(crate) fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Result<Option<&'a str>, Problem> {
+    let all = only(headers, &COOKIE)?.unwrap_or_default();
+    let mut values = all.split(';').filter_map(|pair| {
+        let (key, value) = pair.trim().split_once('=')?;
+        (key == name).then_some(value)
+    });
+    let first = values.next();
+    // Another server of this machine may have set a second one.
+    Ok(first.filter(|_| values.next().is_none()))
+}
+
 /// Whether the body is of this media type.
 ///
 /// # Errors
@@ -150,7 +183,7 @@ mod tests {
             headers.append(name, HeaderValue::from_bytes(value.as_bytes()).unwrap());
         }
         let door = Door::new(vec!["Gate.example".to_owned(), "gate.example:8443".to_owned()]);
-        door.admit(via, &Uri::from_static("/v1/call"), &headers)
+        door.admit(via, &Uri::from_static("/v1/call"), &headers, false)
             .map_or_else(|it| it.status.as_u16(), |()| 200)
     }
 

@@ -30,7 +30,7 @@ struct DraftFile {
 
 pub(super) fn verify_active(exchange: &Exchange<'_>) -> Result<Reply, Problem> {
     exchange.know(&[])?;
-    Ok(Reply::of(&exchange.service.policy.verify()))
+    Ok(Reply::of(exchange.service.verified()))
 }
 
 pub(super) fn verify(exchange: &Exchange<'_>) -> Result<Reply, Problem> {
@@ -47,10 +47,18 @@ pub(super) fn diff(exchange: &Exchange<'_>) -> Result<Reply, Problem> {
 
 fn draft(kind: &str, exchange: &Exchange<'_>) -> Result<PolicyBuilder, Problem> {
     let DraftMessage { files } = read_body(kind, Value::Object(exchange.body.clone()))?;
+    builder_of(files.into_iter().map(|file| (file.name, file.text)).collect())
+}
+
+/// A draft of files, each with its name and its text.
+///
+/// # Errors
+/// When there are none, or too many.
+pub(super) fn builder_of(files: Vec<(String, String)>) -> Result<PolicyBuilder, Problem> {
     if files.is_empty() || files.len() > FILES_MAX {
         return Err(Problem::bad(format!("`files` has 1 to {FILES_MAX} files, each with `name` and `text`")));
     }
-    Ok(files.into_iter().fold(Policy::builder(), |builder, file| builder.text(&file.name, file.text)))
+    Ok(files.into_iter().fold(Policy::builder(), |builder, (name, text)| builder.text(&name, text)))
 }
 
 fn unreadable(error: &PolicyError) -> Problem {

@@ -26,6 +26,7 @@ use tokio::{
 
 use super::{
     door::only,
+    logins::Login,
     looking::{may_see, read_entry, record},
     problem::Problem,
     service::{STREAMS_MAX, Service},
@@ -42,7 +43,7 @@ const BREATH_EVERY: Duration = Duration::from_secs(15);
 /// Answers with the records after the one that the client has seen last.
 pub(super) async fn stream(
     service: &Arc<Service>,
-    caller: Caller,
+    (caller, login): (Caller, Option<Login>),
     headers: &HeaderMap,
     query: &[(String, String)],
 ) -> Result<Response<Body>, Problem> {
@@ -67,7 +68,7 @@ pub(super) async fn stream(
     let service = Arc::clone(service);
     tokio::spawn(async move {
         let _permit = permit;
-        follow(&service, &caller, seen.unwrap_or(head.n), &sender).await;
+        follow(&service, (&caller, login.as_ref()), seen.unwrap_or(head.n), &sender).await;
     });
     let mut response = Response::new(Body::new(EventBody(receiver)));
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
@@ -75,12 +76,21 @@ pub(super) async fn stream(
 }
 
 /// Sends what is written until the client is gone.
-async fn follow(service: &Arc<Service>, caller: &Caller, mut seen: u64, sender: &Sender<Bytes>) {
+async fn follow(
+    service: &Arc<Service>,
+    (caller, login): (&Caller, Option<&Login>),
+    mut seen: u64,
+    sender: &Sender<Bytes>,
+) {
     let mut last_said = Instant::now();
     loop {
         let changed = service.changed.notified();
-        // A token that was revoked sees nothing more.
-        let Ok(Some(caller)) = service.tokens.caller(&caller.id, SystemClock.now()) else { return };
+        // A token that was revoked sees nothing more, and neither does a login that has ended.
+        let at = SystemClock.now();
+        let Ok(Some(caller)) = service.tokens.caller(&caller.id, at) else { return };
+        if login.is_some_and(|login| !service.logins.is_open(login, at)) {
+            return;
+        }
         let own = Arc::clone(service);
         let read = tokio::task::spawn_blocking(move || next(&own, &caller, seen)).await;
         // A log that cannot be read ends the stream; the client comes back and is told why.

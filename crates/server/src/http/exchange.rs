@@ -1,22 +1,24 @@
 //! One request that was let in, and its reply.
 
-use axum::http::StatusCode;
+use axum::http::{HeaderName, StatusCode};
 use lockgate::engine::Time;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{problem::Problem, service::Service};
+use super::{logins::Login, problem::Problem, service::Service};
 use crate::{protocol::encode, tokens::Caller};
 
 /// One request that was let in.
 pub(crate) struct Exchange<'a> {
     pub(crate) service: &'a Service,
     pub(crate) caller: &'a Caller,
+    /// The login by which a page is shown.
+    pub(crate) login: Option<&'a Login>,
     /// What time it is, where requests may say so.
     pub(crate) at: Option<Time>,
     /// What stands behind the `?`.
     pub(crate) query: &'a [(String, String)],
-    /// The body; empty for a GET.
+    /// The body, or the fields of a form; empty for a GET.
     pub(crate) body: &'a Map<String, Value>,
 }
 
@@ -25,6 +27,8 @@ pub(crate) struct Exchange<'a> {
 pub(crate) struct Reply {
     pub(crate) status: StatusCode,
     pub(crate) media_type: &'static str,
+    /// Beside those that every response has.
+    pub(crate) headers: Vec<(HeaderName, String)>,
     pub(crate) body: String,
 }
 
@@ -36,7 +40,7 @@ impl Reply {
 
     /// JSON that was written already.
     pub(crate) fn text(body: String) -> Self {
-        Self { status: StatusCode::OK, media_type: "application/json", body }
+        Self { status: StatusCode::OK, media_type: "application/json", headers: Vec::new(), body }
     }
 }
 
@@ -69,6 +73,11 @@ impl Exchange<'_> {
                 Err(Problem::forbidden("this token is for some sessions; name one of them in `session`"))
             }
         }
+    }
+
+    /// A field of a form; empty where it was not sent.
+    pub(crate) fn field(&self, name: &str) -> &str {
+        self.body.get(name).and_then(Value::as_str).unwrap_or_default()
     }
 
     /// A parameter of the query.

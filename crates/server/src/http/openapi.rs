@@ -6,13 +6,13 @@ use serde_json::{Map, Value, json};
 
 use super::{
     exchange::Reply,
-    routes::{Route, Verb},
+    routes::{Face, Route, Verb},
 };
 
 /// The page about these routes.
 pub(super) fn page(routes: &[Route]) -> Reply {
     let mut paths: Map<String, Value> = Map::new();
-    for route in routes {
+    for route in routes.iter().filter(|route| route.face == Face::Api) {
         let path = paths.entry(route.path).or_insert_with(|| json!({}));
         let method = match route.method {
             Verb::Get => "get",

@@ -9,7 +9,7 @@ use Verb::{Get, Post};
 use super::{
     answers, drafts,
     exchange::{Exchange, Reply},
-    looking, messages,
+    looking, messages, pages,
     problem::Problem,
     tokens,
 };
@@ -33,6 +33,15 @@ pub(crate) enum Run {
     Table,
 }
 
+/// Who a route is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Face {
+    /// Programs: they show a token, and send and get JSON.
+    Api,
+    /// People with a browser: they are signed in, send forms and get pages.
+    Page,
+}
+
 /// Whether a route is about calls: what fails there is a verdict, because a client could take an error for something that
 /// it may pass over.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -44,9 +53,10 @@ pub(crate) enum Failure {
 /// One route.
 #[derive(Clone, Copy)]
 pub(crate) struct Route {
+    pub(crate) face: Face,
     pub(crate) method: Verb,
     pub(crate) path: &'static str,
-    /// Whose tokens may use it; empty: no token is needed.
+    /// Whose tokens or logins may use it; empty: none is needed.
     pub(crate) scopes: &'static [Scope],
     pub(crate) run: Run,
     pub(crate) failure: Failure,
@@ -76,7 +86,24 @@ const fn route(
     run: Run,
     about: &'static str,
 ) -> Route {
-    Route { method, path, scopes, run, failure: Failure::Problem, about }
+    Route { face: Face::Api, method, path, scopes, run, failure: Failure::Problem, about }
+}
+
+const fn page(
+    method: Verb,
+    path: &'static str,
+    scopes: &'static [Scope],
+    run: Run,
+    about: &'static str,
+) -> Route {
+    Route { face: Face::Page, ..route(method, path, scopes, run, about) }
+}
+
+impl Route {
+    /// Whether anyone may look at it.
+    pub(crate) fn is_front(&self) -> bool {
+        self.face == Face::Page && self.scopes.is_empty() && self.method == Get
+    }
 }
 
 /// Every route.
@@ -151,4 +178,23 @@ pub(crate) const ROUTES: &[Route] = &[
     route(Get, "/openapi.json", &[], Run::Table, "This page"),
     route(Get, "/livez", &[], Run::Work(looking::livez), "Whether the process answers"),
     route(Get, "/readyz", &[], Run::Work(looking::readyz), "Whether calls can be judged"),
+    page(Get, "/", &[], Run::Work(pages::front), "Sign in"),
+    page(Get, "/style.css", &[], Run::Work(pages::style), "The style of the pages"),
+    page(Get, "/script.js", &[], Run::Work(pages::script), "The script of the pages"),
+    page(Get, "/icon.svg", &[], Run::Work(pages::icon), "The icon of the pages"),
+    page(Post, "/sign-in", &[], Run::Work(pages::sign_in), "Sign in with a token"),
+    page(Post, "/d/{key}/sign-out", LOOKERS, Run::Work(pages::sign_out), "Sign out"),
+    page(Get, "/d/{key}/now", LOOKERS, Run::Work(pages::now), "Questions and the latest verdicts"),
+    page(Post, "/d/{key}/answer", APPROVERS, Run::Work(pages::answer), "Answer a question"),
+    page(Post, "/d/{key}/halt", APPROVERS, Run::Work(pages::halt), "Block every further call"),
+    page(Post, "/d/{key}/resume", ADMINS, Run::Work(pages::resume), "End a halt"),
+    page(Get, "/d/{key}/live", LOOKERS, Run::Events, "Records as they are written"),
+    page(Get, "/d/{key}/sessions", LOOKERS, Run::Work(pages::sessions), "The sessions"),
+    page(Get, "/d/{key}/session", LOOKERS, Run::Work(pages::session), "One session"),
+    page(Get, "/d/{key}/policies", LOOKERS, Run::Work(pages::policies), "The policy in force, and drafts"),
+    page(Post, "/d/{key}/check", AUTHORS, Run::LongWork(pages::check), "Check a draft"),
+    page(Get, "/d/{key}/audit", LOOKERS, Run::Work(pages::audit), "The audit log"),
+    page(Get, "/d/{key}/audit-verify", LOOKERS, Run::LongWork(pages::verify), "Verify the audit log"),
+    page(Get, "/d/{key}/audit-export", LOOKERS, Run::LongWork(pages::export), "The whole audit log"),
+    page(Get, "/d/{key}/field", LOOKERS, Run::LongWork(pages::field), "What the rules do in practice"),
 ];

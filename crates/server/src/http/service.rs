@@ -4,7 +4,7 @@
 //! Only `POST /v1/answer` signs, and no token of an agent gets there. The key stays in this process and its folder.
 
 use std::sync::{
-    Arc,
+    Arc, OnceLock,
     atomic::{AtomicBool, Ordering},
 };
 
@@ -23,7 +23,7 @@ use lockgate::{
 use serde_json::{Map, Value};
 use tokio::sync::{Notify, Semaphore};
 
-use super::{door::Door, metrics::Metrics, rate::Rates};
+use super::{door::Door, logins::Logins, metrics::Metrics, rate::Rates};
 use crate::{
     data_folder::{DataFolder, DataFolderError},
     lines::{Clock, ServeOptions},
@@ -47,11 +47,13 @@ pub struct ServiceOptions {
     pub clock: Clock,
     /// Whether links are followed on this machine: tools run here.
     pub follows_links: bool,
+    /// Whether browsers reach the server by TLS, and must send the cookie by nothing else.
+    pub has_tls: bool,
 }
 
 impl Default for ServiceOptions {
     fn default() -> Self {
-        Self { hosts: Vec::new(), rate: 200, clock: Clock::Real, follows_links: true }
+        Self { hosts: Vec::new(), rate: 200, clock: Clock::Real, follows_links: true, has_tls: false }
     }
 }
 
@@ -81,6 +83,7 @@ pub struct Service {
     pub(super) policy: Policy,
     pub(super) backend: Arc<Sqlite>,
     pub(super) tokens: Tokens,
+    pub(super) logins: Logins,
     pub(super) door: Door,
     pub(super) rates: Rates,
     pub(super) metrics: Arc<Metrics>,
@@ -94,6 +97,8 @@ pub struct Service {
     pub(super) long_work: Arc<Semaphore>,
     /// For streams of events.
     pub(super) streams: Arc<Semaphore>,
+    /// What is proved about the policy, which stays the same while the server runs.
+    verified: OnceLock<Value>,
     is_ending: AtomicBool,
     options: ServiceOptions,
 }
@@ -126,6 +131,7 @@ impl Service {
             policy,
             backend,
             tokens: Tokens::of(data),
+            logins: Logins::default(),
             door: Door::new(options.hosts.clone()),
             rates: Rates::new(options.rate),
             metrics,
@@ -135,6 +141,7 @@ impl Service {
             work: Arc::new(Semaphore::new(AT_ONCE_MAX)),
             long_work: Arc::new(Semaphore::new(1)),
             streams: Arc::new(Semaphore::new(STREAMS_MAX)),
+            verified: OnceLock::new(),
             is_ending: AtomicBool::new(false),
             options,
         })
@@ -149,6 +156,22 @@ impl Service {
     /// Whether the server is about to end.
     pub(super) fn is_ending(&self) -> bool {
         self.is_ending.load(Ordering::Relaxed)
+    }
+
+    /// The name of the cookie. With TLS, browsers keep other servers from setting one of this name.
+    pub(super) fn cookie_name(&self) -> &'static str {
+        if self.options.has_tls { "__Host-lockgate" } else { "lockgate" }
+    }
+
+    /// The cookie with this value, as it is set.
+    pub(super) fn cookie(&self, value: &str) -> String {
+        let secure = if self.options.has_tls { "; Secure" } else { "" };
+        format!("{}={value}; HttpOnly; SameSite=Strict; Path=/{secure}", self.cookie_name())
+    }
+
+    /// Findings and claims of the policy, proved once.
+    pub(super) fn verified(&self) -> &Value {
+        self.verified.get_or_init(|| serde_json::to_value(self.policy.verify()).unwrap_or_default())
     }
 
     /// How lines of a caller are read.

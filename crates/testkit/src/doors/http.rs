@@ -106,16 +106,21 @@ impl Running {
     }
 }
 
+/// Makes a token for all sessions of the server with this folder, as `lockgate serve token create` does at a terminal.
+///
+/// # Errors
+/// When there is no such scope, or the folder cannot be used.
+pub fn make_team_token(data: &Path, name: &str, scope: &str) -> io::Result<String> {
+    let scope = Scope::ALL.into_iter().find(|known| known.word() == scope);
+    let scope = scope.ok_or_else(|| io::Error::other("there is no such scope"))?;
+    let data = DataFolder::open(data).map_err(io::Error::other)?;
+    let new = NewToken { name: name.to_owned(), scope, sessions: vec!["*".to_owned()], expires: None };
+    Tokens::of(&data).create(new, Time(1)).map_err(io::Error::other)
+}
+
 /// The pages speak for agents, hosts, operators and humans, so the token is an admin's.
 fn make_token(place: &Path) -> io::Result<()> {
-    let data = DataFolder::open(place.join("data")).map_err(io::Error::other)?;
-    let new = NewToken {
-        name: "pages".to_owned(),
-        scope: Scope::Admin,
-        sessions: vec!["*".to_owned()],
-        expires: None,
-    };
-    let token = Tokens::of(&data).create(new, Time(1)).map_err(io::Error::other)?;
+    let token = make_team_token(&place.join("data"), "pages", Scope::Admin.word())?;
     OpenOptions::new()
         .write(true)
         .create_new(true)

@@ -182,6 +182,7 @@ fn service(
         clock: team.clock,
         // Tools of other machines see other files than this process does.
         follows_links: is_near,
+        has_tls: team.behind_proxy,
     };
     Service::new(builder, policy, backend, data, options).map_err(CommandError::said)
 }
@@ -225,7 +226,8 @@ fn first_token(tokens: &Tokens, data: &DataFolder, console: &mut Console<'_>) ->
         expires: None,
     };
     let token = tokens.create(new, now()).map_err(CommandError::said)?;
-    let text =
-        format!("The token of the admin, shown this once:\n  {token}\nSend it as `Authorization: Bearer …`.");
+    let text = format!(
+        "The token of the admin, shown this once:\n  {token}\nSend it as `Authorization: Bearer …`, or sign in with it in a browser."
+    );
     terminal.show(&text).map_err(|error: io::Error| human::unusable_terminal(error))
 }

@@ -1,6 +1,7 @@
 //! The style sheet of all pictures.
 
-pub(super) const CSS: &str = "\
+/// The style sheet of all pictures.
+pub const CSS: &str = "\
 .petri-net{font:13px system-ui,-apple-system,'Segoe UI',Helvetica,Arial,sans-serif}\
 .petri-net text{text-anchor:middle;fill:#334155;stroke:none}\
 .petri-net .ground{fill:#fff}\

@@ -66,7 +66,8 @@ fn heads_that_are_not_right_are_refused() {
         ("GET", "/v1/nothing", &[good], 404),
         ("GET", "/v1/..%2f..%2fetc/passwd", &[good], 404),
         ("GET", "//v1/status", &[good], 404),
-        ("GET", "/", &[], 404),
+        ("GET", "/d", &[], 404),
+        ("GET", "/d/x/nothing", &[], 404),
     ];
     for (method, path, headers, expected) in cases {
         let body: &[u8] = if *method == "POST" { b"{}" } else { b"" };

@@ -1,0 +1,71 @@
+//! Records of the audit log, the newest first.
+//!
+//! The log is read in pieces from its end, so a page costs what it shows and not what was ever written. A filter that takes few
+//! records stops after [`READ_MAX`]; the page then offers to go on from there.
+
+use lockgate::engine::{AuditFilter, gate::audit_log::LogEntry};
+
+use crate::http::{
+    exchange::Exchange,
+    looking::{may_see, read_entry},
+    problem::Problem,
+};
+
+/// How many records one page reads at most.
+const READ_MAX: u64 = 100_000;
+/// How many records the first piece has; the next ones have more. Tests have few records, and read several pieces too.
+const PIECE: u64 = if cfg!(test) { 16 } else { 512 };
+const PIECE_MAX: u64 = 16_384;
+
+/// One record of the audit log.
+#[derive(Clone, Debug)]
+pub(super) struct Record {
+    pub(super) n: u64,
+    pub(super) entry: LogEntry,
+}
+
+/// Records, the newest first.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Newest {
+    pub(super) records: Vec<Record>,
+    /// Before which record others may follow; none at the beginning of the log.
+    pub(super) before: Option<u64>,
+}
+
+/// The newest records before one that a caller may see and that are meant.
+pub(super) fn newest(
+    exchange: &Exchange<'_>,
+    filter: &AuditFilter,
+    before: Option<u64>,
+    count: usize,
+    is_meant: impl Fn(&LogEntry) -> bool,
+) -> Result<Newest, Problem> {
+    let backend = &exchange.service.backend;
+    let head = backend.head()?;
+    let mut end = before.unwrap_or(u64::MAX).min(head.n.saturating_add(1));
+    let (mut found, mut piece, mut left) = (Newest::default(), PIECE, READ_MAX);
+    while end > head.pruned.saturating_add(1) && left > 0 {
+        let start = end.saturating_sub(1).saturating_sub(piece).max(head.pruned);
+        let mut taken = Vec::new();
+        for link in backend.audit_log(filter.query(start)) {
+            let link = link?;
+            if link.n >= end {
+                break;
+            }
+            let entry = read_entry(&link)?;
+            if filter.takes(&entry) && may_see(exchange.caller, &entry) && is_meant(&entry) {
+                taken.push(Record { n: link.n, entry });
+            }
+        }
+        found.records.extend(taken.into_iter().rev());
+        if found.records.len() >= count {
+            found.records.truncate(count);
+            end = found.records.last().map_or(end, |last| last.n);
+            break;
+        }
+        (end, left) = (start.saturating_add(1), left.saturating_sub(piece));
+        piece = (piece * 2).min(PIECE_MAX);
+    }
+    found.before = (end > head.pruned.saturating_add(1)).then_some(end);
+    Ok(found)
+}
