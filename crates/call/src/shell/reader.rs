@@ -40,7 +40,7 @@ mod steps;
 mod sums;
 mod values;
 
-use loops::Loop;
+use loops::{Loop, Source};
 
 /// How deep commands may be nested, by brackets, loops, quotes and wrappers together.
 const NESTING_MAX: usize = 64;
@@ -131,7 +131,7 @@ pub(crate) struct Reader {
     steps_max: usize,
     is_cramped: bool,
     /// The text that is read now.
-    source: String,
+    source: Source,
     /// The loops around what is read now whose variables are bound.
     loops: Vec<Loop>,
 }
@@ -190,7 +190,7 @@ impl Reader {
         if sets_unknown_in_sums(text) {
             self.variables.freeze();
         }
-        let outer = (replace(&mut self.source, text.to_owned()), take(&mut self.loops));
+        let outer = (replace(&mut self.source, Source::new(text)), take(&mut self.loops));
         match catch_unwind(|| rable::parse(text, false)) {
             Ok(Ok(nodes)) => {
                 if self.scripts == 1 && has_lines(text) {

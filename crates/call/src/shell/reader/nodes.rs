@@ -81,7 +81,7 @@ impl Reader {
                 let words = self.words(words.as_deref().unwrap_or_default());
                 self.list_patterns(&words);
                 let input = self.group_files(redirects, input);
-                let within = Loop::new(var, &words, &self.source);
+                let within = Loop::new(var, &words, &mut self.source);
                 self.looped(within, |reader| reader.block("for", &[], &[body], &input));
             }
             NodeKind::Select { var, words, body, redirects } => {
