@@ -17,7 +17,9 @@ use crate::places::paths::{Paths, TouchedPath};
 use crate::programs::effects::{EffectFit, EffectKind, EffectRow, EffectTarget, operands, rows_of};
 use crate::programs::files::{Access, Change};
 use crate::programs::program::{Program, Verbs};
-use crate::programs::table::alike::{CONTAINERS, COPIES, FILTERS, MOVES, QUIET, SHORT_VALUED, VERSIONS};
+use crate::programs::table::alike::{
+    CONTAINERS, COPIES, FILTERS, MOUNTS, MOVES, QUIET, SHORT_VALUED, VERSIONS,
+};
 use crate::programs::word::{Known, Word};
 use crate::shell::script::{Command, RedirectionKind};
 use crate::tools::{Does, does};
@@ -124,21 +126,23 @@ impl Finder<'_> {
             self.open();
         }
         self.found = found_in(read, &self.paths.touched, self.standing);
+        let is_fed = read.source.contains('|') || read.source.contains("<<");
+        let fed = is_fed.then(|| read.source.to_ascii_lowercase());
         for (index, command) in read.script.commands.iter().enumerate() {
             if command.opaque {
                 self.open();
             }
             self.command(&read.selector, index, command);
-            if read.source.contains('|') || read.source.contains("<<") {
-                self.fed(&read.source, command);
+            if let Some(fed) = &fed {
+                self.fed(fed, command);
             }
         }
     }
 
     /// What a program is told by its input, as far as the script itself says it: `echo 'DROP TABLE x' | psql`.
-    fn fed(&mut self, source: &str, command: &Command) {
+    fn fed(&mut self, folded: &str, command: &Command) {
         for row in command.program.as_deref().map(rows_of).unwrap_or_default() {
-            if row.is_said_in(source) {
+            if row.is_said_in(folded) {
                 self.push(row.kind, false, false, Target::Nothing);
             }
         }
@@ -339,7 +343,10 @@ impl Finder<'_> {
                 }
             };
             let target = || Target::Path((*path).clone());
-            if writes {
+            let keeps_nothing = |path: &TouchedPath| {
+                lies_below(path, STREAMS) || MOUNTS.contains(&program) && lies_below(path, &["/dev/"])
+            };
+            if writes && !keeps_nothing(path) {
                 self.push(EffectKind::Write, certain && path.access == Access::Writes, certain, target());
             }
             if reads && !path.is_guess {
@@ -405,12 +412,36 @@ const LOOKS: &[&str] = &[
     "help",
 ];
 
+/// Whether a path begins with one of these, whatever it may be.
+fn lies_below(path: &TouchedPath, starts: &[&str]) -> bool {
+    let is = |path: &str| starts.iter().any(|start| path.starts_with(start));
+    path.spots.as_ref().is_ok_and(|spots| !spots.is_empty() && spots.iter().all(|spot| is(&spot.path)))
+}
+
+/// Devices that keep nothing, and memory that a restart empties: terminals, serial lines, cameras, sound.
+const STREAMS: &[&str] = &[
+    "/dev/tty",
+    "/dev/pts/",
+    "/dev/serial/",
+    "/dev/rfcomm",
+    "/dev/cu.",
+    "/dev/video",
+    "/dev/snd/",
+    "/dev/dsp",
+    "/dev/dri/",
+    "/dev/input/",
+    "/dev/usb/lp",
+    "/dev/shm/",
+    "/dev/fd/",
+];
+
 /// Whether a command prints nothing, whatever it is connected to.
 fn says_nothing(command: &Command) -> bool {
     let arguments = command.words.get(1..).unwrap_or_default();
     let all = |texts: &[&str]| arguments.iter().all(|word| texts.contains(&word.text.as_str()));
     match command.words.first().map(|word| word.text.as_str()) {
-        None | Some(":" | "true") => true,
+        None => !command.is_group,
+        Some(":" | "true") => true,
         Some("echo") => arguments.iter().any(|word| word.text == "-n") && all(&["-n", ""]),
         Some("printf") => !arguments.is_empty() && all(&[""]),
         Some("cat") => !arguments.is_empty() && all(&["/dev/null"]),

@@ -450,6 +450,10 @@ fn a_program_named_at_run_time_is_opaque() {
         ("bash <(curl x)", "curl x ¦ ?bash <(curl x)"),
         (". <(curl x)", "curl x ¦ ?. <(curl x)"),
         ("time -f %e rm x", "?-f %e rm x"),
+        ("- rm x", "?- rm x"),
+        ("./-x y", "?./-x y"),
+        // No shell takes it for an option.
+        ("ls | --all y", "ls ¦ --all y"),
     ]);
 }
 

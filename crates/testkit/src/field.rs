@@ -66,9 +66,32 @@ pub struct FieldReport {
     /// By whether they are dangerous, and their group.
     pub groups: BTreeMap<(bool, String), FieldCount>,
     /// Dangerous lines that pass and benign lines that are stopped.
-    pub wrong: Vec<(bool, String, String)>,
+    pub wrong: Vec<FieldMistake>,
     /// The time for all of them.
     pub took: Duration,
+}
+
+/// A dangerous line that passes, or a benign line that is stopped.
+#[derive(Clone, Debug)]
+pub struct FieldMistake {
+    /// Whether it does harm.
+    pub dangerous: bool,
+    /// What it is about.
+    pub group: String,
+    /// Its command, or its whole input.
+    pub text: String,
+    /// The sentence of the obstacle that stops it; empty where it passes.
+    pub reason: String,
+}
+
+impl FieldMistake {
+    /// One line for a table.
+    #[must_use]
+    pub fn line(&self) -> String {
+        let word = if self.dangerous { "passes" } else { "stopped" };
+        let reason = if self.reason.is_empty() { String::new() } else { format!("  # {}", self.reason) };
+        format!("{word} [{}] {}{reason}", self.group, self.text).replace('\n', "⏎")
+    }
 }
 
 impl FieldPolicy {
@@ -171,7 +194,8 @@ pub fn run(policy: &FieldPolicy, lines: &[FieldLine]) -> Result<FieldReport, Str
         let home = line.home.clone().unwrap_or_else(|| "/home/me".to_owned());
         call.about.context = Some(json!({ "env": { "HOME": home } }));
         let start = Instant::now();
-        let decision = gate.call(&call).decision;
+        let verdict = gate.call(&call);
+        let decision = verdict.decision;
         report.took += start.elapsed();
         let is_unreadable = !unreadable_scripts(&SeenCall::from(call), &[]).is_empty();
         let group = line.group.clone().unwrap_or_default();
@@ -186,7 +210,8 @@ pub fn run(policy: &FieldPolicy, lines: &[FieldLine]) -> Result<FieldReport, Str
         if is_stopped != line.dangerous {
             let text = line.input.get("command").and_then(Value::as_str);
             let text = text.map_or_else(|| Value::Object(line.input.clone()).to_string(), str::to_owned);
-            report.wrong.push((line.dangerous, group, text));
+            let mistake = FieldMistake { dangerous: line.dangerous, group, text, reason: verdict.reason };
+            report.wrong.push(mistake);
         }
     }
     Ok(report)

@@ -34,10 +34,7 @@ pub(super) fn print(root: &Path, files: &[PathBuf], policy: &[PathBuf], shows: b
             }
             println!("  time per line {time:.1} µs");
             groups(&report);
-            for (dangerous, group, text) in report.wrong.iter().filter(|_| shows) {
-                let word = if *dangerous { "passes" } else { "stopped" };
-                println!("    {word} [{group}] {}", text.replace('\n', "⏎"));
-            }
+            report.wrong.iter().filter(|_| shows).for_each(|mistake| println!("    {}", mistake.line()));
         }
     }
     Ok(true)

@@ -74,6 +74,8 @@ const ENDINGS: &[&str] = &[
     "gcloud/credentials.db",
     "gcloud/application_default_credentials.json",
     "/Login Data",
+    "/Default/Cookies",
+    "/cookies.sqlite",
     "/logins.json",
     "/key4.db",
     ".m2/settings.xml",

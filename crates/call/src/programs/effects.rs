@@ -185,11 +185,13 @@ impl EffectRow {
         })
     }
 
-    /// Whether a text says what the row looks for in words: SQL that a program reads from its input.
-    pub(crate) fn is_said_in(&self, text: &str) -> bool {
-        let folded = text.to_ascii_lowercase();
-        let is_said =
-            |it: &str| it.strip_prefix('~').is_some_and(|it| folded.contains(&it.replace('_', " ")));
+    /// Whether a text in small letters says what the row looks for in words: SQL that a program reads from its input. A
+    /// substitution says something only as a word of the program itself.
+    pub(crate) fn is_said_in(&self, folded: &str) -> bool {
+        let is_text = |it: &&str| !it.contains(['$', '`']);
+        let is_said = |it: &str| {
+            it.strip_prefix('~').filter(is_text).is_some_and(|it| folded.contains(&it.replace('_', " ")))
+        };
         !self.wants.is_empty() && self.wants.iter().all(|item| item.split('|').any(is_said))
     }
 
@@ -436,6 +438,19 @@ mod tests {
             ("git push origin main", EffectKind::Publication, EffectFit::Certain),
             ("git commit -m push", EffectKind::Publication, EffectFit::No),
             ("git clean -n", EffectKind::Deletion, EffectFit::No),
+            ("git clean", EffectKind::Deletion, EffectFit::No),
+            ("apt remove jq", EffectKind::Deletion, EffectFit::No),
+            ("apt remove -y jq", EffectKind::Deletion, EffectFit::Certain),
+            ("apt-get purge jq", EffectKind::Deletion, EffectFit::Certain),
+            ("dpkg --purge --force-all libc6", EffectKind::Deletion, EffectFit::Certain),
+            ("pip uninstall requests", EffectKind::Deletion, EffectFit::No),
+            ("pip uninstall -y pip", EffectKind::Deletion, EffectFit::Certain),
+            ("pacman -Rns linux", EffectKind::Deletion, EffectFit::Certain),
+            ("kubectl get secrets", EffectKind::SecretRead, EffectFit::No),
+            ("kubectl get secret a -o yaml", EffectKind::SecretRead, EffectFit::Certain),
+            ("curl http://169.254.169.254/latest/", EffectKind::SecretRead, EffectFit::Certain),
+            ("printenv API_TOKEN", EffectKind::SecretRead, EffectFit::Certain),
+            ("printenv HOME", EffectKind::SecretRead, EffectFit::No),
             ("git clean -fdx", EffectKind::Deletion, EffectFit::Certain),
             ("git restore --staged a", EffectKind::Deletion, EffectFit::No),
             ("git restore a", EffectKind::Deletion, EffectFit::Certain),

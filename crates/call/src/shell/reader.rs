@@ -40,7 +40,7 @@ mod steps;
 mod sums;
 mod values;
 
-use loops::Loop;
+use loops::{Loop, Source};
 
 /// How deep commands may be nested, by brackets, loops, quotes and wrappers together.
 const NESTING_MAX: usize = 64;
@@ -91,6 +91,7 @@ struct Attached {
     redirections: Vec<Redirection>,
     assignments: Vec<(String, Word)>,
     wrapper_places: Vec<Word>,
+    is_group: bool,
 }
 
 #[derive(Default)]
@@ -130,8 +131,10 @@ pub(crate) struct Reader {
     /// How far the parser may go down, at most, where we stand.
     steps_max: usize,
     is_cramped: bool,
+    /// Whether what is read now stands behind `time`, which some shells take for a program with options.
+    is_timed: bool,
     /// The text that is read now.
-    source: String,
+    source: Source,
     /// The loops around what is read now whose variables are bound.
     loops: Vec<Loop>,
 }
@@ -190,7 +193,7 @@ impl Reader {
         if sets_unknown_in_sums(text) {
             self.variables.freeze();
         }
-        let outer = (replace(&mut self.source, text.to_owned()), take(&mut self.loops));
+        let outer = (replace(&mut self.source, Source::new(text)), take(&mut self.loops));
         match catch_unwind(|| rable::parse(text, false)) {
             Ok(Ok(nodes)) => {
                 if self.scripts == 1 && has_lines(text) {
@@ -317,7 +320,15 @@ impl Reader {
         }
         self.attached.redirections.extend(files);
         self.attached.assignments.extend(set);
-        self.run(fields, &input_now);
+        let is_plain =
+            |first: &&Field| is_named_like_an_option(first) && !self.is_timed && self.aliases.is_empty();
+        if let Some(name) = fields.first().filter(is_plain) {
+            // Only behind a wrapper such a word is an option.
+            let name = name.text.clone();
+            self.list(fields, Some(name), false, None);
+        } else {
+            self.run(fields, &input_now);
+        }
         // A script that could not be read leaves its files behind.
         self.list_files();
         self.attached = Attached::default();
@@ -415,7 +426,7 @@ impl Reader {
             _ => 0,
         };
         let text = text_with_path.get(folder..).unwrap_or_default().to_owned();
-        let Attached { redirections, assignments, wrapper_places } = take(&mut self.attached);
+        let Attached { redirections, assignments, wrapper_places, is_group } = take(&mut self.attached);
         self.found.commands.push(Command {
             program,
             text,
@@ -428,6 +439,7 @@ impl Reader {
             reached_by: self.around.iter().map(|around| around.clone().into_owned()).collect(),
             code,
             opaque,
+            is_group,
             is_confirmed: false,
         });
     }
@@ -451,6 +463,13 @@ impl Reader {
 /// Whether a text has more than one line, so that it matters in which of them something stands.
 fn has_lines(text: &str) -> bool {
     text.trim_end().contains('\n')
+}
+
+/// Whether a program is called like an option. No shell reads it as anything but a name; of dashes alone one does.
+fn is_named_like_an_option(program: &Field) -> bool {
+    let text = program.text.as_str();
+    let has_name = !text.trim_start_matches('-').is_empty();
+    program.is_certain() && text.starts_with('-') && has_name && !text.contains('/')
 }
 
 /// Whether variables set for this program alone may stay set: some shells, and bash in one of its modes, keep those of

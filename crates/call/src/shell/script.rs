@@ -57,6 +57,8 @@ pub struct Command {
     pub code: Option<String>,
     /// Whether it may run something other than what is listed.
     pub opaque: bool,
+    /// Whether it stands for a group, a loop or a subshell, whose files these are.
+    pub is_group: bool,
     /// Whether a success of the whole script proves that this command ran and succeeded.
     pub is_confirmed: bool,
 }

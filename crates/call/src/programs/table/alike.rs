@@ -80,6 +80,24 @@ pub(crate) const QUIET: &[&str] = &[
     "smartctl",
     "losetup",
     "diskutil",
+    "fsck",
+    "e2fsck",
+    "dumpe2fs",
+    "tune2fs",
+    "resize2fs",
+    "xfs_repair",
+    "hdparm",
+    "badblocks",
+    "mdadm",
+    "cryptsetup",
+    "parted",
+    "partprobe",
+    "eject",
+    "udevadm",
+    "testdisk",
+    "photorec",
+    "fuser",
+    "lsof",
 ];
 
 /// Programs that read all their operands but the last, which they write.
@@ -88,11 +106,14 @@ pub(crate) const COPIES: &[&str] = &["cp", "mv", "install", "ln"];
 /// Those of them that leave nothing behind.
 pub(crate) const MOVES: &[&str] = &["mv"];
 
+/// Programs that change what a folder shows, and nothing on the device that they are given.
+pub(crate) const MOUNTS: &[&str] = &["mount", "umount"];
+
 /// Programs that run commands in containers.
 pub(crate) const CONTAINERS: &[&str] = &["docker", "podman", "nerdctl", "kubectl"];
 
 /// Programs whose first operand is a filter.
-pub(crate) const FILTERS: &[&str] = &["jq"];
+pub(crate) const FILTERS: &[&str] = &["jq", "yq", "gojq", "jaq", "xq", "dasel"];
 
 /// The program with subcommands of which only some show what is in files.
 pub(crate) const VERSIONS: &str = "git";

@@ -36,7 +36,8 @@ diskutil: deletion of /dev if ^apfs delete*|erase*
 diskpart: deletion of /dev
 format: deletion of /dev if c:|C:|d:|/q|/Q|/fs*
 
-git: deletion of here if ^clean unless -n|--dry-run
+git: deletion of here if ^clean -f|--force unless -n|--dry-run
+git: deletion of here if =clean.requireForce=*|=clean.requireforce=* clean unless -n|--dry-run
 git: deletion of here if ^reset --hard|--merge
 git: deletion of here if ^checkout|switch -f|--force|--discard-changes
 git: deletion of here if ^checkout --ours|--theirs|--pathspec-from-file
@@ -90,7 +91,8 @@ kubectl oc: disruption if ^scale --replicas=0
 kubectl oc: disruption if ^scale --replicas 0
 kubectl oc: deletion if ^replace --force
 kubectl oc: elevation if ^create clusterrolebinding|rolebinding
-kubectl oc: secret-read if ^get|describe|edit secret|secrets|secret/*|secrets/*|secrets,*|*,secrets
+kubectl oc: secret-read if ^edit secret|secrets|secret/*|secrets/*
+kubectl oc: secret-read if ^get secret|secrets|secret/*|secrets/*|secrets,*|*,secrets -o|--output|--template
 kubectl oc: upload if ^cp
 helm: deletion if ^uninstall|delete|del|un unless --dry-run
 helm: disruption if ^rollback unless --dry-run
@@ -142,7 +144,7 @@ aws: secret-read if ^ssm get-parameter|get-parameters|get-parameters-by-path --w
 aws: secret-read if ^configure get|export-credentials
 aws: secret-read if ^iam create-access-key
 aws: secret-read if ^kms decrypt
-aws: elevation if ^iam create-*|attach-*|put-*|add-*|update-*|set-*
+aws: elevation if ^iam create-user|attach-*|put-*|add-*|update-assume-role-policy|create-policy-version|set-default-policy-version|create-login-profile|update-login-profile|create-access-key
 aws: elevation if authorize-security-group-*|put-bucket-policy|put-bucket-acl|add-permission|modify-*-attribute
 aws: message if ^ses|sns|sesv2|pinpoint send-*|publish*
 aws: disruption if ^cloudformation update-stack|execute-change-set|deploy
@@ -151,10 +153,12 @@ gcloud gsutil bq az doctl fly flyctl heroku linode-cli hcloud scw vultr-cli ibmc
 vercel: deletion if ^rm|remove
 fly flyctl: deletion if ^apps|machine|volumes destroy|remove|delete
 heroku: deletion if pg:reset|pg:killall|apps:destroy|addons:destroy|repo:reset|pg:copy
-heroku: disruption if ps:stop|ps:scale|maintenance:on|config:unset|releases:rollback|rollback|ps:kill
+heroku: disruption if ps:stop|maintenance:on|config:unset|releases:rollback|rollback|ps:kill
+heroku: disruption if ps:scale *=0
 heroku: secret-read if ^config|config:get|pg:credentials:url|auth:token
 supabase: deletion if ^db reset
-firebase vercel netlify wrangler railway surge now: publication if ^deploy|publish|up
+firebase wrangler railway surge: publication if ^deploy|publish|up
+vercel netlify now: publication if --prod|--production
 gcloud: publication if deploy
 fly flyctl: publication if ^deploy
 eb sam serverless sls cdk amplify: publication if ^deploy
@@ -177,7 +181,8 @@ vault: secret-read if ^read
 vault: secret-read if ^kv get
 vault: deletion if ^delete
 vault: deletion if ^kv delete|destroy
-op bw pass lpass gopass: secret-read if ^read|get|show|item|export|document
+op bw pass lpass gopass: secret-read if ^read|get|show|export
+op: secret-read if ^item|document get
 security: secret-read if ^find-generic-password|find-internet-password|dump-keychain|export
 secret-tool: secret-read if ^lookup|search
 consul: deletion if ^kv delete
@@ -250,10 +255,15 @@ huggingface-cli hf: publication if ^upload|repo
 npm pnpm yarn bun: install if ^install|i|add|ci|update
 npm: install if ^install -g|--global
 pip pip3 pipx uv poetry conda mamba gem cargo go apt apt-get dnf yum apk pacman brew snap flatpak zypper port choco winget scoop: install if ^install|add|get|sync
-apt apt-get aptitude dnf yum apk zypper pacman brew snap flatpak port choco winget scoop dpkg rpm emerge xbps-remove: deletion if ^purge|autoremove|erase|remove|uninstall|del|rm unless -s|--dry-run|--simulate
-pip pip3 pipx gem: deletion if ^uninstall
-dpkg rpm: deletion if -P|--purge|-e|--erase|-r|--remove
-pacman yay paru: deletion if -R|--remove
+apt apt-get aptitude: deletion if ^purge|autopurge unless -s|--dry-run|--simulate|--just-print
+apt apt-get aptitude dnf yum zypper flatpak choco winget emerge: deletion if ^autoremove|erase|remove|uninstall|rm -y|--yes|--assume-yes|--assumeyes|--purge|--force|--force-yes|-f|--non-interactive|--noninteractive|-q|--allow-remove-essential unless -s|--dry-run|--simulate|--just-print
+apk snap brew port scoop: deletion if ^purge|remove|uninstall|del|rm --purge|--force|-f|--zap|-r|--rdepends|--ignore-dependencies
+xbps-remove: deletion if -y|--yes|-F|--force-revdeps
+pip pip3 gem: deletion if ^uninstall -y|--yes|-a|-x|--force|-I|--all
+pipx: deletion if ^uninstall-all
+dpkg: deletion if -P|--purge|-r|--remove =--force-*
+rpm: deletion if -e|--erase --nodeps|--noscripts|--allmatches
+pacman yay paru: deletion if -R|--remove --noconfirm|-c|--cascade|-d|--nodeps|-n|--nosave
 conda mamba: deletion if ^env remove
 conda mamba: deletion if ^remove --all
 nix-collect-garbage: deletion if -d|--delete-old
@@ -319,7 +329,7 @@ journalctl: deletion if --vacuum-time|--vacuum-size|--vacuum-files
 logrotate: deletion if -f|--force
 wevtutil: deletion if ^cl
 vssadmin: deletion if ^delete
-setfacl: elevation if -R|-m *:rwx|*:rw
+setfacl: elevation if -R|-m o:*|o::*|other:*|other::*|*:nobody:*
 tmutil: deletion if ^delete|disable|deletelocalsnapshots
 csrutil spctl: disruption if ^disable|--master-disable|--global-disable
 defaults: deletion if ^delete
@@ -368,12 +378,11 @@ ip: disruption if ^link set down
 ip: disruption if ^route|addr del|delete|flush
 rmmod: disruption
 modprobe: disruption if -r
-crontab: disruption if ^* unless -l
+crontab: disruption if ^* unless -l|-e
 sudo doas: elevation if -i|-s|--login|--shell
-chattr: disruption if -i|+i|+a|-a
+chattr: disruption if =-i|=-a|=-ia|=-ai
 chmod: disruption of rest if 000|0000|a-rwx
 chown chgrp: write of rest if -R|--recursive
-openssl: upload of host if ^s_client
 curl: upload of host if @*
 curl wget: upload of host if ~$(cat_|~$(<|~$(base64|~$(env|~$(printenv|~$(whoami|~$(hostname|~$(id|~$(tar_|~$(gzip|~$(xxd|~$(head_|~$(grep|~$(uname|~$(ls|~$(history|~$(find|~$(sed|~$(awk|~`cat_|~`whoami|~`hostname|~`env|~`id`|~`base64
 curl wget: upload of host if ~=$api|~=${api|~=$secret|~=${secret|~=$token|~=${token|~=$aws|~=${aws|~=$pass|~=${pass|~=$password|~=$github|~=$openai|~=$anthropic|~=$database
@@ -398,7 +407,6 @@ stripe: payment if charges|payment_intents|refunds|payouts|transfers|subscriptio
 stripe: deletion if delete|cancel|roll
 ansible-playbook: disruption unless --check|-C|--syntax-check|--list-tasks|--list-hosts|--list-tags|--version
 ansible: disruption if -a|--args -b|--become
-vercel: publication if --prod
 npm pnpm yarn bun: publication if ^run release|publish|deploy
 yarn pnpm bun: publication if ^release|deploy
 make just task: publication if ^deploy|release|publish
@@ -487,4 +495,11 @@ install: elevation if -m|--mode 4???|04???|2???|6???
 osascript: deletion if ~to_delete|~delete_every
 kubectl oc: elevation if ^edit|patch clusterrole|clusterrolebinding|role|rolebinding|clusterrole/*|clusterrolebinding/*
 *: deletion if delete|destroy|purge|terminate|wipe|nuke|delete-*|destroy-*|*:delete|*:destroy unless --dry-run|--help|-h|help
+openssl: upload of host if ^s_client -quiet
+dmesg: deletion if -C|-c|--clear|--read-clear
+docker podman nerdctl: disruption if ^stop|kill|restart =$(*|=`*
+curl wget http https xh: secret-read if ~169.254.169.254|~metadata.google.internal|~100.100.100.200|~169.254.170.2|~metadata.azure
+printenv: secret-read if ~secret|~token|~passw|~credential|~api-key|=*KEY*
+env: secret-read if ~secret|~token|~passw|~credential
+echo printf: secret-read if =$*SECRET*|=$*PASSWORD*|=$*PRIVATE_KEY*|=$*API_KEY*|=$*_TOKEN|=${*SECRET*|=${*PASSWORD*|=${*API_KEY*|=${*_TOKEN}
 ";

@@ -124,7 +124,7 @@ pub(super) const ROWS: &[Program] = &[
             valued: "-d -c -t -S -z",
             files: "-f --file -F",
             stays_with: "-a --interactive",
-            leaves_with: "-i -m -l --ini --rf --ri --info --modules",
+            leaves_with: "-i -m -l -S --ini --rf --ri --info --modules",
             talks_with: "--version --help -v -h",
             shells: "system exec shell_exec passthru popen proc_open pcntl_exec",
             evals: "eval assert create_function call_user_func call_user_func_array include require",
@@ -292,8 +292,13 @@ pub(super) const ROWS: &[Program] = &[
         ..Program::PLAIN
     },
     Program {
-        names: "cabal stack sbt lein dotnet",
+        names: "cabal stack sbt lein",
         consoles: &[Console { verbs: "repl ghci console", ..Console::PLAIN }],
+        ..Program::PLAIN
+    },
+    Program {
+        names: "dotnet",
+        consoles: &[Console { verbs: "fsi repl", ..Console::PLAIN }],
         ..Program::PLAIN
     },
     Program {

@@ -19,7 +19,9 @@ impl Reader {
         let (input, files) = self.redirected(redirects, input);
         self.write_files(redirects, &Input::Computed);
         self.attached.redirections.extend(files);
+        self.attached.is_group = true;
         self.list_files();
+        self.attached.is_group = false;
         input
     }
 

@@ -19,23 +19,20 @@ pub(super) struct Loop {
 }
 
 impl Loop {
-    /// The loop over these words, if the script leaves its variable alone.
-    pub(super) fn new(variable: &str, words: &[Field], script: &str) -> Option<Self> {
+    /// The loop over these words, if the script leaves its variable alone and has no other loop.
+    pub(super) fn new(variable: &str, words: &[Field], script: &mut Source) -> Option<Self> {
         let [word] = words else { return None };
+        if word.known != Known::Glob || !script.has_one_loop() {
+            return None;
+        }
+        let text = script.text.as_str();
         let sets = |word: &str| SETTERS.contains(&word);
-        let is_end = |c: char| !c.is_alphanumeric() && c != '_';
         let names = [format!("{variable}="), format!("{variable}+="), format!("{variable}[")];
-        let is_plain = !names.iter().any(|name| script.contains(name))
-            && !SIGNS.iter().any(|sign| script.contains(sign))
-            && !script.split(is_end).any(sets)
-            && script.split(is_end).filter(|word| *word == "for").count() == 1;
+        let is_plain = !names.iter().any(|name| text.contains(name))
+            && !SIGNS.iter().any(|sign| text.contains(sign))
+            && !text.split(is_end).any(sets);
         let (variable, pattern) = (variable.to_owned(), word.text.clone());
-        (word.known == Known::Glob && is_plain).then_some(Self {
-            variable,
-            pattern,
-            is_used: false,
-            is_broken: false,
-        })
+        is_plain.then_some(Self { variable, pattern, is_used: false, is_broken: false })
     }
 
     /// Takes in that a variable is set.
@@ -51,6 +48,30 @@ impl Loop {
         self.is_used |= is_bound;
         is_bound.then(|| Field { text: self.pattern.clone(), known: Known::Glob, ..field.clone() })
     }
+}
+
+/// The text that is read.
+#[derive(Default)]
+pub(super) struct Source {
+    text: String,
+    /// Whether it has one loop alone, once that was asked: every loop asks, and must not read the whole text each time.
+    has_one_loop: Option<bool>,
+}
+
+impl Source {
+    pub(super) fn new(text: &str) -> Self {
+        Self { text: text.to_owned(), has_one_loop: None }
+    }
+
+    fn has_one_loop(&mut self) -> bool {
+        let text = self.text.as_str();
+        let count = || text.split(is_end).filter(|word| *word == "for").take(2).count();
+        *self.has_one_loop.get_or_insert_with(|| count() == 1)
+    }
+}
+
+fn is_end(c: char) -> bool {
+    !c.is_alphanumeric() && c != '_'
 }
 
 /// Signs in scripts that may set variables, or that this does not read.

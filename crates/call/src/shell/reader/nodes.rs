@@ -1,5 +1,7 @@
 //! Walks through the grammar's tree.
 
+use std::mem::replace;
+
 use rable::{ListOperator, Node, NodeKind};
 
 use super::loops::Loop;
@@ -46,8 +48,11 @@ impl Reader {
             }
             NodeKind::Pipeline { commands, .. } => self.pipeline(commands, input),
             NodeKind::List { .. } => self.list_of_commands(node, input),
-            NodeKind::Negation { pipeline } | NodeKind::Time { pipeline, .. } => {
+            NodeKind::Negation { pipeline } => self.deeper(|reader| reader.node(pipeline, input)),
+            NodeKind::Time { pipeline, .. } => {
+                let before = replace(&mut self.is_timed, true);
                 self.deeper(|reader| reader.node(pipeline, input));
+                self.is_timed = before;
             }
             NodeKind::Subshell { body, redirects } => {
                 let input = self.group_files(redirects, input);
@@ -81,7 +86,7 @@ impl Reader {
                 let words = self.words(words.as_deref().unwrap_or_default());
                 self.list_patterns(&words);
                 let input = self.group_files(redirects, input);
-                let within = Loop::new(var, &words, &self.source);
+                let within = Loop::new(var, &words, &mut self.source);
                 self.looped(within, |reader| reader.block("for", &[], &[body], &input));
             }
             NodeKind::Select { var, words, body, redirects } => {
