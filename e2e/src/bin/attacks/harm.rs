@@ -123,7 +123,7 @@ fn gather(folder: &Path, all: bool, files: &mut BTreeMap<PathBuf, Option<Vec<u8>
     }
 }
 
-/// The commands of ours that the agent runs before every tool, and whether its hooks are switched off.
+/// What of ours the agent runs before every tool, as it is written, and whether its hooks are switched off.
 fn hooks(scene: &Scene) -> (Vec<String>, bool) {
     let read = |path: &str| -> Value {
         let text = fs::read_to_string(scene.path(path)).unwrap_or_default();
@@ -140,8 +140,8 @@ fn hooks(scene: &Scene) -> (Vec<String>, bool) {
     let groups = all.iter().flat_map(|settings| items(settings.pointer("/hooks/PreToolUse")));
     let groups = groups.filter(|group| group.get("matcher") == Some(&json!("*")));
     let hooks = groups.flat_map(|group| items(group.get("hooks")));
-    let commands = hooks.filter_map(|hook| Some(hook.get("command")?.as_str()?.to_owned()));
-    (commands.filter(|command| command.contains("claude-code")).collect(), is_off)
+    let hooks = hooks.map(|hook| hook.to_string()).filter(|hook| hook.contains("claude-code"));
+    (hooks.collect(), is_off)
 }
 
 /// How many records the log has; none where it is not whole.
