@@ -9,6 +9,7 @@
 mod agents;
 mod approvals;
 mod coding_agent;
+pub mod commands;
 mod edit;
 mod environment;
 mod event;

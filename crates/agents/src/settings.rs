@@ -23,7 +23,7 @@ pub use crate::approvals::Approvals;
 pub use self::{
     bound::{FORGET_AFTER_MS, USER_SETTINGS, accepted_rulebook},
     error::SettingsError,
-    find::{FILE, FOLDER, LookError, find, find_in, look, starter_place, user_folder},
+    find::{FILE, FOLDER, LookError, find, find_in, look, look_at_files, starter_place, user_folder},
     starter::{STARTER, starter_policy},
     values::{BUILT_IN, Elsewhere, Origin, ProjectPolicy, Registry, Settings, UserPolicy},
     view::{FolderView, ProjectView, repository_with_policy},

@@ -23,6 +23,9 @@ use crate::{
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
+    /// The name of the command.
+    #[arg(skip)]
+    pub(crate) name: String,
     /// Print JSON
     #[arg(long, global = true)]
     pub(crate) json: bool,
@@ -38,7 +41,8 @@ impl Arguments {
     /// Reads the command line of this process; ends the process where it asks for help or has a mistake.
     pub(crate) fn read() -> Self {
         let matches = command().get_matches();
-        Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+        let arguments = Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+        Self { name: matches.subcommand_name().unwrap_or_default().to_owned(), ..arguments }
     }
 
     /// Whether the command has stdin and stdout to itself: nothing else may hold them then.
@@ -322,6 +326,8 @@ fn carry_out(arguments: &Arguments, console: &mut Console<'_>) -> Result<Ending,
 
 #[cfg(test)]
 mod tests {
+    use lockgate_agents::commands::COMMANDS;
+
     use crate::commands::opening::runner_from;
 
     use super::*;
@@ -401,6 +407,21 @@ mod tests {
             rows > 100 && commands > 60,
             "the pages have lost their tables: {rows} rows, {commands} commands"
         );
+    }
+
+    #[test]
+    fn every_command_has_a_row_that_says_who_may_run_it() {
+        let own = Arguments::command();
+        let find = |name: &str| {
+            name.split(' ').try_fold(&own, |command, word| command.find_subcommand(word)).is_some()
+        };
+        for command in COMMANDS.iter().filter(|it| it.name != "help") {
+            assert!(find(command.name), "no command is called `{}`", command.name);
+        }
+        for command in own.get_subcommands() {
+            let has_row = COMMANDS.iter().any(|it| it.name == command.get_name());
+            assert!(has_row, "`{}` has no row in `lockgate_agents::commands`", command.get_name());
+        }
     }
 
     #[test]

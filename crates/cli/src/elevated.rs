@@ -8,6 +8,7 @@ use std::{env, process::Command as Process};
 
 use lockgate_agents::{
     Environment, WARD,
+    commands::uses_state,
     machine::{self, Machine},
 };
 
@@ -31,7 +32,7 @@ pub(crate) fn settle(arguments: &Arguments) -> Result<(), CommandError> {
     }
     let Some(machine) = Machine::read().map_err(CommandError::said)? else { return Ok(()) };
     let is_root = platform::user() == Some(0);
-    if !is_root || !uses_state(&arguments.command) || Environment::of_process().is_guardian() {
+    if !is_root || !uses_state(&arguments.name) || Environment::of_process().is_guardian() {
         return Ok(());
     }
     let meant = meant(&machine, arguments.whom.as_deref())?;
@@ -60,44 +61,5 @@ fn meant(machine: &Machine, named: Option<&str>) -> Result<u32, CommandError> {
         (None, _) => Err(CommandError::Said(
             "the guardian guards several users; say whose state is meant with `--for USER`".to_owned(),
         )),
-    }
-}
-
-/// Whether a command is about state, keys or trust.
-fn uses_state(command: &Command) -> bool {
-    match command {
-        Command::Pending(_)
-        | Command::Approve(_)
-        | Command::Refuse(_)
-        | Command::Halt(_)
-        | Command::Resume(_)
-        | Command::Trust(_)
-        | Command::Passphrase(_)
-        | Command::AcceptPolicy(_)
-        | Command::Status(_)
-        | Command::Audit(_) => true,
-        Command::Demo
-        | Command::Init(_)
-        | Command::Try(_)
-        | Command::Doctor(_)
-        | Command::Uninstall(_)
-        | Command::Verify(_)
-        | Command::Migrate(_)
-        | Command::Fmt(_)
-        | Command::Check(_)
-        | Command::Explain(_)
-        | Command::Diff(_)
-        | Command::Prompt(_)
-        | Command::Graph(_)
-        | Command::See(_)
-        | Command::Hook(_)
-        | Command::Mcp(_)
-        | Command::Gate(_)
-        | Command::Replay(_)
-        | Command::Serve(_)
-        | Command::Guardian(_)
-        | Command::Completions(_)
-        | Command::Upgrade(_)
-        | Command::Man(_) => false,
     }
 }

@@ -14,6 +14,7 @@ mod pages;
 #[cfg_attr(not(unix), path = "platform/other.rs")]
 mod platform;
 mod progress;
+mod proxy_line;
 mod report;
 mod reports;
 mod service;

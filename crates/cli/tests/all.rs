@@ -11,6 +11,7 @@ mod bound;
 mod command;
 mod faults;
 mod fence;
+mod guarded_gate;
 mod guardian;
 mod hooks;
 mod human;

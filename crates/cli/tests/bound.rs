@@ -326,3 +326,39 @@ fn a_hook_says_that_its_entry_is_not_as_it_was_installed() {
     world.write(settings, &installed.replacen('{', "{\"mine\": 1,", 1));
     assert!(!hook().out().contains("since it was installed"));
 }
+
+#[test]
+fn rules_that_count_over_all_sessions_block_under_two_policies_until_one_is_accepted() {
+    let world = World::new("shared");
+    let policy = "limit Spend to 2 per 10 minutes over all sessions\n";
+    world.write("home/.config/lockgate/policy.rules", policy);
+    assert_eq!(decision(&world, "Spend", "s1"), "pass");
+    world.write("home/.config/lockgate/policy.rules", &policy.replace('2', "9"));
+    for (tool, session) in [("Spend", "s1"), ("Read", "s1"), ("Spend", "s2")] {
+        let said = answer(&world, "generic", tool, session);
+        assert_eq!(said["decision"], "block", "{said}");
+        assert!(said["reason"].as_str().unwrap().contains("accept-policy"), "{said}");
+    }
+    let said = answer(&world, "generic", "Read", "s1");
+    assert!(said["reason"].as_str().unwrap().contains("count over all sessions"), "{said}");
+    // Restored, it goes on with what was counted, which the other policy did not give back.
+    world.write("home/.config/lockgate/policy.rules", policy);
+    assert_eq!(decision(&world, "Spend", "s3"), "pass");
+    assert_eq!(decision(&world, "Spend", "s4"), "block");
+}
+
+/// The gap that SECURITY.md names: a session that runs is held, and a new one in another database is not. The guardian closes it.
+#[test]
+fn another_database_forgets_what_was_accepted_for_new_sessions_alone() {
+    let world = scene("other-database");
+    world.write("project/.lockgate/p.rules", "block nothing\n");
+    assert_eq!(decision(&world, "Forbidden", "s2"), "block");
+    let settings = format!("state = \"{}\"\n", world.path("other.db").display());
+    world.write("home/.config/lockgate/lockgate.toml", &settings);
+    for session in ["s1", "s2"] {
+        let said = answer(&world, "generic", "Forbidden", session);
+        assert_eq!(said["decision"], "block", "{said}");
+        assert!(said["reason"].as_str().unwrap().contains("is stored in"), "{said}");
+    }
+    assert_eq!(decision(&world, "Forbidden", "s3"), "pass", "SECURITY.md says otherwise by now");
+}

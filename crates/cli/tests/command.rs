@@ -614,6 +614,9 @@ fn help_shows_each_command_with_an_example() {
       [POLICY]...  Policy files or folders
 
     Options:
+          --guardian              Ask the guardian, which has the policy and the
+                                  sessions; where one guards this user, it is always
+                                  asked, and POLICY can only narrow
           --server <URL>          Ask a server of `lockgate serve` instead:
                                   http://127.0.0.1:PORT or unix:PATH
           --token-file <FILE>     With --server: the file that holds the token

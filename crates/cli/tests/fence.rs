@@ -191,3 +191,59 @@ fn a_policy_that_is_not_a_regular_file_is_rejected() {
         assert!(text.contains("not a regular file"), "{file}: {text}");
     }
 }
+
+#[test]
+fn an_agent_does_not_put_another_program_behind_the_hooks() {
+    let world = World::new("another-program");
+    // Not below the folder of the build: `upgrade` refuses programs there.
+    let programs = tempfile::tempdir().unwrap();
+    let [first, second, third] = ["first", "second", "third"].map(|name| {
+        let program = programs.path().join(name).join("lockgate");
+        fs::create_dir_all(program.parent().unwrap()).unwrap();
+        fs::copy(env!("CARGO_BIN_EXE_lockgate"), &program).unwrap();
+        fs::canonicalize(program).unwrap()
+    });
+    let by = |program: &Path, words: &[&str]| Said(world.command_of(program, words).output().unwrap());
+    let hooks = || world.read("project/.claude/settings.local.json");
+    let runs = |program: &Path| hooks().contains(program.to_str().unwrap());
+    // A human may, by either command.
+    let said = by(&first, &["init", "claude-code", "--yes"]);
+    assert_eq!(said.code(), Some(0), "{}", said.err());
+    assert!(runs(&first));
+    let said = by(&second, &["upgrade", "--yes"]);
+    assert_eq!(said.code(), Some(0), "{}", said.err());
+    assert!(runs(&second) && !runs(&first));
+    // The agent calls a tool, and its processes are known from then on.
+    let event = json!({"session_id": "s", "hook_event_name": "PreToolUse", "cwd": world.path("project"),
+        "tool_name": "Read", "tool_input": {}, "tool_use_id": "1"});
+    let below = |program: &Path, words: &[&str]| {
+        let input = programs.path().join("event.json");
+        fs::write(&input, event.to_string()).unwrap();
+        // One process stands for the agent: it runs the hook, and then the command.
+        let script = format!(
+            "'{}' hook claude-code < '{}' > /dev/null; \"$@\"; exit $?",
+            second.display(),
+            input.display()
+        );
+        let mut words: Vec<&str> = words.to_vec();
+        words.insert(0, program.to_str().unwrap());
+        let words: Vec<&str> = ["-c", &script, "agent"].into_iter().chain(words).collect();
+        Said(world.command_of(Path::new("/bin/sh"), &words).output().unwrap())
+    };
+    let before = hooks();
+    for words in [
+        &["init", "claude-code", "--yes"][..],
+        &["init", "--yes"],
+        &["upgrade", "--yes"],
+        &["upgrade", "--yes", "--json"],
+    ] {
+        let said = below(&third, words);
+        assert_eq!(said.code(), Some(2), "{words:?}: {}{}", said.out(), said.err());
+        assert!(said.err().contains("is for a human at a terminal"), "{words:?}: {}", said.err());
+        assert_eq!(hooks(), before, "{words:?}");
+    }
+    // To look is allowed, and so is to install the same program again.
+    assert_eq!(below(&third, &["upgrade", "--dry-run"]).code(), Some(0));
+    assert_eq!(below(&second, &["init", "claude-code", "--yes"]).code(), Some(0));
+    assert_eq!(hooks(), before);
+}

@@ -26,17 +26,20 @@ use std::{
 use lockgate_testkit::human::{self, Desk, PASSPHRASE, Typed};
 use serde_json::{Value, json};
 
-use crate::world::{Said, folder};
+use crate::{
+    guarded_gate::{try_lines, try_proxy},
+    world::{Said, folder},
+};
 
 const LOCKGATE: &str = env!("CARGO_BIN_EXE_lockgate");
 const POLICY: &str = "block Forbidden\nlimit Spend to 1 per session\nrequire human-approval before deploy\n";
 
 /// A scratch root with a guardian, and a project and a home of the agent's.
-struct Guarded {
+pub(crate) struct Guarded {
     top: PathBuf,
     program: PathBuf,
     /// Who runs the agent and the guardian; none for the user who runs the tests.
-    agent: Option<u32>,
+    pub(crate) agent: Option<u32>,
     guardian: Option<u32>,
     daemon: Option<Child>,
 }
@@ -44,7 +47,7 @@ struct Guarded {
 impl Guarded {
     /// Everything as one user.
     #[track_caller]
-    fn alone(name: &str) -> Self {
+    pub(crate) fn alone(name: &str) -> Self {
         Self::new(folder(name), PathBuf::from(LOCKGATE), None)
     }
 
@@ -90,11 +93,11 @@ impl Guarded {
         assert_eq!(said.code(), Some(0), "{}{}", said.out(), said.err());
     }
 
-    fn path(&self, path: &str) -> PathBuf {
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
         self.top.join(path)
     }
 
-    fn machine(&self) -> PathBuf {
+    pub(crate) fn machine(&self) -> PathBuf {
         self.path("root/etc/lockgate/guardian.toml")
     }
 
@@ -103,7 +106,7 @@ impl Guarded {
     }
 
     /// What belongs to the agent's user, with the guardian.
-    fn data(&self) -> PathBuf {
+    pub(crate) fn data(&self) -> PathBuf {
         let user = self.agent.unwrap_or_else(own_id);
         self.path(&format!("root/var/lib/lockgate/users/{user}/lockgate"))
     }
@@ -114,7 +117,7 @@ impl Guarded {
     }
 
     /// Our program, run by a user.
-    fn command(&self, user: Option<u32>, words: &[&str]) -> Command {
+    pub(crate) fn command(&self, user: Option<u32>, words: &[&str]) -> Command {
         let mut command = match user {
             Some(user) => as_user(user, &self.program),
             None => Command::new(&self.program),
@@ -135,12 +138,12 @@ impl Guarded {
             .stderr(Stdio::piped());
     }
 
-    fn with_machine<'w>(&self, words: &[&'w str], machine: &'w str) -> Vec<&'w str> {
+    pub(crate) fn with_machine<'w>(&self, words: &[&'w str], machine: &'w str) -> Vec<&'w str> {
         ["--machine", machine].into_iter().chain(words.iter().copied()).collect()
     }
 
     /// Starts the guardian, and waits until it listens.
-    fn serve(&mut self) {
+    pub(crate) fn serve(&mut self) {
         let machine = self.machine().display().to_string();
         let words = self.with_machine(&["serve", "--guardian"], &machine);
         let mut command = self.command(self.guardian, &words);
@@ -156,14 +159,14 @@ impl Guarded {
     }
 
     /// Ends the guardian as its service would; its exit code.
-    fn end(&mut self) -> Option<i32> {
+    pub(crate) fn end(&mut self) -> Option<i32> {
         let mut daemon = self.daemon.take()?;
         let killed = Command::new("kill").args(["-TERM", &daemon.id().to_string()]).status();
         assert!(killed.unwrap().success());
         daemon.wait().unwrap().code()
     }
 
-    fn spawn(&self, user: Option<u32>, words: &[&str], input: &str) -> Child {
+    pub(crate) fn spawn(&self, user: Option<u32>, words: &[&str], input: &str) -> Child {
         let machine = self.machine().display().to_string();
         let mut child = self.command(user, &self.with_machine(words, &machine)).spawn().unwrap();
         let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
@@ -171,13 +174,22 @@ impl Guarded {
     }
 
     /// Runs our program as the agent's user.
-    fn agent(&self, words: &[&str]) -> Said {
+    pub(crate) fn agent(&self, words: &[&str]) -> Said {
         Said::of(self.spawn(self.agent, words, ""))
     }
 
     /// Runs our program as the user who runs the tests, which is root where there are two others.
-    fn root(&self, words: &[&str]) -> Said {
+    pub(crate) fn root(&self, words: &[&str]) -> Said {
         Said::of(self.spawn(None, words, ""))
+    }
+
+    /// What the guardian says to a message of the agent's user.
+    pub(crate) fn sent_by_agent(&self, body: &str) -> String {
+        let script = "import socket,struct,sys\ns=socket.socket(socket.AF_UNIX)\ns.connect(sys.argv[1])\nb=sys.argv[2].encode()\ns.sendall(struct.pack('>I',len(b))+b)\nn=struct.unpack('>I',s.recv(4))[0]\nprint(s.recv(n).decode())";
+        let mut command = as_user(self.agent.unwrap(), Path::new("/usr/bin/python3"));
+        command.args(["-c", script]).arg(self.socket()).arg(body);
+        let said = Said(command.output().unwrap());
+        format!("{}{}", said.out(), said.err())
     }
 
     fn event(&self, session: &str, id: &str, tool: &str, input: &Value) -> String {
@@ -187,7 +199,7 @@ impl Guarded {
     }
 
     /// What the hook answers: `pass`, or why not.
-    fn ask(&self, session: &str, id: &str, tool: &str) -> String {
+    pub(crate) fn ask(&self, session: &str, id: &str, tool: &str) -> String {
         self.ask_about(session, id, tool, &json!({}))
     }
 
@@ -522,6 +534,8 @@ fn an_agent_of_another_user_can_neither_read_nor_write_nor_answer() {
         world.serve();
         try_as_agent(&world);
         try_to_answer(&world);
+        try_lines(&world);
+        try_proxy(&world);
         assert_eq!(world.end(), Some(0));
         let answer = world.ask("s", "late", "Read");
         assert!(answer.contains("the guardian does not answer"), "{answer}");
@@ -624,11 +638,8 @@ fn try_to_answer(world: &Guarded) {
         let body = format!(
             r#"{{"version": "{version}", "wants": {{"errand": {{"answer": {{"questions": ["{name}"], "granted": true, "by": "me", "passphrase": {passphrase}}}}}}}}}"#
         );
-        let script = "import socket,struct,sys\ns=socket.socket(socket.AF_UNIX)\ns.connect(sys.argv[1])\nb=sys.argv[2].encode()\ns.sendall(struct.pack('>I',len(b))+b)\nn=struct.unpack('>I',s.recv(4))[0]\nprint(s.recv(n).decode())";
-        let mut command = as_user(world.agent.unwrap(), Path::new("/usr/bin/python3"));
-        command.args(["-c", script]).arg(world.socket()).arg(&body);
-        let said = Said(command.output().unwrap());
-        assert!(said.out().contains("refused"), "{passphrase}: {}{}", said.out(), said.err());
+        let said = world.sent_by_agent(&body);
+        assert!(said.contains("refused"), "{passphrase}: {said}");
     }
     assert_eq!(first_question()["answer"], Value::Null);
     let said = world.root(&["approve", &name]);

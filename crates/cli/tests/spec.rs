@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use lockgate_testkit::{HttpDoor, ProcessDoor, play_pages};
+use lockgate_testkit::{GuardianDoor, HttpDoor, ProcessDoor, play_pages};
 
 #[test]
 fn the_program_answers_to_every_page() {
@@ -18,6 +18,15 @@ fn the_server_answers_to_every_page() {
     let mut door = HttpDoor::new(env!("CARGO_BIN_EXE_lockgate"));
     match play_pages(Path::new("../../spec"), &mut door) {
         Ok(count) => println!("server: {count}"),
+        Err(failures) => panic!("{failures}"),
+    }
+}
+
+#[test]
+fn the_guardian_answers_to_every_page() {
+    let mut door = GuardianDoor::new(env!("CARGO_BIN_EXE_lockgate"));
+    match play_pages(Path::new("../../spec"), &mut door) {
+        Ok(count) => println!("guardian: {count}"),
         Err(failures) => panic!("{failures}"),
     }
 }

@@ -20,8 +20,8 @@ pub use joined::{JoinedAction, JoinedServers, as_one};
 pub use message::Id;
 pub use pins::Pins;
 pub use relay::{
-    Action, Config, Context, ConversationEnd, DeadTools, Environment, Era, Naming, NoRandomness, Relay,
-    Restart, drive,
+    Action, Config, Context, ConversationEnd, DeadTools, Decider, Environment, Era, LocalDecider, Naming,
+    NoRandomness, Relay, Restart, ReviewedResult, Ruling, Undecided, drive,
 };
 pub use server_list::{SERVERS_MAX, ServerSpec, Servers, ServersError, check_server_name, read_servers};
 pub use transport::{

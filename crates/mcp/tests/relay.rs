@@ -24,7 +24,7 @@ use lockgate::engine::{
     },
     store::{Options, Sqlite},
 };
-use lockgate_mcp::{Action, Config, Context, DeadTools, Environment, Era, Naming, Relay};
+use lockgate_mcp::{Action, Config, Context, DeadTools, Environment, Era, LocalDecider, Naming, Relay};
 use serde_json::{Value, json};
 
 const META: &str = "io.modelcontextprotocol/protocolVersion";
@@ -106,8 +106,7 @@ impl Scene {
             lockgate::Policy::rules(policy)
         };
         let mut config = Config {
-            gate: Gate::new(policy.unwrap()),
-            backend: None,
+            decider: Box::new(LocalDecider::new(Gate::new(policy.unwrap()), None)),
             environment: Box::new(scenery.clone()),
             session: "s".to_owned(),
             naming: Naming::plain(),
@@ -118,10 +117,9 @@ impl Scene {
             pins: None,
         };
         change(&mut config);
-        let backend = config.backend.clone();
         let context = Arc::new(Context::new(config).unwrap());
         let relay = Relay::new(Arc::clone(&context), true);
-        Self { context, relay, scenery, backend, _folder: None }
+        Self { context, relay, scenery, backend: None, _folder: None }
     }
 
     /// The same with a backend, so that `lockgate approve` can answer.
@@ -132,10 +130,10 @@ impl Scene {
         let kept = Arc::clone(&backend);
         let rules = lockgate::Policy::rules(policy).unwrap();
         let scene = Self::built(policy, move |config| {
-            config.gate = Gate::builder(rules).backend(Arc::clone(&kept)).build().unwrap();
-            config.backend = Some(kept);
+            let gate = Gate::builder(rules).backend(Arc::clone(&kept)).build().unwrap();
+            config.decider = Box::new(LocalDecider::new(gate, Some(kept)));
         });
-        Self { _folder: Some(folder), ..scene }
+        Self { backend: Some(backend), _folder: Some(folder), ..scene }
     }
 
     fn client(&mut self, message: Value) -> Vec<Sent> {
@@ -456,7 +454,7 @@ rules:
     ] {
         let read = lockgate::engine::languages::read(&[lockgate::engine::Source::new("p.yaml", policy)]).0;
         let gate = Gate::new(read.unwrap());
-        let mut scene = Scene::built("", |config| config.gate = gate);
+        let mut scene = Scene::built("", |config| config.decider = Box::new(LocalDecider::new(gate, None)));
         scene.client(call(1, "read", json!({})));
         let mut answer = said;
         answer["jsonrpc"] = "2.0".into();
@@ -779,7 +777,9 @@ fn what_a_server_says_of_its_tools_may_tighten_and_never_loosens() {
         .sources(&[lockgate::engine::Source::new("t.yaml", policy)])
         .load()
         .unwrap();
-    let mut scene = Scene::built("", |config| config.gate = Gate::new(opened));
+    let mut scene = Scene::built("", |config| {
+        config.decider = Box::new(LocalDecider::new(Gate::new(opened), None));
+    });
     scene.client(json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }));
     scene.server(result(
         1,

@@ -27,9 +27,9 @@ use tokio::{
 use zeroize::Zeroizing;
 
 use crate::{
-    lines::{Served, read_line},
+    lines::{Served, serve_by},
     platform,
-    protocol::{ErrorAnswer, LINE_BYTES_MAX, ProtocolError, blocked_call, decode, encode, read_object},
+    protocol::{ErrorAnswer, LINE_BYTES_MAX, blocked_call, decode, encode, read_object},
 };
 
 /// How long an answer may take. The server decides within less.
@@ -137,22 +137,8 @@ impl Client {
     ///
     /// # Errors
     /// When reading or writing fails otherwise than by the other side going away.
-    pub fn serve(&self, mut input: impl BufRead, mut output: impl Write) -> io::Result<Served> {
-        let (mut line, mut served) = (Vec::new(), Served::default());
-        while let Some(length) = read_line(&mut input, &mut line)? {
-            let (answer, is_error) = match str::from_utf8(&line) {
-                _ if length > LINE_BYTES_MAX => (refused(&ProtocolError::too_long()), true),
-                Err(_) => (refused(&ProtocolError::not_utf8()), true),
-                Ok(line) => self.answer(line),
-            };
-            served.lines += 1;
-            served.errors += u64::from(is_error);
-            match writeln!(output, "{answer}").and_then(|()| output.flush()) {
-                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => break,
-                written => written?,
-            }
-        }
-        Ok(served)
+    pub fn serve(&self, input: impl BufRead, output: impl Write) -> io::Result<Served> {
+        serve_by(|line| self.answer(line), input, output)
     }
 
     /// Answers one line; neither has an end of line. Whether it was answered with an error comes with it.
@@ -230,10 +216,6 @@ impl Client {
             ServerUrl::Socket(path) => send_over(platform::connect(path).await?, request).await,
         }
     }
-}
-
-fn refused(error: &ProtocolError) -> String {
-    encode(&ErrorAnswer { error: error.to_string() })
 }
 
 /// One request over one connection.

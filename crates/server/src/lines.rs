@@ -127,8 +127,36 @@ pub fn serve(
     Ok(server.served)
 }
 
+/// Answers every line as `answer` says, until there are no more, or the answers have no reader. Whether a line was answered
+/// with an error comes with its answer.
+///
+/// # Errors
+/// When reading or writing fails otherwise than by the other side going away.
+pub fn serve_by(
+    mut answer: impl FnMut(&str) -> (String, bool),
+    mut input: impl BufRead,
+    mut output: impl Write,
+) -> io::Result<Served> {
+    let (mut line, mut served) = (Vec::new(), Served::default());
+    let refused = |error: ProtocolError| (encode(&ErrorAnswer { error: error.to_string() }), true);
+    while let Some(length) = read_line(&mut input, &mut line)? {
+        let (answer, is_error) = match str::from_utf8(&line) {
+            _ if length > LINE_BYTES_MAX => refused(ProtocolError::too_long()),
+            Err(_) => refused(ProtocolError::not_utf8()),
+            Ok(line) => answer(line),
+        };
+        served.lines += 1;
+        served.errors += u64::from(is_error);
+        match writeln!(output, "{answer}").and_then(|()| output.flush()) {
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => break,
+            written => written?,
+        }
+    }
+    Ok(served)
+}
+
 /// Reads one line without its end into `line`, of a longer one only the beginning, and says how long it was.
-pub(crate) fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Option<usize>> {
+fn read_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Option<usize>> {
     line.clear();
     let room = LINE_BYTES_MAX + 1;
     let mut length = input.by_ref().take(room as u64).read_until(b'\n', line)?;

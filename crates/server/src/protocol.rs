@@ -5,14 +5,11 @@
 mod answers;
 mod requests;
 
-pub(crate) use self::{
-    answers::blocked_call,
-    requests::{call_elsewhere, read_body},
-};
+pub(crate) use self::requests::{call_elsewhere, read_body};
 pub use self::{
     answers::{
         ErrorAnswer, HaltAnswer, PromptAnswer, SessionAnswer, StageAnswer, SwitchAnswer, UntaintAnswer,
-        encode,
+        blocked_call, encode,
     },
     requests::{
         AnswerMessage, BareCall, CallMessage, Counters, DEPTH_MAX, HaltMessage, LINE_BYTES_MAX, Message,

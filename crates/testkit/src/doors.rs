@@ -2,10 +2,11 @@
 //!
 //! [`LibraryDoor`] calls the library and writes the protocol itself, [`LinesDoor`] speaks to the server of the
 //! line protocol in this process, [`ProcessDoor`] to a `lockgate gate` of its own, [`EventsDoor`] to the hook of a
-//! coding agent, [`McpDoor`] to the MCP proxy, [`HttpDoor`] to the team server. They share the pages and nothing that decides, so a mistake of one shows
+//! coding agent, [`McpDoor`] to the MCP proxy, [`HttpDoor`] to the team server, [`GuardianDoor`] to the guardian. They share the pages and nothing that decides, so a mistake of one shows
 //! beside the others. None of them retries.
 
 mod events;
+mod guardian;
 mod http;
 mod library;
 mod lines;
@@ -17,6 +18,7 @@ mod told;
 use std::{fmt, path::Path};
 
 pub use events::{EventsDoor, Host};
+pub use guardian::GuardianDoor;
 pub use http::{HttpDoor, make_team_token};
 pub use library::LibraryDoor;
 pub use lines::LinesDoor;

@@ -27,8 +27,8 @@ mod workflow_model;
 pub mod yardsticks;
 
 pub use doors::{
-    EventsDoor, Host, HttpDoor, LibraryDoor, LinesDoor, McpDoor, PlayedPages, ProcessDoor, Tally,
-    make_team_token, play_pages, play_pages_but,
+    EventsDoor, GuardianDoor, Host, HttpDoor, LibraryDoor, LinesDoor, McpDoor, PlayedPages, ProcessDoor,
+    Tally, make_team_token, play_pages, play_pages_but,
 };
 pub use model::{Judged, Model, Verdict};
 pub use page::{

@@ -18,6 +18,7 @@ mod platforms;
 mod proofs;
 mod recorded;
 mod rooms;
+mod security;
 mod sentences;
 mod simulator;
 mod spaces;

@@ -19,7 +19,7 @@ use lockgate::engine::{
     policy::{Diagnostic, Match, Pattern, workflow::Sight},
 };
 use lockgate_cli::{Clock, ServeOptions, protocol, serve};
-use lockgate_mcp::{Action, Config, Context, DeadTools, Environment, Naming, Relay};
+use lockgate_mcp::{Action, Config, Context, DeadTools, Environment, LocalDecider, Naming, Relay};
 use serde_json::Value;
 
 /// How many bytes decide about an input: of a longer one some line is always wrong, and the rest is never reached.
@@ -565,8 +565,7 @@ fn proxy(rules: &str) -> Relay {
         fn log(&self, _: &str) {}
     }
     let config = Config {
-        gate: Gate::new(lockgate::Policy::rules(rules).unwrap()),
-        backend: None,
+        decider: Box::new(LocalDecider::new(Gate::new(lockgate::Policy::rules(rules).unwrap()), None)),
         environment: Box::new(Still),
         session: "s".to_owned(),
         naming: Naming::plain(),

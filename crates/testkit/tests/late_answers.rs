@@ -17,7 +17,7 @@ use lockgate::engine::{
     store::{Options, Sqlite},
 };
 use lockgate_agents::hook::HookDoor;
-use lockgate_mcp::{Action, Config, Context, DeadTools, Environment, Naming, Relay};
+use lockgate_mcp::{Action, Config, Context, DeadTools, Environment, LocalDecider, Naming, Relay};
 use serde_json::{Map, Value, json};
 
 const ASKED_AT: u64 = 1_000;
@@ -135,8 +135,7 @@ fn asking_proxy(
     let Scene { gate, backend, _folder } = scene(looks);
     let now = Arc::new(AtomicU64::new(ASKED_AT));
     let config = Config {
-        gate,
-        backend: Some(backend),
+        decider: Box::new(LocalDecider::new(gate, Some(backend))),
         environment: Box::new(Scenery(Arc::clone(&now))),
         session: "s".to_owned(),
         naming: Naming::plain(),

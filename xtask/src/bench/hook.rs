@@ -9,7 +9,8 @@ use std::{
     fs::{self, File},
     io::Write,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::{Child, Command, Stdio},
+    thread,
     time::{Duration, Instant},
 };
 
@@ -46,6 +47,9 @@ const DECISIONS: [(&str, Language, &str); 4] = [
     ("Lockgate, a ruleset of 100", Language::Ruleset, "tool_99"),
 ];
 
+/// The same through a guardian, which has read the policy and opened the database before.
+const GUARDED: (&str, &str) = ("Lockgate, 100 one-line rules, one counts, through the guardian", "push");
+
 /// Starts processes.
 pub(crate) fn measure(desk: &mut Desk<'_>) -> Result<(), String> {
     let root =
@@ -57,6 +61,7 @@ pub(crate) fn measure(desk: &mut Desk<'_>) -> Result<(), String> {
             STARTING => starting(desk, &program, root.path())?,
             DECIDING => {
                 deciding(desk, &program, root.path())?;
+                guarded(desk, &program, root.path())?;
                 peers(desk)?;
             }
             DATABASE => database(desk, root.path())?,
@@ -87,6 +92,79 @@ fn deciding(desk: &mut Desk<'_>, program: &Path, root: &Path) -> Result<(), Stri
         })?;
     }
     Ok(())
+}
+
+/// A guardian of the user who measures: who it runs as does not change what a hook waits for.
+fn guarded(desk: &mut Desk<'_>, program: &Path, root: &Path) -> Result<(), String> {
+    let place = Place::with_policy(program, root, Language::Rules)?;
+    let Some(guardian) = Guardian::start(place, root)? else {
+        desk.remark(Some(DECIDING), None, GUARDED.0, "no guardian runs on this system");
+        return Ok(());
+    };
+    guardian.place.check_it_blocks()?;
+    let mut number = 0;
+    row(desk, DECIDING, GUARDED.0, DECISIONS.get(1).map(|(same, ..)| *same), || {
+        number += 1;
+        guardian.place.decide(GUARDED.1, number)
+    })
+}
+
+/// A running guardian, ended when this is dropped.
+struct Guardian {
+    place: Place,
+    daemon: Child,
+}
+
+impl Guardian {
+    /// None where the system has none.
+    fn start(place: Place, root: &Path) -> Result<Option<Self>, String> {
+        let Some(user) = user_of(root) else { return Ok(None) };
+        let root = fs::canonicalize(root).map_err(|error| super::cannot("find", root, &error))?;
+        let (machine, socket) = (root.join("guardian.toml"), root.join("guardian.sock"));
+        let policies = root.join("policies").join(user.to_string());
+        for folder in [&policies, &root.join("data/users").join(user.to_string())] {
+            fs::create_dir_all(folder).map_err(|error| super::cannot("create", folder, &error))?;
+        }
+        let (own, its) = (place.home.join(".config/lockgate"), policies.join("lockgate"));
+        fs::rename(&own, &its).map_err(|error| super::cannot("move", &own, &error))?;
+        let text = format!(
+            "socket = {socket:?}\nuser = {user}\nusers = [{user}]\npolicies = {:?}\ndata = {:?}\ndeadline = \"60s\"\n",
+            root.join("policies"),
+            root.join("data"),
+        );
+        fs::write(&machine, text).map_err(|error| super::cannot("write", &machine, &error))?;
+        let place = Place { machine: Some(machine), ..place };
+        let mut command = place.lockgate(&["serve", "--guardian"]);
+        let daemon = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        let daemon = daemon.map_err(|error| format!("{command:?} does not start: {error}"))?;
+        let guardian = Self { place, daemon };
+        let started = Instant::now();
+        while !socket.exists() {
+            if started.elapsed() > PATIENCE {
+                return Err("the guardian does not listen".to_owned());
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        Ok(Some(guardian))
+    }
+}
+
+impl Drop for Guardian {
+    fn drop(&mut self) {
+        let _ = self.daemon.kill();
+        let _ = self.daemon.wait();
+    }
+}
+
+#[cfg(unix)]
+fn user_of(folder: &Path) -> Option<u32> {
+    use std::os::unix::fs::MetadataExt;
+    fs::metadata(folder).ok().map(|data| data.uid())
+}
+
+#[cfg(not(unix))]
+fn user_of(_: &Path) -> Option<u32> {
+    None
 }
 
 fn peers(desk: &mut Desk<'_>) -> Result<(), String> {
@@ -135,6 +213,8 @@ struct Place {
     program: PathBuf,
     home: PathBuf,
     project: PathBuf,
+    /// The settings of a guardian, if one decides.
+    machine: Option<PathBuf>,
 }
 
 impl Place {
@@ -152,11 +232,14 @@ impl Place {
         }
         fs::write(&policy, text.unwrap_or_default())
             .map_err(|error| super::cannot("write", &policy, &error))?;
-        Ok(Self { program: program.to_path_buf(), home, project })
+        Ok(Self { program: program.to_path_buf(), home, project, machine: None })
     }
 
     fn lockgate(&self, words: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
+        if let Some(machine) = &self.machine {
+            command.arg("--machine").arg(machine);
+        }
         command.args(words).current_dir(&self.project).env_clear().env("HOME", &self.home);
         command
     }

@@ -1,4 +1,4 @@
-//! The client's side: a hook that asks the guardian, and commands that do.
+//! The client's side: a hook that asks the guardian, and commands that do, once or line by line.
 //!
 //! Whatever goes wrong here blocks the call, with the reason: a guardian that is down, slow, of another version or that says
 //! what is not understood. A client never decides anything itself.
@@ -14,13 +14,14 @@ use std::{
 };
 
 use lockgate::engine::{
-    LocalEyes, SeenCall,
+    Call, LocalEyes, SeenCall,
     call::{Links, Versions},
 };
 use serde_json::Value;
 
 use super::protocol::{
-    Errand, HookRequest, Looked, Request, Response, Sight, VERSION, Wants, read_frame, write_frame,
+    Errand, HookRequest, LineRequest, Looked, Request, Response, Sight, VERSION, Wants, read_frame,
+    write_frame,
 };
 use crate::{
     agents::Agent,
@@ -30,11 +31,15 @@ use crate::{
     install::read_settings,
     machine::{Machine, read_token},
     platform::{self, Connection},
-    settings::{self, FolderView},
+    settings::{self, FolderView, LookError},
 };
 
 /// Variables that say where agents keep their settings.
 const VARIABLES: &[&str] = &["CLAUDE_CONFIG_DIR", "CODEX_HOME"];
+
+/// Why policy files of a command cannot be joined to a session.
+const FILES_ELSEWHERE: &str = "the session began without these policy files, so they cannot be joined to it; name another \
+                               session, or leave the files out";
 
 /// What is kept of a deadline for saying that it is over.
 const LAST_WORD: Duration = Duration::from_millis(300);
@@ -53,6 +58,9 @@ pub enum ClientError {
     /// It refuses, and says why.
     #[error("{0}")]
     Refused(String),
+    /// The folder or its policy cannot be looked at.
+    #[error(transparent)]
+    Look(#[from] LookError),
     /// It said something else than was asked.
     #[error("the guardian gave an answer to another question; are both of the same version?")]
     Nonsense,
@@ -135,7 +143,11 @@ fn request(
 
 /// Looks at a call, where its tool would run.
 fn sight(call: ToolCall, host: &str, folder: Option<&str>) -> Sight {
-    let call = SeenCall::look(hook::call_of(call, host, folder, now()), Some(&LocalEyes));
+    sight_of(hook::call_of(call, host, folder, now()))
+}
+
+fn sight_of(call: Call) -> Sight {
+    let call = SeenCall::look(call, Some(&LocalEyes));
     let owned = |text: &str| text.to_owned();
     let links = call.links().into_iter().flat_map(Links::iter);
     let versions = call.versions().into_iter().flat_map(Versions::iter);
@@ -148,17 +160,24 @@ fn sight(call: ToolCall, host: &str, folder: Option<&str>) -> Sight {
 
 /// What the guardian asked to be looked at.
 fn looked(folder: Option<&Path>, files: &[PathBuf], environment: &Environment) -> Looked {
-    let view = |folder: &Path| -> Result<FolderView, String> {
-        if !folder.is_dir() {
-            return Err(hook::gone(&folder.display().to_string()));
-        }
-        settings::look(folder, environment).map_err(|error| error.to_string())
-    };
+    let view = |folder: &Path| settings::look(folder, environment);
     let file = |file: &PathBuf| {
         let text = read_settings(file).map_err(|error| error.to_string());
         (file.clone(), text)
     };
-    Looked { view: folder.map(view), files: files.iter().map(file).collect::<BTreeMap<_, _>>() }
+    let files = files.iter().map(file).collect::<BTreeMap<_, _>>();
+    Looked { view: folder.map(|folder| view_of(folder, &view)), files }
+}
+
+/// What is seen of a folder, if it is there.
+fn view_of(
+    folder: &Path,
+    look: &dyn Fn(&Path) -> Result<FolderView, LookError>,
+) -> Result<FolderView, String> {
+    if !folder.is_dir() {
+        return Err(hook::gone(&folder.display().to_string()));
+    }
+    look(folder).map_err(|error| error.to_string())
 }
 
 /// Has the guardian do something for a command.
@@ -166,15 +185,28 @@ fn looked(folder: Option<&Path>, files: &[PathBuf], environment: &Environment) -
 /// # Errors
 /// When it does not answer in time, or refuses.
 pub fn errand(machine: &Machine, errand: Errand) -> Result<Value, ClientError> {
+    let nothing = |_: Option<&Path>, _: &[PathBuf]| Looked { view: None, files: BTreeMap::new() };
+    match asked_in_time(machine, Wants::Errand(errand), nothing)? {
+        Response::Data(data) => Ok(data),
+        Response::Refused(line) => Err(ClientError::Refused(line)),
+        _ => Err(ClientError::Nonsense),
+    }
+}
+
+/// Asks once, and waits no longer than the settings of the machine say.
+fn asked_in_time(
+    machine: &Machine,
+    wants: Wants,
+    look: impl Fn(Option<&Path>, &[PathBuf]) -> Looked + Send + 'static,
+) -> Result<Response, ClientError> {
     let (machine, patience) = (machine.clone(), machine.patience());
     let socket = machine.socket.clone();
     let (send, receive) = mpsc::channel();
     // Connecting waits for as long as the guardian likes.
     thread::spawn(move || {
         let deadline = Instant::now() + patience;
-        let nothing = |_: Option<&Path>, _: &[PathBuf]| Looked { view: None, files: BTreeMap::new() };
-        let asked = Client::open(&machine, deadline)
-            .and_then(|client| client.ask(Wants::Errand(errand), &|_| deadline, &nothing));
+        let asked =
+            Client::open(&machine, deadline).and_then(|client| client.ask(wants, &|_| deadline, &look));
         // The one who asked may have given up.
         let _ = send.send(asked);
     });
@@ -182,10 +214,68 @@ pub fn errand(machine: &Machine, errand: Errand) -> Result<Value, ClientError> {
         let source = io::Error::new(io::ErrorKind::TimedOut, "no answer in time");
         ClientError::Unreachable { socket, source }
     };
-    match receive.recv_timeout(patience + LAST_WORD).map_err(late)?? {
-        Response::Data(data) => Ok(data),
-        Response::Refused(line) => Err(ClientError::Refused(line)),
-        _ => Err(ClientError::Nonsense),
+    receive.recv_timeout(patience + LAST_WORD).map_err(late)?
+}
+
+/// Sends lines of the line protocol to the guardian, which has the policy, the sessions and the log.
+#[derive(Clone, Debug)]
+pub struct LineClient {
+    machine: Machine,
+    environment: Environment,
+    /// The folder that it was started in.
+    folder: PathBuf,
+    /// Policy files in the place of the nearest project's.
+    files: Vec<PathBuf>,
+    session: String,
+}
+
+impl LineClient {
+    /// A client in this folder. `files` are joined as those of a project, which can only narrow; without them the nearest
+    /// project counts. `session` is that of lines that name none.
+    pub fn new(
+        machine: Machine,
+        environment: Environment,
+        (folder, files): (PathBuf, Vec<PathBuf>),
+        session: String,
+    ) -> Self {
+        let files: Vec<PathBuf> = files.iter().map(|file| folder.join(file)).collect();
+        // Sessions under named files are in a place of their own: what hooks remember of the folder stays as it is.
+        let folder = files.first().cloned().unwrap_or(folder);
+        Self { machine, environment, folder, files, session }
+    }
+
+    /// The line that answers a line. `call` is the call of the line, if it has one: it is looked at here.
+    ///
+    /// # Errors
+    /// When the guardian does not answer in time, or refuses: then nothing may run.
+    pub fn ask(&self, line: &str, call: Option<Call>) -> Result<String, ClientError> {
+        let request = LineRequest {
+            line: line.to_owned(),
+            session: self.session.clone(),
+            folder: self.folder.clone(),
+            view: self.view(&self.folder)?,
+            sight: call.map(sight_of),
+        };
+        let this = self.clone();
+        let look = move |folder: Option<&Path>, _: &[PathBuf]| {
+            let view = folder.map(|folder| match this.files.is_empty() {
+                true => view_of(folder, &|folder| this.view(folder)),
+                false => Err(FILES_ELSEWHERE.to_owned()),
+            });
+            Looked { view, files: BTreeMap::new() }
+        };
+        match asked_in_time(&self.machine, Wants::Line(Box::new(request)), look)? {
+            Response::Line(line) => Ok(line),
+            Response::Refused(line) => Err(ClientError::Refused(line)),
+            _ => Err(ClientError::Nonsense),
+        }
+    }
+
+    fn view(&self, folder: &Path) -> Result<FolderView, LookError> {
+        match self.files.is_empty() {
+            true => settings::look(folder, &self.environment),
+            false => settings::look_at_files(folder, &self.files),
+        }
     }
 }
 

@@ -18,8 +18,11 @@ use std::{
 };
 
 use super::{
+    conversation::{Conversation, Peer},
+    desk::Desk,
+    lines::GuardedLine,
     protocol::{Errand, Request, Response, VERSION, Wants, read_frame, write_frame},
-    service::{self, Conversation, Desk, Peer},
+    service,
     ward::WardState,
 };
 use crate::{
@@ -242,7 +245,7 @@ impl Place {
         };
         if request.version != VERSION {
             return Response::Refused(format!(
-                "this hook is of version {}, the guardian of version {VERSION}; install one version for both, and start \
+                "this client is of version {}, the guardian of version {VERSION}; install one version for both, and start \
                  the guardian again",
                 request.version
             ));
@@ -251,12 +254,14 @@ impl Place {
             Ok(caller) => caller,
             Err(line) => return Response::Refused(line),
         };
+        let mut reserve = |bytes: usize| self.reserve(bytes);
+        let conversation =
+            Conversation { connection, deadline, reserve: std::cell::RefCell::new(&mut reserve) };
         match request.wants {
-            Wants::Hook(hook) => {
-                let mut reserve = |bytes: usize| self.reserve(bytes);
-                let conversation =
-                    Conversation { connection, deadline, reserve: std::cell::RefCell::new(&mut reserve) };
-                service::hook(ward, *hook, &conversation, started)
+            Wants::Hook(hook) => service::hook(ward, *hook, &conversation, started),
+            Wants::Line(line) => {
+                let line = GuardedLine::new(ward, peer, &conversation, *line);
+                office.desk.line(&line).map_or_else(Response::Refused, Response::Line)
             }
             Wants::Errand(Errand::Ping) => Response::Data(service::ping(ward)),
             Wants::Errand(errand) => match office.desk.serve(ward, peer, errand) {
@@ -327,6 +332,10 @@ mod tests {
         fn serve(&self, _: &WardState, _: Peer, errand: Errand) -> Result<Value, String> {
             assert!(!matches!(errand, Errand::Pending), "a mistake of ours");
             Ok(json!("fine"))
+        }
+
+        fn line(&self, _: &GuardedLine<'_>) -> Result<String, String> {
+            Ok("fine".to_owned())
         }
     }
 

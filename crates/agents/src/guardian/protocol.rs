@@ -17,7 +17,7 @@ use zeroize::Zeroizing;
 use crate::{event::Message, platform::Connection, settings::FolderView};
 
 /// What both sides must agree on: another version reads calls in another way.
-pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/1");
+pub const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "/2");
 
 /// The longest frame, in bytes: an event may have 16 MiB, and a policy as well.
 pub(super) const FRAME_BYTES_MAX: usize = 48 * 1024 * 1024;
@@ -43,6 +43,8 @@ pub(super) enum Wants {
     Hook(Box<HookRequest>),
     /// Something that a command wants.
     Errand(Errand),
+    /// The answer to a line of the line protocol.
+    Line(Box<LineRequest>),
 }
 
 /// An event, and what only the client can see.
@@ -60,6 +62,20 @@ pub(super) struct HookRequest {
     pub(super) variables: BTreeMap<String, String>,
     pub(super) view: FolderView,
     /// What was seen in the call; none where the event is not one.
+    pub(super) sight: Option<Sight>,
+}
+
+/// A line of the line protocol, and what only the client can see.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LineRequest {
+    pub(super) line: String,
+    /// The session of lines that name none.
+    pub(super) session: String,
+    /// The folder that the client was started in.
+    pub(super) folder: PathBuf,
+    pub(super) view: FolderView,
+    /// What was seen in the call; none where the line is not one.
     pub(super) sight: Option<Sight>,
 }
 
@@ -118,6 +134,8 @@ pub(super) enum Response {
     Reply { stdout: String, stderr: String, code: u8 },
     /// The result of an errand.
     Data(Value),
+    /// The line that answers a line.
+    Line(String),
     /// Nothing was done: why.
     Refused(String),
 }

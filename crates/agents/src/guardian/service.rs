@@ -1,71 +1,29 @@
-//! Answers one request.
-//!
-//! Hooks are answered here, by the very code of a hook process ([`crate::hook`]) with the guardian's folders; errands of
-//! commands are left to a [`Desk`]. A request is for the user that the system, or a token, says it comes from, never for one
-//! that it names.
+//! Answers the event of a hook, by the very code of a hook process ([`crate::hook`]) with the guardian's folders.
 
 use std::{
     cell::RefCell,
-    collections::BTreeMap,
     io,
     path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use lockgate::engine::{
-    Call, Gate, SeenCall,
-    gate::{Backend, Reach},
-    store::Sqlite,
-};
+use lockgate::engine::{Call, Gate, SeenCall, store::Sqlite};
 use serde_json::{Value, json};
 
 use super::{
-    protocol::{Errand, HookRequest, Looked, Response, Sight, VERSION, read_frame, write_frame},
+    conversation::{Conversation, ReadFiles, seen},
+    protocol::{HookRequest, Response, Sight, VERSION, write_frame},
     ward::WardState,
 };
 use crate::{
     agents::Agent,
     environment::Environment,
-    hook::{self, Occasion, Surroundings},
+    hook::{Occasion, Surroundings},
     install::{changed_text, recorded_files},
-    platform::Connection,
-    settings::{self, FolderView, Settings},
+    settings::{FolderView, Settings},
     text::one_line,
 };
-
-/// Who asks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Peer {
-    /// The user, as the system or a token says.
-    pub user: u32,
-    /// Whether it is root, or the guardian's own user.
-    pub is_operator: bool,
-}
-
-/// Does what commands want; each error is a line for people.
-pub trait Desk: Send + Sync {
-    /// Does one errand for a user.
-    fn serve(&self, ward: &WardState, peer: Peer, errand: Errand) -> Result<Value, String>;
-}
-
-/// A conversation with one client.
-pub(super) struct Conversation<'a> {
-    pub(super) connection: &'a Connection,
-    /// By when the client must have been heard and told.
-    pub(super) deadline: Instant,
-    /// Whether there is room for so many bytes more.
-    pub(super) reserve: RefCell<&'a mut dyn FnMut(usize) -> bool>,
-}
-
-impl Conversation<'_> {
-    fn ask_to_look(&self, folder: Option<PathBuf>, files: Vec<PathBuf>) -> Result<Looked, String> {
-        let failed = |error: io::Error| format!("the hook did not say what it sees: {error}");
-        write_frame(self.connection, &Response::Look { folder, files }, self.deadline).map_err(failed)?;
-        let mut reserve = self.reserve.borrow_mut();
-        read_frame(self.connection, &|| self.deadline, &mut **reserve).map_err(failed)
-    }
-}
 
 /// Answers an event.
 pub(super) fn hook(
@@ -114,45 +72,17 @@ struct GuardedHook<'a, 'c> {
     seen: RefCell<Option<FolderView>>,
     sight: Option<Sight>,
     /// Settings of the agent that the client has read.
-    files: RefCell<BTreeMap<PathBuf, Result<String, String>>>,
-}
-
-impl GuardedHook<'_, '_> {
-    fn was_judged(&self, session: &str, view: &FolderView) -> bool {
-        let settings = settings::find_in(view, self.environment).ok().filter(|it| it.state.exists());
-        let backend = settings.and_then(|settings| self.ward.backend(&settings).ok());
-        backend.is_some_and(|backend| {
-            backend.lock(session, Reach::Look).is_ok_and(|row| row.session().is_some())
-        })
-    }
+    files: RefCell<ReadFiles>,
 }
 
 impl Surroundings for GuardedHook<'_, '_> {
     fn under(&self, session: &str, _: Option<&str>) -> Result<(PathBuf, Settings), String> {
         let first = self.seen.take().ok_or("a hook has one event")?;
-        let judged = || self.was_judged(session, &first);
-        let home = hook::began_in(self.environment, session, &self.folder, &judged)?;
-        let files = recorded_files(self.agent, &home, self.environment);
-        let is_elsewhere = first.folder != home;
-        let view = if is_elsewhere || !files.is_empty() {
-            let looked = self.conversation.ask_to_look(is_elsewhere.then(|| home.clone()), files)?;
-            *self.files.borrow_mut() = looked.files;
-            match (is_elsewhere, looked.view) {
-                (false, _) => first,
-                (true, Some(view)) => view?,
-                (true, None) => return Err("the hook did not look at the folder of the session".to_owned()),
-            }
-        } else {
-            first
-        };
-        if view.folder != home {
-            return Err("the hook looked at another folder than that of the session".to_owned());
-        }
-        let settings = hook::in_folder(self.environment, session, &view)?;
-        if let Some(views) = self.environment.views_folder() {
-            view.keep(&views).map_err(|error| format!("the guardian cannot store the event: {error}"))?;
-        }
-        Ok((home, settings))
+        let files_of = |home: &Path| recorded_files(self.agent, home, self.environment);
+        let whose = (self.ward, self.environment);
+        let place = self.conversation.place_of(whose, session, &self.folder, first, &files_of)?;
+        *self.files.borrow_mut() = place.files;
+        Ok((place.home, place.settings))
     }
 
     /// An answer needs root or the passphrase, whoever started the process.
@@ -184,18 +114,8 @@ impl Surroundings for GuardedHook<'_, '_> {
         changed_text(agent, home, self.environment, &read)
     }
 
-    fn look(&self, mut call: Call) -> SeenCall {
-        let Some(sight) = &self.sight else {
-            let why = "The hook did not look at this call for the guardian, so the call is blocked.";
-            call.about.objection.get_or_insert_with(|| why.to_owned());
-            return SeenCall::looked_at(call, None);
-        };
-        let Sight { links, versions, objection } = sight.clone();
-        if let Some(objection) = objection {
-            call.about.objection.get_or_insert(objection);
-        }
-        let versions = (!versions.is_empty()).then(|| versions.into_iter().collect());
-        SeenCall::looked_at(call, Some(links.into_iter().collect())).with_versions(versions)
+    fn look(&self, call: Call) -> SeenCall {
+        seen(call, self.sight.as_ref())
     }
 
     fn folder(&self) -> Option<String> {

@@ -9,6 +9,7 @@ use lockgate::engine::{call::reading_tools, gate::Protection, policies_beside};
 
 use crate::{
     agents::Agent,
+    commands::{Caller, spoken_of},
     environment::Environment,
     install::{Scope, edited_files},
     processes,
@@ -36,37 +37,8 @@ const MARKS: &[&[&str]] = &[
     &[".vscode", "mcp.json"],
 ];
 
-/// What an agent may have Lockgate do: whatever changes nothing.
-const HARMLESS: &[&str] = &[
-    "demo",
-    "verify",
-    "diff",
-    "check",
-    "explain",
-    "status",
-    "see",
-    "graph",
-    "completions",
-    "pending",
-    "help",
-    "--help",
-    "-h",
-    "--version",
-    "-V",
-];
-
-/// What only a human may have Lockgate do: the commands that ask a human at a terminal.
-const FOR_HUMANS: &[&str] = &[
-    "approve",
-    "refuse",
-    "resume",
-    "uninstall",
-    "upgrade",
-    "trust",
-    "accept",
-    "accept-policy",
-    "passphrase",
-];
+/// Options that only tell something.
+const TELLING: &[&str] = &["--help", "-h", "--version", "-V"];
 
 /// How many files of a policy folder are known by name.
 const FILES_MAX: usize = 256;
@@ -132,8 +104,8 @@ fn own() -> Protection {
     let facts = || Agent::ALL.iter().map(|agent| agent.facts());
     let mut protection = Protection::new()
         .readers(&reading_tools())
-        .program("lockgate", HARMLESS)
-        .for_humans("lockgate", FOR_HUMANS)
+        .program("lockgate", &[&spoken_of(Caller::Anyone), TELLING].concat())
+        .for_humans("lockgate", &spoken_of(Caller::Human))
         .named(FOLDER)
         .named(FILE);
     for mark in facts().flat_map(|agent| agent.marks).chain(MARKS) {

@@ -124,6 +124,24 @@ pub fn look(folder: &Path, environment: &Environment) -> Result<FolderView, Look
     Ok(FolderView { folder: folder.to_path_buf(), repository, project: project.transpose()? })
 }
 
+/// Looks at policy files that a program names, for the guardian: they count in the place of the nearest project's. They have a
+/// place of their own, so that what hooks remember of the folder stays as it is.
+///
+/// # Errors
+/// When they cannot be read.
+pub fn look_at_files(folder: &Path, files: &[PathBuf]) -> Result<FolderView, LookError> {
+    let files: Vec<PathBuf> = files.iter().map(|file| folder.join(file)).collect();
+    let texts = read_sources(&files)?;
+    let texts = texts.iter().map(|source| (source.name().to_owned(), source.text().to_owned()));
+    let project = files.first().cloned().map(|root| ProjectView {
+        root,
+        settings: None,
+        files,
+        texts: texts.collect(),
+    });
+    Ok(FolderView { folder: folder.to_path_buf(), repository: repository_with_policy(folder), project })
+}
+
 fn of_view(view: &ProjectView, environment: &Environment) -> Result<Level, SettingsError> {
     let policies = view.root.join(FOLDER);
     let file = match &view.settings {

@@ -1,17 +1,25 @@
 //! `lockgate gate`: the line protocol on stdin and stdout.
 
 use std::{
-    fs, io,
+    env, fs, io,
     path::{Path, PathBuf},
 };
 
 use clap::Args;
 use lockgate::engine::{Database, Gate, Mode, PolicyChanges, call::visible, gate::BoundPolicy, open_store};
 use lockgate_agents::{
+    Environment,
+    guardian::LineClient,
     hook::protection_of_files,
+    machine::{self, Machine},
+    now,
     settings::{self, Registry, accepted_rulebook},
 };
-use lockgate_server::{Client, ServerUrl};
+use lockgate_server::{
+    Client, ServerUrl,
+    lines::serve_by,
+    protocol::{ErrorAnswer, Message, blocked_call, decode, encode},
+};
 use serde_json::json;
 use zeroize::Zeroizing;
 
@@ -25,8 +33,12 @@ use crate::{
 #[derive(Debug, Args)]
 pub(crate) struct GateArguments {
     /// Policy files or folders
-    #[arg(required_unless_present = "server", value_name = "POLICY")]
+    #[arg(required_unless_present_any = ["server", "guardian"], value_name = "POLICY")]
     pub(crate) files: Vec<PathBuf>,
+    /// Ask the guardian, which has the policy and the sessions; where one guards this user, it is always asked, and POLICY can
+    /// only narrow
+    #[arg(long, conflicts_with = "server")]
+    pub(crate) guardian: bool,
     /// Ask a server of `lockgate serve` instead: http://127.0.0.1:PORT or unix:PATH
     #[arg(long, value_name = "URL", requires = "token_file", conflicts_with_all = ["files", "store", "mode", "protect", "policy_changes", "exec", "names", "active"])]
     pub(crate) server: Option<String>,
@@ -76,6 +88,14 @@ Exit 0, or 2 if a line could not be read.";
 pub(crate) fn run(arguments: &GateArguments, console: &mut Console<'_>) -> Result<Ending, CommandError> {
     if let (Some(url), Some(file)) = (&arguments.server, &arguments.token_file) {
         return ask_server(url, file, arguments, console);
+    }
+    let environment = Environment::of_process();
+    if environment.is_guarded() {
+        return ask_guardian(arguments, environment, console);
+    }
+    if arguments.guardian {
+        let told = format!("no guardian guards this user, as `{}` would say", machine::FILE);
+        return Err(CommandError::Said(told));
     }
     let backend = open_store(&arguments.store).map_err(CommandError::said)?;
     let policy = super::opening::open_telling(&arguments.files, &arguments.known, console)?;
@@ -128,6 +148,58 @@ fn ask_server(
     let client = Client::new(url, token, session, arguments.clock == Clock::Lines)?;
     let served = client.serve(io::stdin().lock(), &mut *console.out)?;
     Ok(if served.errors == 0 { Ending::Yes } else { Ending::CouldNotTell })
+}
+
+/// The lines go to the guardian, which has the policy, the sessions and the log. A call that it does not judge is blocked.
+fn ask_guardian(
+    arguments: &GateArguments,
+    environment: Environment,
+    console: &mut Console<'_>,
+) -> Result<Ending, CommandError> {
+    let registry = arguments.registry.registry();
+    for (option, is_given) in [
+        ("--store", arguments.store != "memory"),
+        ("--mode", arguments.mode != Mode::Enforce),
+        ("--policy-changes", arguments.policy_changes != PolicyChanges::Hold),
+        ("--exec", arguments.exec.exec),
+        ("--names` or `--active", !registry.names.is_empty() || registry.active.is_some()),
+    ] {
+        if is_given {
+            return Err(CommandError::Said(format!(
+                "the guardian decides for this user, and its own settings count: leave `{option}` out"
+            )));
+        }
+    }
+    let machine = Machine::read().map_err(CommandError::said)?;
+    let machine = machine.ok_or_else(|| CommandError::Said("no guardian is installed here".to_owned()))?;
+    let place = (env::current_dir()?, arguments.files.clone());
+    let session = arguments.session.as_str();
+    let client = LineClient::new(machine, environment, place, session.to_owned());
+    let served =
+        serve_by(|line| guarded_answer(&client, session, line), io::stdin().lock(), &mut *console.out)?;
+    Ok(if served.errors == 0 { Ending::Yes } else { Ending::CouldNotTell })
+}
+
+/// Answers one line by the word of the guardian, and says whether that is an error.
+fn guarded_answer(client: &LineClient, session: &str, line: &str) -> (String, bool) {
+    let error = |error: &dyn std::fmt::Display| (encode(&ErrorAnswer { error: error.to_string() }), true);
+    // It is read here as well, so that a line that is not understood is answered as everywhere.
+    let message = match decode(line) {
+        Ok(request) => request.message,
+        Err(mistake) => return error(&mistake),
+    };
+    let call = match message {
+        Message::Call(message) => Some(message.into_call(session, now())),
+        _ => None,
+    };
+    match (client.ask(line, call.clone()), call) {
+        (Ok(answer), _) => (answer, false),
+        (Err(refused), Some(call)) => {
+            let reason = format!("Lockgate could not decide ({refused}), so the call is blocked.");
+            (blocked_call(&call.id, &call.session, &reason), false)
+        }
+        (Err(refused), None) => error(&refused),
+    }
 }
 
 /// What binds the sessions of the store to this policy and these arguments.

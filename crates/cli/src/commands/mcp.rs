@@ -2,6 +2,7 @@
 
 mod accept;
 mod arguments;
+mod guarded;
 mod say;
 mod serve;
 mod servers;

@@ -4,6 +4,8 @@
 //! block.
 
 mod desk;
+mod guarded_lines;
+mod guarded_proxy;
 mod team;
 mod token;
 
@@ -100,8 +102,8 @@ fn guard(arguments: &ServeArguments, console: &mut Console<'_>) -> Result<Ending
     let ended = Arc::new(AtomicBool::new(false));
     platform::on_end(&ended)?;
     let peer_user = platform::peer_user()?;
-    let daemon =
-        Daemon::bind(machine, Limits::default(), Box::new(GuardianDesk)).map_err(CommandError::said)?;
+    let desk = GuardianDesk { clock: arguments.team.clock };
+    let daemon = Daemon::bind(machine, Limits::default(), Box::new(desk)).map_err(CommandError::said)?;
     writeln!(console.err, "the guardian of {users} users listens at {socket}")?;
     // The text of a panic may hold anything; the request is refused, and that is said to its client.
     std::panic::set_hook(Box::new(|_| {}));

@@ -18,7 +18,9 @@ pub(super) fn found<'v>(input: &Map<String, Value>, program: &str, verbs: &'v [S
     let (joined, listed) = (joined(&text, "+."), joined(&text, "+.,"));
     let bare = without_expansions(&text);
     let spellings = [text.as_str(), &joined, &listed, &bare];
-    let verb = verbs.iter().find(|verb| spellings.iter().any(|text| has_word(text, verb)))?;
+    // A verb of several words is spoken of by all of them.
+    let speaks = |text: &str, verb: &str| verb.split(|c| !is_letter(c)).all(|word| has_word(text, word));
+    let verb = verbs.iter().find(|verb| spellings.iter().any(|text| speaks(text, verb)))?;
     let names = |text: &&str| has_program(text, program) || has_glob(text, program);
     spellings.iter().any(names).then_some(verb)
 }
@@ -203,7 +205,8 @@ mod tests {
     use super::*;
 
     fn spoken(input: &Value) -> bool {
-        let verbs = ["approve", "refuse", "resume", "uninstall", "trust", "accept"].map(str::to_owned);
+        let verbs = ["approve", "refuse", "resume", "uninstall", "trust", "accept", "serve token"];
+        let verbs = verbs.map(str::to_owned);
         found(input.as_object().unwrap(), "lockgate", &verbs).is_some()
     }
 
@@ -231,6 +234,8 @@ mod tests {
             "alias q=lockgate; q approve",
             "env -Slockgate approve",
             "cargo run -p lockgate -- trust",
+            "lockgate serve token create x --scope admin",
+            "lockgate --json ser''ve 'token' revoke x",
         ] {
             assert!(spoken(&json!({ "command": command })), "{command}");
         }
@@ -252,6 +257,7 @@ mod tests {
             "echo unlockgates approve",
             "lockgate status # approved, accepted, trusted, disapprove",
             "ls *.rs; echo approve",
+            "lockgate verify token.rules",
         ] {
             assert!(!spoken(&json!({ "command": command })), "{command}");
         }

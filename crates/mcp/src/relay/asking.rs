@@ -7,13 +7,13 @@
 
 use lockgate::engine::{
     call::{Call, Time},
-    gate::{AnswerError, ApprovalId, Ask, BackendAnswers, Question, StoredAnswer, Verdict, question_text},
+    gate::{ApprovalId, Ask},
 };
 use serde_json::{Value, json};
 
 use super::{
     call_states::{HeldCall, PendingCall},
-    config::Config,
+    decider::{Ruling, Undecided},
     request_state::Continuation,
     state::{Action, Relay, to_client},
 };
@@ -32,26 +32,16 @@ const STILL_WAITING_MS: u64 = 5_000;
 pub(super) struct AnsweredCall {
     pub(super) id: Id,
     pub(super) pending: PendingCall,
-    pub(super) verdict: Result<Verdict, NoVerdict>,
-}
-
-/// Why an answer led to no verdict.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum NoVerdict {
-    #[error(transparent)]
-    Answer(#[from] AnswerError),
+    pub(super) verdict: Result<Ruling, Undecided>,
 }
 
 impl Relay {
     /// Asks a human, through the channel that the call has.
-    pub(super) fn ask(&mut self, id: Id, pending: PendingCall, verdict: &Verdict, actions: &mut Vec<Action>) {
-        let Some(approval) = verdict.approval.clone() else {
-            return self.refuse(&id, &pending, &verdict.sentence(), actions);
+    pub(super) fn ask(&mut self, id: Id, pending: PendingCall, ruling: Ruling, actions: &mut Vec<Action>) {
+        let Some(approval) = ruling.approval else {
+            return self.refuse(&id, &pending, &ruling.sentence, actions);
         };
-        let input = verdict.input.as_deref().unwrap_or(&pending.call.input);
-        let question =
-            Question { approval: &approval, call: &pending.call, input, wanted_by: &verdict.obstacles };
-        let message = question_text(&question);
+        let message = ruling.question;
         let has_form = pending.ask == Ask::Host;
         if has_form && pending.is_modern {
             let continuation = Continuation::Approval(approval);
@@ -95,28 +85,10 @@ impl Relay {
         approval: &ApprovalId,
         granted: bool,
         call: &Call,
-    ) -> Result<Verdict, NoVerdict> {
+    ) -> Result<Ruling, Undecided> {
         // The definition of the tool may have changed since the human was asked.
         let granted = granted && call.about.objection.is_none();
-        Ok(self.answer_first(approval, granted, call.at)?)
-    }
-
-    /// Gives the gate an answer that came through the client, unless there is one from elsewhere already.
-    pub(super) fn answer_first(
-        &self,
-        approval: &ApprovalId,
-        granted: bool,
-        at: Time,
-    ) -> Result<Verdict, AnswerError> {
-        let Config { gate, backend, .. } = &self.context.config;
-        let by = self.human();
-        match backend {
-            Some(backend) => {
-                let answer = StoredAnswer::unsigned(granted, by, at);
-                gate.answer_unless_answered(&BackendAnswers(&**backend), approval, &answer)
-            }
-            None => gate.answer_by(approval, granted, Some(&by), at),
-        }
+        self.context.config.decider.answer(approval, granted, &self.human(), call)
     }
 
     /// The held call that this message of the client answers the form of.
@@ -144,8 +116,8 @@ impl Relay {
     }
 
     /// Refuses a question, which gives back the tokens that it reserved.
-    fn give_up(&self, approval: &ApprovalId, why: &str) -> Option<Verdict> {
-        self.context.config.gate.answer_by(approval, false, Some(why), self.context.now()).ok()
+    fn give_up(&self, approval: &ApprovalId, why: &str) {
+        self.context.config.decider.give_up(approval, why, self.context.now());
     }
 
     /// The held calls that were answered by `lockgate approve`, or that have waited too long. The clients of the
@@ -155,7 +127,8 @@ impl Relay {
         let mut answered = Vec::new();
         for mut held in std::mem::take(&mut self.held) {
             held.pending.call.at = now;
-            match self.verdict_by_now(&held.approval, held.until, now) {
+            let decider = &self.context.config.decider;
+            match decider.by_now(&held.approval, now >= held.until, &held.pending.call) {
                 Some(verdict) => answered.push(AnsweredCall { id: held.id, pending: held.pending, verdict }),
                 None => {
                     actions.extend(held.still_waiting(now));
@@ -164,27 +137,6 @@ impl Relay {
             }
         }
         answered
-    }
-
-    /// What a question has come to; none while it waits.
-    fn verdict_by_now(
-        &self,
-        approval: &ApprovalId,
-        until: Time,
-        now: Time,
-    ) -> Option<Result<Verdict, NoVerdict>> {
-        let Config { gate, backend, .. } = &self.context.config;
-        let is_over = now >= until;
-        let Some(backend) = backend else {
-            return is_over.then(|| gate.time_out(approval, now).map_err(NoVerdict::from));
-        };
-        let answers = BackendAnswers(&**backend);
-        match gate.resume_answered(&answers, approval, now) {
-            Ok(None) if is_over => {
-                Some(gate.time_out_unless_answered(&answers, approval, now).map_err(NoVerdict::from))
-            }
-            resumed => resumed.map_err(NoVerdict::from).transpose(),
-        }
     }
 }
 

@@ -4,7 +4,7 @@
 //! server may want to know more first (here), or make a task of it (`tasks.rs`). Calls that need a human are in
 //! `asking.rs`. Whatever fails in here ends as a refusal that the model can read.
 
-use lockgate::engine::gate::{Ask, Decision, Human, Verdict};
+use lockgate::engine::gate::{Ask, Decision};
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -12,6 +12,7 @@ use super::{
     call_states::{CallInFlight, Change, PendingCall},
     config::Config,
     context::header_value,
+    decider::Ruling,
     request_state::Continuation,
     settlement::{ReviewedOutput, replaced},
     state::{Action, Handling, OpenRequest, Relay, to_client},
@@ -115,35 +116,24 @@ impl Relay {
             }
             None => {
                 let verdict = self.judge(&mut pending);
-                self.act(id.clone(), pending, &verdict, actions);
+                self.act(id.clone(), pending, verdict, actions);
             }
         }
     }
 
-    fn judge(&self, pending: &mut PendingCall) -> Verdict {
+    fn judge(&self, pending: &mut PendingCall) -> Ruling {
         let PendingCall { call, ask, .. } = pending;
-        let Config { gate, environment, .. } = &self.context.config;
+        let Config { decider, environment, .. } = &self.context.config;
         // A hook has put the question to its host, whose human has said yes: otherwise the call would not be here.
         if self.context.config.naming.host().is_some()
-            && let Ok(Some((approval, asked))) = gate.question_about(call)
-            && asked.call.tool == call.tool
-            && asked.call.input == call.input
-            && asked
-                .call
-                .about
-                .duplicate_key
-                .as_ref()
-                .is_some_and(|duplicate_key| &*duplicate_key.door != "mcp")
             && call.about.objection.is_none()
-            && let Ok(verdict) = self.answer_first(&approval, true, call.at)
+            && let Some(approval) = decider.asked_at_host(call)
+            && let Ok(verdict) = decider.answer(&approval, true, &self.human(), call)
         {
             return verdict;
         }
         let seen = environment.look(std::mem::take(call));
-        let verdict = match ask.human() {
-            Human::Reachable => gate.call(&seen),
-            Human::Absent => gate.call_unattended(&seen),
-        };
+        let verdict = decider.judge(&seen, ask.human());
         *call = seen.into_call();
         verdict
     }
@@ -155,7 +145,7 @@ impl Relay {
         } else {
             self.shows_forms
         };
-        let has_backend = self.context.config.backend.is_some();
+        let has_backend = self.context.is_durable();
         match self.context.config.ask {
             Ask::Host | Ask::Defer if can_form => Ask::Host,
             Ask::Host | Ask::Defer | Ask::Wait if has_backend => Ask::Wait,
@@ -167,7 +157,7 @@ impl Relay {
     pub(super) fn go_on_after_answer(&mut self, answered: AnsweredCall, actions: &mut Vec<Action>) {
         let AnsweredCall { id, pending, verdict } = answered;
         match verdict {
-            Ok(verdict) => self.act(id, pending, &verdict, actions),
+            Ok(verdict) => self.act(id, pending, verdict, actions),
             Err(error) => self.refuse(&id, &pending, &format!("{error}."), actions),
         }
     }
@@ -177,10 +167,10 @@ impl Relay {
         &mut self,
         id: Id,
         mut pending: PendingCall,
-        verdict: &Verdict,
+        ruling: Ruling,
         actions: &mut Vec<Action>,
     ) {
-        match (verdict.decision, &verdict.input) {
+        match (ruling.decision, &ruling.input) {
             (Decision::Allow, _) => {
                 let flight =
                     CallInFlight { call: pending.call.clone(), is_modern: pending.is_modern, change: None };
@@ -188,18 +178,18 @@ impl Relay {
             }
             (Decision::Redact, Some(input)) => {
                 let mut change = None;
-                if **input != pending.call.input {
-                    let was = std::mem::replace(&mut pending.call.input, (**input).clone());
-                    change = Some(Change { was, note: verdict.sentence() });
+                if *input != pending.call.input {
+                    let was = std::mem::replace(&mut pending.call.input, input.clone());
+                    change = Some(Change { was, note: ruling.sentence });
                 }
                 let flight =
                     CallInFlight { call: pending.call.clone(), is_modern: pending.is_modern, change };
                 self.let_pass(&id, pending, flight, actions);
             }
-            (Decision::Ask, _) => self.ask(id, pending, verdict, actions),
+            (Decision::Ask, _) => self.ask(id, pending, ruling, actions),
             // The masked input is missing.
             (Decision::Block, _) | (Decision::Redact, None) => {
-                self.refuse(&id, &pending, &verdict.sentence(), actions);
+                self.refuse(&id, &pending, &ruling.sentence, actions);
             }
         }
     }

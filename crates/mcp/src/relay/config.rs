@@ -1,13 +1,13 @@
 //! What a proxy is made of, and what the process around it knows and does.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use lockgate::engine::{
     call::{Call, SeenCall, Time},
-    gate::{Ask, Backend, Gate},
+    gate::Ask,
 };
 
-use super::naming::Naming;
+use super::{decider::Decider, naming::Naming};
 use crate::pins::Pins;
 
 /// What the process around the proxy knows and does.
@@ -67,10 +67,8 @@ pub enum DeadTools {
 
 /// What a proxy is made of.
 pub struct Config {
-    /// Judges.
-    pub gate: Gate,
-    /// Where answers of `lockgate approve` are read from; none if there cannot be any.
-    pub backend: Option<Arc<dyn Backend>>,
+    /// Who judges.
+    pub decider: Box<dyn Decider>,
     /// The process around.
     pub environment: Box<dyn Environment>,
     /// The session of calls that name none.

@@ -74,7 +74,7 @@ impl Context {
 
     /// Whether decisions wait for a disk.
     pub fn is_durable(&self) -> bool {
-        self.config.backend.is_some()
+        self.config.decider.is_durable()
     }
 
     /// The pinned definitions, for one listing or one call at a time.

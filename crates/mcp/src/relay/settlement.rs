@@ -1,10 +1,11 @@
 //! What became of a call: settled with the gate before the client sees it.
 
-use lockgate::engine::gate::{Outcome, OutputDecision, Settlement, StoreError};
+use lockgate::engine::gate::Outcome;
 use serde_json::Value;
 
 use super::{
     call_states::{CallInFlight, PendingCall},
+    decider::{ReviewedResult, Undecided},
     state::{Action, Handling, Relay, to_client},
 };
 use crate::{
@@ -40,11 +41,11 @@ impl Relay {
         flight: &CallInFlight,
         ok: bool,
         output: Option<Value>,
-    ) -> Result<Settlement, StoreError> {
+    ) -> Result<ReviewedResult, Undecided> {
         let call = &flight.call;
         let like = call.id.is_empty().then(|| Box::new(call.clone()));
         let outcome = Outcome { ok, output, like, at: self.context.now(), ..Outcome::success(call) };
-        self.context.config.gate.result(&outcome)
+        self.context.config.decider.settle(&outcome)
     }
 
     /// Settles a call by its result, and returns what may be passed on.
@@ -78,17 +79,14 @@ impl Relay {
             Err(error) => ReviewedOutput::Withheld(format!(
                 "Lockgate could not store the result ({error}), so it is withheld."
             )),
-            Ok(settlement) => {
-                let reason = settlement.sentence();
-                let Settlement { decision, output, .. } = settlement;
-                let is_whole = matches!(decision, OutputDecision::Allow | OutputDecision::Warn);
-                let left = output.filter(|_| decision == OutputDecision::Redact);
+            Ok(ReviewedResult { is_whole, output: left, reason }) => {
                 match left.and_then(|left| put_back(said?, place, left)) {
                     _ if is_whole => ReviewedOutput::Unchanged,
                     Some(left) => ReviewedOutput::Replaced(left),
-                    None => ReviewedOutput::Withheld(
-                        reason.unwrap_or_else(|| "the output is withheld.".to_owned()),
-                    ),
+                    None => {
+                        let reason = reason.unwrap_or_else(|| "the output is withheld.".to_owned());
+                        ReviewedOutput::Withheld(reason)
+                    }
                 }
             }
         }

@@ -12,7 +12,7 @@ pub fn encode<T: Serialize>(answer: &T) -> String {
 }
 
 /// The verdict about a call that could not be judged: it blocks.
-pub(crate) fn blocked_call(id: &str, session: &str, reason: &str) -> String {
+pub fn blocked_call(id: &str, session: &str, reason: &str) -> String {
     let obstacle = json!({"rule": "lockgate", "file": "", "line": 0, "verdict": "block", "reason": reason, "mode": "enforce"});
     let verdict = json!({"id": id, "session": session, "verdict": "block", "reason": reason, "obstacles": [obstacle],
                          "deeds": []});

@@ -16,7 +16,7 @@ use std::{
 };
 
 use lockgate::engine::{Decision, Time, Verdict, gate::Ask};
-use lockgate_mcp::{Action, Config, Context, DeadTools, Environment, Naming, Relay};
+use lockgate_mcp::{Action, Config, Context, DeadTools, Environment, LocalDecider, Naming, Relay};
 use serde_json::{Value, json};
 
 use super::{
@@ -191,8 +191,7 @@ impl Open {
             },
         );
         let config = Config {
-            gate: gate.build().map_err(|error| error.to_string())?,
-            backend: None,
+            decider: Box::new(LocalDecider::new(gate.build().map_err(|error| error.to_string())?, None)),
             environment: Box::new(self.scene.clone()),
             session: "default".to_owned(),
             // An agent whose clients name each call on the wire.

@@ -18,18 +18,22 @@ use lockgate::engine::{
 };
 use lockgate_agents::{
     Agent, Environment,
+    guardian::LineClient,
     hook::{self, pins_folder, protection_of, remember, under},
-    human_key, processes,
+    human_key,
+    machine::Machine,
+    processes,
     settings::{self, Settings},
 };
 use lockgate_mcp::{
-    Acceptor, Config, Context, ConversationEnd, ConversationKind, DeadTools, Link, Naming, Pins, Relay,
-    ServeOptions, SharedServer, drive, stdio,
+    Acceptor, Config, Context, ConversationEnd, ConversationKind, DeadTools, Decider, Link, LocalDecider,
+    Naming, Pins, Relay, ServeOptions, SharedServer, drive, stdio,
 };
 use tokio::{runtime::Builder, sync::watch, task::JoinSet, time::timeout};
 
 use super::{
     arguments::{DeadToolsArgument, McpServeArguments},
+    guarded::GuardianDecider,
     say::say,
     servers::{Running, Servers, read},
     surroundings::Surroundings,
@@ -177,20 +181,18 @@ fn context(
     environment: &Environment,
 ) -> Result<Context, CommandError> {
     let here = env::current_dir()?;
-    let (folder, settings) = if arguments.host.is_some() {
+    let is_guarded = environment.is_guarded();
+    let (folder, settings) = if arguments.host.is_some() && !is_guarded {
         under(environment, &session, here.to_str()).map_err(CommandError::Said)?
     } else {
         (here.clone(), settings::find(&here, environment).map_err(CommandError::said)?)
     };
-    if environment.is_guarded() {
-        say("the policy is the guardian's, but the state of this proxy belongs to this user");
-    }
     let sources = sources(arguments, &settings)?;
     let opened = lockgate::Policy::builder().sources(&sources).load().map_err(CommandError::from)?;
     if arguments.policy.is_empty() {
         settings.check(&opened.compiled(), &sources).map_err(CommandError::Said)?;
     }
-    if arguments.host.is_some() {
+    if arguments.host.is_some() && !is_guarded {
         let hash = opened.compiled().hash().to_string();
         remember(environment, &session, &settings, Some(&hash)).map_err(CommandError::Said)?;
     }
@@ -205,46 +207,17 @@ fn context(
     lines(&doubts(&opened.compiled(), opened.findings().to_vec(), &sources, &known))
         .iter()
         .for_each(|line| say(line));
-    let mut builder = Gate::builder(opened.clone()).mode(arguments.mode.unwrap_or(settings.mode));
-    // Names of the settings are about the policy of the settings.
-    if arguments.policy.is_empty() {
-        builder = settings.registry.lend(builder);
-    }
-    if settings.exec {
-        builder = builder.runner(LocalRunner::new());
-    }
     let state = arguments.state.clone().unwrap_or_else(|| settings.state.clone());
     if !arguments.memory && arguments.listen.is_none() {
         // The client that starts a proxy is an agent's, and so is all else that it starts.
         processes::record(&state, environment).map_err(CommandError::said)?;
     }
-    let backend: Option<Arc<dyn Backend>> = if arguments.memory {
-        None
+    let decider: Box<dyn Decider> = if is_guarded {
+        Box::new(guarded_decider(arguments, environment, &here, &session)?)
     } else {
-        let backend =
-            Arc::new(Sqlite::open(&state, settings.store_options(&state)).map_err(CommandError::said)?);
-        let trust = human_key::answer_trust(settings.approvals, environment, &backend);
-        let trust = trust.map_err(CommandError::said)?;
-        // No answer that comes by `lockgate approve` would count, so no call waits for one.
-        let is_answerable = match &trust {
-            AnswerTrust::Nobody(why) => {
-                say(&format!("warning: {why}"));
-                false
-            }
-            AnswerTrust::Store | AnswerTrust::Signed(_) => true,
-        };
-        let chosen = !arguments.policy.is_empty() || arguments.mode.is_some();
-        let bound = if chosen {
-            bound_by_arguments(&opened, arguments, &settings, &state, &servers.key(arguments), &trust)
-        } else {
-            hook::bound(&opened, &settings, &folder, environment, &trust)
-        };
-        builder = builder.bound_backend(Arc::clone(&backend), bound).answer_trust(trust);
-        is_answerable.then_some(backend as Arc<dyn Backend>)
+        let place = (folder.as_path(), state.as_path());
+        Box::new(local_decider(arguments, servers, &settings, &opened, environment, place)?)
     };
-    if settings.protect {
-        builder = builder.protect(protection_of(&settings, &folder, environment));
-    }
     let key = servers.key(arguments);
     let pins = if arguments.memory { None } else { Some(pins(&state, &key)?) };
     let surroundings = Surroundings::new(sources, (!arguments.memory).then(|| era_file(&state, &key)));
@@ -254,8 +227,7 @@ fn context(
         (Some(name), Some(host)) => Naming::of_server(name).at_host(host.name()),
     };
     let config = Config {
-        gate: builder.build().map_err(CommandError::said)?,
-        backend,
+        decider,
         environment: Box::new(surroundings),
         session,
         naming,
@@ -270,6 +242,77 @@ fn context(
         pins,
     };
     Context::new(config).map_err(CommandError::said)
+}
+
+/// A gate in this process, with the state of this user.
+fn local_decider(
+    arguments: &McpServeArguments,
+    servers: &Servers,
+    settings: &Settings,
+    opened: &lockgate::Policy,
+    environment: &Environment,
+    (folder, state): (&Path, &Path),
+) -> Result<LocalDecider, CommandError> {
+    let mut builder = Gate::builder(opened.clone()).mode(arguments.mode.unwrap_or(settings.mode));
+    // Names of the settings are about the policy of the settings.
+    if arguments.policy.is_empty() {
+        builder = settings.registry.lend(builder);
+    }
+    if settings.exec {
+        builder = builder.runner(LocalRunner::new());
+    }
+    let backend: Option<Arc<dyn Backend>> = if arguments.memory {
+        None
+    } else {
+        let backend =
+            Arc::new(Sqlite::open(state, settings.store_options(state)).map_err(CommandError::said)?);
+        let trust = human_key::answer_trust(settings.approvals, environment, &backend);
+        let trust = trust.map_err(CommandError::said)?;
+        // No answer that comes by `lockgate approve` would count, so no call waits for one.
+        let is_answerable = match &trust {
+            AnswerTrust::Nobody(why) => {
+                say(&format!("warning: {why}"));
+                false
+            }
+            AnswerTrust::Store | AnswerTrust::Signed(_) => true,
+        };
+        let chosen = !arguments.policy.is_empty() || arguments.mode.is_some();
+        let bound = if chosen {
+            bound_by_arguments(opened, arguments, settings, state, &servers.key(arguments), &trust)
+        } else {
+            hook::bound(opened, settings, folder, environment, &trust)
+        };
+        builder = builder.bound_backend(Arc::clone(&backend), bound).answer_trust(trust);
+        is_answerable.then_some(backend as Arc<dyn Backend>)
+    };
+    if settings.protect {
+        builder = builder.protect(protection_of(settings, folder, environment));
+    }
+    Ok(LocalDecider::new(builder.build().map_err(CommandError::said)?, backend))
+}
+
+/// The guardian, which has policy, state and log. Policies of the command line can only narrow.
+fn guarded_decider(
+    arguments: &McpServeArguments,
+    environment: &Environment,
+    here: &Path,
+    session: &str,
+) -> Result<GuardianDecider, CommandError> {
+    for (option, is_given) in [
+        ("--memory", arguments.memory),
+        ("--state", arguments.state.is_some()),
+        ("--mode", arguments.mode.is_some()),
+    ] {
+        if is_given {
+            return Err(CommandError::Said(format!(
+                "the guardian decides for this user, and its own settings count: leave `{option}` out"
+            )));
+        }
+    }
+    let machine = Machine::read().map_err(CommandError::said)?;
+    let machine = machine.ok_or_else(|| CommandError::Said("no guardian is installed here".to_owned()))?;
+    let place = (here.to_path_buf(), arguments.policy.clone());
+    Ok(GuardianDecider(LineClient::new(machine, environment.clone(), place, session.to_owned())))
 }
 
 /// What binds sessions to a policy of the command line, which is another place than that of the settings.

@@ -7,7 +7,7 @@ use std::path::Path;
 use lockgate::engine::call::visible;
 use lockgate_agents::{
     Environment,
-    guardian::{Desk, Errand, Peer, WardState},
+    guardian::{Desk, Errand, GuardedLine, Peer, WardState},
     human_key::{self, Attempts, HumanKeyError, HumanSetup, SealedKey},
     now,
     settings::{self, Approvals, Settings},
@@ -15,6 +15,7 @@ use lockgate_agents::{
 use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
+use super::{guarded_lines, guarded_proxy};
 use crate::{
     commands::{
         halt,
@@ -22,6 +23,7 @@ use crate::{
     },
     console::{CommandError, Console},
     human::{Opening, Proof, log},
+    serve::Clock,
     session_index::SessionIndex,
 };
 
@@ -31,7 +33,10 @@ const TEXT_BYTES_MAX: usize = 4096;
 const QUESTIONS_MAX: usize = 1000;
 
 /// The desk of `lockgate serve --guardian`.
-pub(super) struct GuardianDesk;
+pub(super) struct GuardianDesk {
+    /// What time it is for lines of the line protocol.
+    pub(super) clock: Clock,
+}
 
 impl Desk for GuardianDesk {
     fn serve(&self, ward: &WardState, _: Peer, errand: Errand) -> Result<Value, String> {
@@ -56,6 +61,13 @@ impl Desk for GuardianDesk {
             }
         };
         served.map_err(|error| error.to_string())
+    }
+
+    fn line(&self, line: &GuardedLine<'_>) -> Result<String, String> {
+        match guarded_proxy::answer(line) {
+            Some(answer) => answer.map_err(|error| error.to_string()),
+            None => guarded_lines::answer(line, self.clock).map_err(|error| error.to_string()),
+        }
     }
 }
 
