@@ -84,6 +84,8 @@ fn uses_state(command: &Command) -> bool {
         | Command::Verify(_)
         | Command::Migrate(_)
         | Command::Fmt(_)
+        | Command::Learn(_)
+        | Command::Lsp(_)
         | Command::Check(_)
         | Command::Explain(_)
         | Command::Diff(_)

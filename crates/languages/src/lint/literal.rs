@@ -1,14 +1,13 @@
 //! Names and words that can hardly be meant as they are written.
 
-use lockgate_call::EffectPattern;
-use lockgate_policy::{Diagnostic, Map, Takes};
+use lockgate_policy::{Diagnostic, Map, Takes, is_phrase};
 
 use super::file::{File, Name};
 
 impl<'d> File<'d> {
     /// A name that only makes sense in a language with quotes, wildcards or lists.
     pub(super) fn literal_name(&self, name: &Name<'d>) -> Option<Diagnostic> {
-        if EffectPattern::parse(name.text).is_some() {
+        if is_phrase(name.text) {
             return None;
         }
         let label = taken_literally(name.text)?;

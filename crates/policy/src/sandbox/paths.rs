@@ -49,7 +49,10 @@ impl<'l> Look<'l> {
         let told = call.input.iter().filter(|(key, _)| FOLDER_FIELDS.contains(&fold(key).as_str()));
         let folders: Vec<&str> =
             told.filter_map(|(_, value)| value.as_str()).chain(call.about.cwd.as_deref()).collect();
-        if folders.is_empty() {
+        // Boundaries that start at the call's folder hold it, wherever it is.
+        let holds_start =
+            self.sandbox.has_places && self.sandbox.within.iter().any(|folder| folder.holds("."));
+        if folders.is_empty() && !holds_start {
             self.doubt("nobody tells where the call would run: hand in its working folder, `cwd`".to_owned());
         }
         if let Some(command) = self.walker_here() {
@@ -82,7 +85,9 @@ impl<'l> Look<'l> {
         let is_told = |path: &TouchedPath| {
             path.spots.as_ref().is_ok_and(|spots| spots.iter().all(|spot| spot.path.starts_with('/')))
         };
-        if !is_told(&path) {
+        let is_relative = |folder: &Folder| !folder.text.starts_with('/');
+        let is_comparable = self.sandbox.has_places && self.sandbox.within.iter().any(is_relative);
+        if !is_told(&path) && !is_comparable {
             return self.doubt(format!(
                 "`{}` starts from a folder that nobody tells: hand in the call's working folder, `cwd`",
                 shown(&path.text)
