@@ -102,9 +102,10 @@ fn admit(draft: &mut Draft, sessions: &[RecordedSession]) -> Result<Option<Strin
         let Some(refusal) = first_refusal(&draft.text(0, 0), sessions)? else { return Ok(None) };
         let is_guilty =
             |line: &DraftLine| refusal.lines.contains(&line.text) && !line.text.starts_with("allow ");
-        let before = draft.lines.len();
-        draft.lines.retain(|line| !is_guilty(line));
-        if draft.lines.len() == before {
+        let guilty: Vec<String> =
+            draft.lines.iter().filter(|line| is_guilty(line)).map(|line| line.text.clone()).collect();
+        guilty.iter().for_each(|line| draft.take_out(line));
+        if guilty.is_empty() {
             return Ok(Some(format!("`{}`: {}", refusal.tool, refusal.reason)));
         }
     }

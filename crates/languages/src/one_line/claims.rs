@@ -181,6 +181,18 @@ fn unknown_claim(words: &[Word<'_>], whole: Span, lead: Lead) -> Mistake {
         return unknown(slip.span(), did_you_mean(expected), format!("write {}", lead.claim(&right)));
     }
     let texts: Vec<&str> = words.iter().map(|word| word.text).collect();
+    if let [value, "only", "from", sources @ ..] = texts.as_slice() {
+        let remedy = format!(
+            "write the rule `{value} must come from {}`; the gate holds every call to it",
+            sources.join(" ")
+        );
+        return unknown(whole, "a rule says where values come from, not a claim".into(), remedy);
+    }
+    if let [call, "impossible", "when" | "unless", ..] = texts.as_slice() {
+        let remedy =
+            format!("write an example with the input: {}", lead.example(&format!("{call} {{…}} -> block")));
+        return unknown(whole, "a claim has no tests".into(), remedy);
+    }
     let remedy = match meant(&texts) {
         Some(meant) => format!("write {}, if that is meant", lead.claim(&meant)),
         None => {

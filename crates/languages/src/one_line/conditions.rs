@@ -89,6 +89,7 @@ pub(super) fn test(reader: &mut Reader, closes: bool) -> Result<Condition, Mista
         if let Some(shape) = type_named(reader) {
             return Ok(signed(value(Operator::Shape(shape)), is_negated));
         }
+        no_synonym(reader)?;
         if let Some(operator) = amount(reader)? {
             return Ok(signed(value(operator), is_negated));
         }
@@ -275,6 +276,37 @@ pub(super) fn subject_of(token: &Token) -> Result<Subject, Mistake> {
         _ if text == "environment" => Subject::Environment,
         _ => Subject::Input(Field::new(text)),
     })
+}
+
+/// What people write for an amount, and what we call it.
+const AMOUNT_SYNONYMS: [(&str, &str); 16] = [
+    ("above", "over"),
+    ("more", "over"),
+    ("greater", "over"),
+    ("larger", "over"),
+    ("higher", "over"),
+    (">", "over"),
+    ("below", "under"),
+    ("less", "under"),
+    ("fewer", "under"),
+    ("smaller", "under"),
+    ("lower", "under"),
+    ("<", "under"),
+    (">=", "at least"),
+    ("<=", "at most"),
+    ("minimum", "at least"),
+    ("maximum", "at most"),
+];
+
+/// Reports `is above 5`, which would otherwise be a value that is called `above`.
+fn no_synonym(reader: &Reader) -> Result<(), Mistake> {
+    let number_at = if reader.ahead(1) == "than" { 2 } else { 1 };
+    let number = reader.ahead(number_at);
+    let meant = AMOUNT_SYNONYMS.iter().find(|(word, _)| reader.is(word)).map(|(_, meant)| *meant);
+    match meant.filter(|_| number_of(number).is_some()) {
+        Some(meant) => Err(reader.mistake(&[meant], &format!("write `is {meant} {number}`"))),
+        None => Ok(()),
+    }
 }
 
 /// `over 5`, `under 5`, `at least 5`, `at most 5`.
@@ -476,6 +508,7 @@ pub(super) fn broken(reader: &mut Reader, subject: &Subject) -> Result<SpokenPar
                 remedy: format!("write `must be {article} {word}` for the type, `\"{word}\"` for the value"),
             });
         }
+        no_synonym(reader)?;
         let operator = match (type_named(reader), amount(reader)?) {
             (Some(shape), _) => Operator::Shape(shape),
             (None, Some(operator)) => operator,

@@ -47,7 +47,9 @@ pub(super) fn example<'t>(parser: &mut Parser<'t>, line: Line<'_, 't>) {
     let start = lead.start + "example:".len();
     let text: &'t str = parser.source.text().get(start..).unwrap_or_default();
     let said = said(text.split('\n').next().unwrap_or_default(), start, true);
-    let said = joined(parser.source.text(), said);
+    // A phrase stands behind a word of the sentence, which is the lead for the first step.
+    let led: Words<'t> = std::iter::once(*lead).chain(said).collect();
+    let said: Words<'t> = joined(parser.source.text(), led).into_iter().skip(1).collect();
     let span = if said.is_empty() { span_of(line.words) } else { span_of(&said) };
     if parser.no_groups("a step of an example", &said).is_none() {
         return;
@@ -130,7 +132,13 @@ pub(crate) fn said(text: &str, start: usize, has_comments: bool) -> Words<'_> {
             }
             '#' if has_comments => break,
             ',' => 1,
-            '{' | '[' | '"' => value_length(rest).unwrap_or(first.len_utf8()),
+            // A step begins with a name, whatever it is. What is not JSON behind it is told as far as the arrow.
+            '{' | '[' if words.last().is_some_and(|before| before.text != ",") => value_length(rest)
+                .unwrap_or_else(|| {
+                    let before = rest.split("->").next().unwrap_or(rest).trim_end();
+                    before.len().max(first.len_utf8())
+                }),
+            '"' => value_length(rest).unwrap_or_else(|| word_length(rest, has_comments)),
             _ if rest.starts_with("->") => 2,
             _ => word_length(rest, has_comments),
         };
@@ -258,7 +266,7 @@ fn step(words: &[Word<'_>], whole: Span, lead: Lead) -> Result<ExampleStep, Mist
                 }
             };
         }
-        ("wait", [count, unit]) => {
+        ("wait", [count, unit]) if super::history::unit(unit.text).is_some() => {
             let seconds = super::history::unit(unit.text).zip(count.text.parse::<u64>().ok());
             let Some(ms) = seconds.and_then(|(unit, count)| unit.checked_mul(count)?.checked_mul(1000))
             else {
@@ -269,7 +277,8 @@ fn step(words: &[Word<'_>], whole: Span, lead: Lead) -> Result<ExampleStep, Mist
         }
         _ => {}
     }
-    let mut step = ExampleCall::new(call.text.trim_matches('"'));
+    let name: Option<String> = serde_json::from_str(call.text).ok().filter(|_| call.text.starts_with('"'));
+    let mut step = ExampleCall::new(name.as_deref().unwrap_or(call.text));
     let mut rest = rest;
     if let Some((input, after)) = rest.split_first().filter(|(input, _)| input.text.starts_with('{')) {
         let input = json(input, "write one JSON object, as in `{\"path\": \"a\"}`")?;

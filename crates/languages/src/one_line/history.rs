@@ -266,8 +266,7 @@ impl Parser<'_> {
 
     /// `Mon-Fri 09:00-18:00 [Europe/Berlin]`: days, times or both.
     pub(super) fn read_hours(&self, reader: &mut Reader) -> Result<Condition, Mistake> {
-        const REMEDY: &str =
-            "write days and times, as in `Mon-Fri 09:00-18:00`, or the name of an `hours` line";
+        const REMEDY: &str = "write days and times, as in `Mon-Fri 09:00-18:00`, the name of an `hours` line, or a folder, as in `./src`";
         let mut schedule = Schedule { time: None, days: None, zone: self.zone.clone() };
         let mut days = [false; 7];
         while let Some(found) = reader.peek().and_then(|token| day_of(&token.text)) {

@@ -34,11 +34,11 @@ pub(super) const ALLOW: &str = "allow <tool>";
 pub(super) const ASK: &str = "ask about <tool>";
 pub(super) const OTHERWISE: &str = "otherwise <block|ask>";
 pub(super) const KEEP: &str = "keep <tool> inside <folder>";
-pub(super) const MASK: &str = "mask <sensitive data> in results of <tool>";
+pub(super) const MASK: &str = "mask sensitive data in results of <tool>";
 pub(super) const WITHHOLD: &str = "withhold results of <tool>";
 
 /// Words that only a sentence with a tail or a list has.
-const GROWN: [&str; 19] = [
+const GROWN: [&str; 20] = [
     "when",
     "unless",
     "after",
@@ -58,6 +58,7 @@ const GROWN: [&str; 19] = [
     "and",
     "running",
     "say",
+    "except",
 ];
 
 /// Whether a line of an old keyword that has none of its old shapes is one of the longer sentences.
@@ -70,7 +71,10 @@ pub(super) fn is_grown(words: &[Word<'_>]) -> bool {
     });
     let is_slip =
         |word: &Word<'_>| closest(word.text, ["when", "unless", "after", "because", "during"]).is_some();
-    is_listed || is_timed || words.iter().skip(1).any(is_word) || words.iter().skip(2).any(is_slip)
+    // `block fetch to evil.example`; a limit has its own `to`.
+    let is_sent = words.first().is_some_and(|first| first.text == "block")
+        && words.get(2).is_some_and(|word| word.text == "to");
+    is_listed || is_timed || is_sent || words.iter().skip(1).any(is_word) || words.iter().skip(2).any(is_slip)
 }
 
 /// `block CALLS TAIL`, `allow CALLS TAIL`, `ask about CALLS TAIL`.

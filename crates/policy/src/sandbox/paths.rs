@@ -79,8 +79,10 @@ impl<'l> Look<'l> {
         }
         let links = self.call.links();
         let files = links.map(|links| links as &dyn Files);
-        let may_lie = |folder: &&Folder| {
-            path.may_be_under(&folder.text, files) || path.may_be_under(&folder.real, files)
+        let may_lie = |folder: &&Folder| match folder.place {
+            // Files that a pattern may mean may lie in any such place.
+            Some(_) => path.spots.iter().flatten().any(|it| it.is_pattern || folder.may_hold(&it.path)),
+            None => path.may_be_under(&folder.text, files) || path.may_be_under(&folder.real, files),
         };
         let is_told = |path: &TouchedPath| {
             path.spots.as_ref().is_ok_and(|spots| spots.iter().all(|spot| spot.path.starts_with('/')))

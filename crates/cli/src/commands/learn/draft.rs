@@ -62,6 +62,20 @@ impl Draft {
         Self { lines, otherwise: otherwise.to_owned() }
     }
 
+    /// Takes a line out. What it kept out is allowed from then on.
+    pub(super) fn take_out(&mut self, text: &str) {
+        self.lines.retain(|line| line.text != text);
+        if let Some((tool, field)) =
+            text.split_once(" must be inside").and_then(|(value, _)| value.rsplit_once('.'))
+        {
+            let allow = format!("allow {tool}");
+            let of_tool = self.lines.iter_mut().find(|line| line.text == allow);
+            of_tool
+                .into_iter()
+                .for_each(|line| line.also = format!("any `{field}`, and whatever else its input says"));
+        }
+    }
+
     /// The draft as a file.
     pub(super) fn text(&self, calls: usize, sessions: usize) -> String {
         let mut text = format!("# Drafted by `lockgate learn` from {calls} calls of {sessions} sessions.\n");
