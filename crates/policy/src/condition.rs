@@ -10,6 +10,7 @@ mod only;
 mod origin;
 mod past;
 mod schedule;
+mod shape;
 mod subject;
 mod test;
 
@@ -25,8 +26,9 @@ pub use origin::OriginTest;
 pub use past::Past;
 pub(crate) use past::{key_of, value_of};
 pub use schedule::{DayOfWeek, Schedule, TimeOfDay};
+pub use shape::Shape;
 pub use subject::{Field, PrincipalField, SenderField, Subject, typed};
-pub use test::{Coercion, Operator, Shape, Test, compare, demand};
+pub use test::{Coercion, Operator, Test, compare, demand};
 
 use crate::{
     audience::{amounts_only_to, amounts_to},
@@ -207,9 +209,10 @@ impl Condition {
             Self::Unreadable { declared } => (!unreadable_scripts(view.call, declared).is_empty()).into(),
             Self::Untraced(test) => test.truth(view),
             Self::Only { file, names, phrases } => {
-                let is_named = view.deeds.is_some_and(|deeds| amounts_only_to(deeds, *file, names));
-                let is_phrased = || !phrases.is_empty() && only::only(view.call, phrases) == Truth::Yes;
-                (is_named || is_phrased()).into()
+                if !phrases.is_empty() && only::only(view.call, phrases) == Truth::Yes {
+                    return Truth::Yes;
+                }
+                view.deeds.map_or(Truth::Doubt, |deeds| amounts_only_to(deeds, *file, names).into())
             }
             Self::Unsaid(words) => {
                 let origins = view.memory.origins();

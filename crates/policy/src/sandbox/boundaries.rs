@@ -123,6 +123,12 @@ impl Sandbox {
         })
     }
 
+    /// Whether its folders are places of each call, as sentences write them.
+    #[must_use]
+    pub fn has_places(&self) -> bool {
+        self.has_places
+    }
+
     /// The boundaries as they were written.
     #[must_use]
     pub fn boundaries(&self) -> &Boundaries {

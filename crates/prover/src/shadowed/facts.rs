@@ -92,13 +92,13 @@ fn text_of_condition(clause: &Clause, at: usize, condition: &Condition) -> Strin
         Condition::Unreadable { declared } => format!("unreadable {declared:?}"),
         Condition::Untraced(test) => format!("untraced {test:?}"),
         Condition::Unsaid(words) => format!("unsaid {words:?}"),
-        Condition::Only { names, phrases, .. } => format!("only {names:?} {phrases:?}"),
         // What is counted, and how, belongs to one rule; sandboxes and detectors are hardly ever written twice.
         Condition::Called { .. }
         | Condition::CalledInOrder { .. }
         | Condition::Earned { .. }
         | Condition::Outside(_)
         | Condition::Deed { .. }
+        | Condition::Only { .. }
         | Condition::Past(_)
         | Condition::Attack(_) => format!("own {:?} {at}", clause.id),
     }
