@@ -21,7 +21,7 @@ use std::{cmp::Ordering, fmt, path::Path, time::Duration};
 use lockgate::engine::call::{AgentTools, agent_tools};
 
 use crate::{
-    coding_agent::{CodingAgent, Facts, Reaction},
+    coding_agent::{CodingAgent, Facts, NEVER_HEARS_USER, Reaction},
     edit::Scope,
     environment::Environment,
     event::{Answer, Ask, Event, EventError, HookReply, Message},
@@ -84,6 +84,11 @@ impl Agent {
     /// What has to be done by hand after an installation.
     pub fn next_steps(self, scope: Scope) -> &'static [&'static str] {
         self.0.next_steps(scope)
+    }
+
+    /// Whether its hooks are told what the user writes.
+    pub fn hears_user(self) -> bool {
+        !self.limits().contains(&NEVER_HEARS_USER)
     }
 
     /// What no hook can help, and what only a human can look at.

@@ -48,6 +48,8 @@ pub const COMMANDS: &[OwnCommand] = &[
     row("verify", Caller::Anyone),
     row("fmt", Caller::Operator),
     row("migrate", Caller::Operator),
+    with_state("learn", Caller::Operator),
+    row("lsp", Caller::Operator),
     row("check", Caller::Anyone),
     row("explain", Caller::Anyone),
     row("diff", Caller::Anyone),

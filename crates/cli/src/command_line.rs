@@ -10,8 +10,8 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::{
     commands::{
         accept_policy, audit, check, completions, demo, diff, doctor, explain, fmt, gate, graph, guarded,
-        guardian, halt, hook, init, man, mcp, migrate, net_file, passphrase, pending, prompt, questions,
-        replay, see, serve, states, status, trust, try_command, uninstall, upgrade, verify, watch,
+        guardian, halt, hook, init, learn, lsp, man, mcp, migrate, net_file, passphrase, pending, prompt,
+        questions, replay, see, serve, states, status, trust, try_command, uninstall, upgrade, verify, watch,
     },
     console::{CommandError, Console, Ending, wrapped, wrong},
     version::VERSION,
@@ -47,7 +47,11 @@ impl Arguments {
 
     /// Whether the command has stdin and stdout to itself: nothing else may hold them then.
     pub(crate) fn speaks_itself(&self) -> bool {
-        matches!(&self.command, Command::Mcp(mcp) if mcp.command.is_none())
+        match &self.command {
+            Command::Mcp(mcp) => mcp.command.is_none(),
+            Command::Lsp(_) => true,
+            _ => false,
+        }
     }
 
     /// Whether the output is for programs.
@@ -56,6 +60,7 @@ impl Arguments {
             Command::Gate(_)
             | Command::Hook(_)
             | Command::Graph(_)
+            | Command::Lsp(_)
             | Command::Completions(_)
             | Command::Man(_) => true,
             Command::Mcp(_) => self.json,
@@ -71,6 +76,7 @@ impl Arguments {
             | Command::Prompt(_)
             | Command::Migrate(_)
             | Command::Fmt(_)
+            | Command::Learn(_)
             | Command::See(_)
             | Command::Replay(_)
             | Command::Pending(_)
@@ -93,7 +99,10 @@ impl Arguments {
 /// The commands as `lockgate --help` groups them.
 const GROUPS: &[(&str, &[&str])] = &[
     ("First steps", &["demo", "init", "passphrase", "trust", "try", "doctor", "upgrade", "uninstall"]),
-    ("Write policies", &["verify", "fmt", "migrate", "check", "explain", "diff", "graph", "see"]),
+    (
+        "Write policies",
+        &["verify", "fmt", "learn", "migrate", "check", "explain", "diff", "graph", "see", "lsp"],
+    ),
     ("Watch and answer", &["pending", "approve", "refuse", "halt", "resume", "accept-policy", "status"]),
     ("Connect agents", &["hook", "mcp", "gate", "serve", "prompt"]),
     ("Guard with another user", &["guardian"]),
@@ -183,6 +192,12 @@ pub(crate) enum Command {
     /// Format files of one-line rules
     #[command(after_help = fmt::FMT_EXAMPLES)]
     Fmt(fmt::FmtArguments),
+    /// Draft a policy from recorded calls
+    #[command(after_help = learn::LEARN_EXAMPLES)]
+    Learn(learn::LearnArguments),
+    /// Serve an editor: mistakes, meanings, completion and fixes of one-line rules
+    #[command(after_help = lsp::LSP_EXAMPLES)]
+    Lsp(lsp::LspArguments),
     /// Rewrite the old words of a policy file
     #[command(after_help = migrate::MIGRATE_EXAMPLES)]
     Migrate(migrate::MigrateArguments),
@@ -295,6 +310,8 @@ fn carry_out(arguments: &Arguments, console: &mut Console<'_>) -> Result<Ending,
         Command::See(arguments) => see::run(arguments, json, console),
         Command::Status(arguments) => status::run(arguments, json, console),
         Command::Fmt(arguments) => fmt::run(arguments, json, console),
+        Command::Lsp(arguments) => lsp::run(arguments),
+        Command::Learn(arguments) => learn::run(arguments, json, console),
         Command::Migrate(arguments) => migrate::run(arguments, json, console),
         Command::Prompt(arguments) => prompt::run(arguments, json, console),
         Command::Audit(arguments) => audit::run(arguments, json, console),

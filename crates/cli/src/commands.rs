@@ -18,6 +18,8 @@ pub(crate) mod halt;
 pub(crate) mod hook;
 pub(crate) mod in_force;
 pub(crate) mod init;
+pub(crate) mod learn;
+pub(crate) mod lsp;
 pub(crate) mod man;
 pub(crate) mod mcp;
 pub(crate) mod migrate;

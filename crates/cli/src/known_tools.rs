@@ -12,6 +12,7 @@ use lockgate::engine::{
     Diagnostic, Policy, Severity, Source,
     call::visible,
     languages::{KnownTools, accept, check_names},
+    policy::{Clause, Condition},
 };
 use lockgate_agents::{Agent, Environment, install::installed_agents, settings};
 
@@ -26,8 +27,38 @@ pub(crate) fn known_tools(
     files: &[PathBuf],
 ) -> Result<KnownTools, CommandError> {
     let listed = arguments.tools.as_deref().map(tool_list::read).transpose()?;
-    let agents = if arguments.agents.is_empty() { agents_behind(files) } else { arguments.agents.clone() };
-    Ok(KnownTools { listed, ..tools_of(&agents) })
+    Ok(KnownTools { listed, ..tools_of(&agents_of(arguments, files)) })
+}
+
+/// The agents that a policy of these files is for.
+pub(crate) fn agents_of(arguments: &KnownToolsArguments, files: &[PathBuf]) -> Vec<Agent> {
+    if arguments.agents.is_empty() { agents_behind(files) } else { arguments.agents.clone() }
+}
+
+/// Which rules ask what the user said although these agents never tell, in words; none where there are none.
+pub(crate) fn unheard(policy: &Policy, agents: &[Agent]) -> Option<String> {
+    let silent: Vec<&str> =
+        agents.iter().filter(|agent| !agent.hears_user()).map(|agent| agent.name()).collect();
+    let asks = |condition: &&Condition| match condition {
+        Condition::Untraced(test) => test.from_user,
+        Condition::Unsaid(_) => true,
+        _ => false,
+    };
+    let is_asked = |clause: &&Clause| clause.conditions.iter().flat_map(Condition::parts).any(|it| asks(&it));
+    let places: Vec<String> = policy
+        .clauses()
+        .iter()
+        .filter(is_asked)
+        .map(|clause| format!("{}:{}", clause.place.file, clause.place.line))
+        .collect();
+    if silent.is_empty() || places.is_empty() {
+        return None;
+    }
+    Some(format!(
+        "{} never tells Lockgate what the user writes, so there these rules ask a human or block: {}",
+        silent.join(", "),
+        places.join(", ")
+    ))
 }
 
 /// The tools of these agents.

@@ -31,6 +31,7 @@ mod state;
 mod status;
 mod store;
 mod terms;
+mod user_words;
 mod verdict;
 
 pub use answer_trust::{AnswerTrust, UnprovedAnswer};
@@ -64,4 +65,5 @@ pub use store::{
     RowWrite, SessionListing, SessionRow, Store, StoreError,
 };
 pub use terms::Terms;
+pub use user_words::hear_user;
 pub use verdict::{HUMAN_APPROVAL, JudgedCall, Obstacle, Verdict};

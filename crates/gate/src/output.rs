@@ -6,7 +6,9 @@
 use std::{borrow::Cow, cmp::Reverse, sync::Arc};
 
 use lockgate_call::{SeenCall, sensitive::Mask};
-use lockgate_policy::{HitAction, Match, Mode, OutputRule, OutputSearch, Truth, View, clause::Gravity};
+use lockgate_policy::{
+    HitAction, Match, Mode, OutputRule, OutputSearch, Truth, View, clause::Gravity, mask_kinds,
+};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -197,6 +199,10 @@ fn hide(rule: &OutputRule, shown: &Value, mask: Mask) -> Hidden {
                 // What the mask cannot reach, such as a pattern across two values, is not shown at all.
                 _ => Hidden::All,
             }
+        }
+        HitAction::MaskKinds(kinds) => {
+            let mask = if mask == Mask::Edges { Mask::Stars } else { mask };
+            mask_kinds(shown, kinds, mask).map_or(Hidden::Nothing, Hidden::Some)
         }
         HitAction::Replace(regexes) => {
             let mut replaced = shown.clone();

@@ -9,7 +9,7 @@ use crate::{
     draft::Draft,
     one_line::{
         claims::read_claim,
-        examples::read_example,
+        examples::{read_example, said},
         lead::{Lead, Mistake},
         words::plain_words,
     },
@@ -21,14 +21,14 @@ pub(crate) fn read_listed(fields: &Fields<'_>, reader: &mut Reader<'_>, draft: &
     let source = reader.source;
     for (text, place) in texts(fields, reader, "claims", CLAIMS_MAX) {
         match read_claim(&plain_words(&text), Span::new(0, text.len()), Lead::Key) {
-            Ok(property) => {
-                draft.claims.push(Claim { property, source: source.clone(), span: place.whole() });
+            Ok((property, each)) => {
+                draft.claims.push(Claim { property, each, source: source.clone(), span: place.whole() });
             }
             Err(mistake) => report(reader, mistake, place),
         }
     }
     for (text, place) in texts(fields, reader, "examples", EXAMPLES_MAX) {
-        match read_example(&plain_words(&text), Span::new(0, text.len()), Lead::Key) {
+        match read_example(&said(&text, 0, false), Span::new(0, text.len()), Lead::Key) {
             Ok((steps, verdict)) => {
                 let (source, span) = (source.clone(), place.whole());
                 draft.examples.push(Example { steps, verdict, source, span });

@@ -42,7 +42,7 @@ pub fn load(sources: &[Source], options: Options<'_>) -> (Option<Policy>, Vec<Di
     let mut drafts = Vec::with_capacity(sources.len() + options.modules.len());
     let mut diagnostics = Vec::new();
     for source in sources {
-        let (draft, mut mistakes) = parse(source, custom);
+        let (draft, mut mistakes) = parse(source, sources, custom);
         let is_whole = is_sound(&mistakes);
         if is_whole {
             mistakes.extend(void_file(&draft));

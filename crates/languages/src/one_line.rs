@@ -30,6 +30,7 @@ mod definitions;
 mod effects;
 pub(crate) mod examples;
 mod history;
+mod kinds;
 mod layout;
 pub(crate) mod lead;
 mod limits;
@@ -57,9 +58,10 @@ use self::{
     sentences::{SENTENCES, sentence},
     words::{lines, span_of, words_of},
 };
-use crate::draft::Draft;
+use crate::{draft::Draft, includes::included_name};
 
 pub(crate) use self::{
+    effects::ends_phrase as ends_command,
     layout::laid_out,
     meant::{is_human, period_seconds},
     permission::{permission_remedy, permitted_tool},
@@ -73,8 +75,25 @@ pub const MISTAKES_MAX: usize = 1_000;
 /// How long a file of one-line statements may be, in bytes.
 pub const FILE_BYTES_MAX: usize = 1 << 20;
 
+/// The names of the files that a file includes.
+pub(crate) fn includes(source: &Source) -> Vec<String> {
+    let file = |(line, start): (&str, usize)| {
+        let words = words_of(line, start);
+        let [include, file] = words.as_slice() else { return None };
+        (include.text == "include")
+            .then(|| included_name(source.name(), file.text.trim_matches('"')).ok())
+            .flatten()
+    };
+    lines(source.text()).filter_map(file).collect()
+}
+
 /// Reads a file of one-line statements and reports all its mistakes, in file order.
 pub fn parse(source: &Source) -> (Draft, Vec<Diagnostic>) {
+    parse_beside(source, &[])
+}
+
+/// The same for a file that knows the words of others, which it includes.
+pub(crate) fn parse_beside(source: &Source, included: &[&Source]) -> (Draft, Vec<Diagnostic>) {
     let (draft, diagnostics) = (Draft::of(source), Vec::new());
     if source.text().len() > FILE_BYTES_MAX {
         let first_line = Span::new(0, source.text().find('\n').unwrap_or_default());
@@ -84,24 +103,16 @@ pub fn parse(source: &Source) -> (Draft, Vec<Diagnostic>) {
             .remedy("put some of its rules into another file");
         return (draft, vec![too_large]);
     }
-    let mut parser = Parser {
-        source,
-        sentences: SENTENCES,
-        draft,
-        mode: None,
-        diagnostics,
-        groups: Vec::new(),
-        defined: Vec::new(),
-        hours: Vec::new(),
-        origins: Vec::new(),
-        zone: None,
-    };
-    // Words may be defined below the lines that use them.
-    for words in [&["timezone"][..], &["tools", "hours", "source"]] {
-        for (line, start) in lines(source.text()) {
-            define(&mut parser, &words_of(line, start), words);
-        }
+    let mut parser = Parser::new(source, SENTENCES, draft, diagnostics);
+    // What is included first was included by a file that may define it anew.
+    for file in included.iter().rev() {
+        let mut other = Parser::new(file, SENTENCES, Draft::of(file), Vec::new());
+        define_all(&mut other);
+        parser.groups.extend(other.groups);
+        parser.hours.extend(other.hours);
+        parser.origins.extend(other.origins);
     }
+    define_all(&mut parser);
     for (line, start) in lines(source.text()) {
         let words = effects::joined(source.text(), words_of(line, start));
         if words.is_empty() {
@@ -125,6 +136,16 @@ pub fn parse(source: &Source) -> (Draft, Vec<Diagnostic>) {
     }
     diagnostics.sort_by_key(|diagnostic| diagnostic.span.start);
     (draft, diagnostics)
+}
+
+/// Reads the words that a file defines, which may stand below the lines that use them.
+fn define_all(parser: &mut Parser<'_>) {
+    let text = parser.source.text();
+    for words in [&["timezone"][..], &["tools", "hours", "source"]] {
+        for (line, start) in lines(text) {
+            define(parser, &effects::joined(text, words_of(line, start)), words);
+        }
+    }
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //!
 //! A file of a language we do not read is an error: a policy that is not understood must never be taken for an empty one.
 
+use lockgate_call::path::normalise;
 use lockgate_policy::{Diagnostic, Source, Span};
 
 use crate::{
@@ -12,16 +13,33 @@ use crate::{
     when_then, workflow,
 };
 
-/// Reads a file in its language.
-pub(crate) fn parse(source: &Source, custom: &CustomNames) -> (Draft, Vec<Diagnostic>) {
+/// Reads a file in its language. `beside` are all files of the policy: a file knows the words of those that it includes.
+pub(crate) fn parse(source: &Source, beside: &[Source], custom: &CustomNames) -> (Draft, Vec<Diagnostic>) {
     match detect(source) {
-        Language::OneLine => one_line::parse(source),
+        Language::OneLine => one_line::parse_beside(source, &included(source, beside)),
         Language::WhenThen => when_then::parse(source),
         Language::Ruleset => ruleset::parse_with(source, custom),
         Language::Workflow => workflow::parse(source),
         Language::Net => nets::parse(source),
         Language::Unknown => (Draft::of(source), vec![unknown_language(source)]),
     }
+}
+
+/// The files of one-line rules that a file includes, and those that they include.
+fn included<'s>(source: &Source, beside: &'s [Source]) -> Vec<&'s Source> {
+    let mut found: Vec<&Source> = Vec::new();
+    let mut names = one_line::includes(source);
+    while let Some(name) = names.pop() {
+        let is_it = |it: &&Source| normalise(it.name(), None).is_ok_and(|known| known == name);
+        let Some(file) = beside.iter().find(is_it).filter(|it| detect(it) == Language::OneLine) else {
+            continue;
+        };
+        if file != source && !found.contains(&file) {
+            found.push(file);
+            names.extend(one_line::includes(file));
+        }
+    }
+    found
 }
 
 fn unknown_language(source: &Source) -> Diagnostic {

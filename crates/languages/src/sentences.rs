@@ -5,12 +5,12 @@
 
 use std::sync::Arc;
 
-use lockgate_call::EffectPattern;
 use lockgate_policy::{
     Builder, Counting, Decision, Diagnostic, FileId, FoundBy, Head, Retention, Rule, Sandbox, Source,
     ToolName, Tools, Waiting, Watcher,
     clause::{Clause, Rank},
     condition::{Condition, Subject},
+    is_phrase,
     past::{Action, Measure, Outcome, Past, Recorder},
     window::WindowId,
 };
@@ -52,7 +52,7 @@ struct Lowering<'a> {
 
 impl Lowering<'_> {
     fn rule(&mut self, spoken: Spoken) {
-        let Spoken { span, mode, wants, calls, parts, because, kind, key } = spoken;
+        let Spoken { span, mode, wants, calls, parts, because, kind, key, per_value } = spoken;
         let text = self.source.slice(span).split_whitespace().collect::<Vec<_>>().join(" ");
         let text = text.strip_prefix("observe ").unwrap_or(&text).to_owned();
         let name = rule_name(&text);
@@ -60,6 +60,11 @@ impl Lowering<'_> {
         let (tools, known) = self.tools(&calls);
         let mut windows = Vec::new();
         let mut conditions: Vec<Condition> = known.into_iter().collect();
+        // What opens a call must be all that the call is: `git status; rm x` is more than `git status`.
+        if wants == Decision::Allow && !conditions.is_empty() {
+            let (phrases, names) = arcs(&calls).into_iter().partition(|name| is_phrase(name));
+            conditions.push(Condition::Only { file: self.file, names, phrases });
+        }
         for part in parts {
             match self.condition(part, &rule, &calls, &mut windows) {
                 Ok(condition) => conditions.push(condition),
@@ -95,6 +100,7 @@ impl Lowering<'_> {
             template: because,
             windows,
             tools: names,
+            per_value,
             ..Clause::new(rule, wants, sentence)
         };
         self.policy.clause(clause, FoundBy::Tools(&tools));
@@ -107,8 +113,8 @@ impl Lowering<'_> {
         }
         let mut tools: Vec<&str> = Vec::new();
         let mut is_plain = true;
-        if calls.names.iter().any(|name| EffectPattern::parse(name).is_some()) {
-            // What a call does is seen in the call, whatever its tool.
+        if calls.names.iter().any(|name| is_phrase(name)) {
+            // What a call does or runs is seen in the call, whatever its tool.
             calls.names.iter().for_each(|name| self.policy.action(name));
             return (Tools::Every, Some(self.deed(calls)));
         }
@@ -143,7 +149,7 @@ impl Lowering<'_> {
         Ok(match part {
             SpokenPart::Holds(condition) => condition,
             SpokenPart::Reaches(boundaries) => {
-                let sandbox = Sandbox::new(boundaries).map_err(|error| error.to_string())?;
+                let sandbox = Sandbox::of_places(boundaries).map_err(|error| error.to_string())?;
                 Condition::Outside(Box::new(sandbox))
             }
             SpokenPart::Either(parts) => {

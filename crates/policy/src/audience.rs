@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use lockgate_call::EffectPattern;
 use smallvec::SmallVec;
 
 use crate::{
     decision::Truth,
     deed::{Basis, Deed, Deeds},
     names::FileId,
+    phrase::is_phrase,
 };
 
 /// The rules a group of deeds concerns: those of one file whose maps renamed the call, or those of all
@@ -47,7 +47,7 @@ fn meant<'a>(groups: &'a Groups, file: FileId, names: &'a [Arc<str>]) -> impl It
     let everybody = groups.iter().find(|(audience, _)| audience.is_everybody());
     // Effects are for every file's rules, whether or not its maps give the call a name.
     let effects = everybody.filter(|_| own.is_some()).into_iter().flat_map(|(_, deeds)| deeds);
-    let effects = effects.filter(|deed| EffectPattern::parse(&deed.name).is_some());
+    let effects = effects.filter(|deed| is_phrase(&deed.name));
     let seen = own.or(everybody);
     let is_meant = move |deed: &&Deed| {
         let is = |name: &Arc<str>| {
@@ -68,6 +68,19 @@ fn meant<'a>(groups: &'a Groups, file: FileId, names: &'a [Arc<str>]) -> impl It
 pub(crate) fn amounts_to(groups: &Groups, file: FileId, names: &[Arc<str>]) -> Truth {
     let truth = |deed: &Deed| if deed.certain { Truth::Yes } else { Truth::Doubt };
     meant(groups, file, names).map(truth).fold(Truth::No, Truth::or)
+}
+
+/// Whether everything that a call amounts to, to the rules of a file, certainly has one of these names.
+pub(crate) fn amounts_only_to(groups: &Groups, file: FileId, names: &[Arc<str>]) -> bool {
+    let own = groups.iter().find(|(audience, _)| audience.file() == Some(file));
+    let seen = own.or_else(|| groups.iter().find(|(audience, _)| audience.is_everybody()));
+    let mut deeds =
+        seen.into_iter().flat_map(|(_, deeds)| deeds).filter(|deed| !is_phrase(&deed.name)).peekable();
+    let is_action = |deed: &Deed, name: &Arc<str>| {
+        deed.tool.is_some() && deed.name.strip_prefix(&**name).is_some_and(|rest| rest.starts_with('.'))
+    };
+    let is_named = |deed: &Deed| names.iter().any(|name| deed.name == *name || is_action(deed, name));
+    deeds.peek().is_some() && deeds.all(|deed| deed.certain && is_named(deed))
 }
 
 /// Whether a success of a call is a success of one of these names.

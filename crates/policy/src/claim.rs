@@ -6,6 +6,8 @@
 
 use std::fmt;
 
+use serde_json::{Map, Value};
+
 use crate::{
     decision::Decision,
     source::{Source, Span},
@@ -23,6 +25,8 @@ pub const STEPS_MAX: usize = 1_000;
 pub struct Claim {
     /// What is stated.
     pub property: Property,
+    /// The fields for whose values it is stated, each value apart; empty where values do not matter.
+    pub each: Vec<String>,
     /// The file it stands in.
     pub source: Source,
     /// Where it says so, without the word `claim`; in YAML, the text in its list.
@@ -89,15 +93,47 @@ pub struct Example {
     pub span: Span,
 }
 
+/// One step of an example.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ExampleStep {
+    /// A call.
+    Call(ExampleCall),
+    /// The user says something.
+    UserSays(String),
+    /// Time passes, in milliseconds.
+    Wait(u64),
+}
+
 /// One call of an example.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ExampleStep {
+pub struct ExampleCall {
     /// What is called.
     pub call: String,
+    /// What it is called with, where that is said.
+    pub input: Option<Map<String, Value>>,
     /// How it ends: `ok`, `failed`, or not at all.
     pub ok: Option<bool>,
+    /// What it returns.
+    pub output: Option<Value>,
     /// What a human who is asked says: `granted`, `refused`, or nothing.
     pub granted: Option<bool>,
+}
+
+impl ExampleCall {
+    /// A call of which nothing else is said.
+    pub fn new(call: &str) -> Self {
+        Self { call: call.to_owned(), input: None, ok: None, output: None, granted: None }
+    }
+}
+
+impl ExampleStep {
+    /// The call, if it is one.
+    pub fn call(&self) -> Option<&ExampleCall> {
+        match self {
+            Self::Call(call) => Some(call),
+            Self::UserSays(_) | Self::Wait(_) => None,
+        }
+    }
 }
 
 impl Property {
@@ -148,8 +184,23 @@ impl fmt::Display for Example {
 
 impl fmt::Display for ExampleStep {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Call(call) => write!(out, "{call}"),
+            Self::UserSays(text) => write!(out, "user says {}", Value::from(text.as_str())),
+            Self::Wait(ms) => write!(out, "wait {} seconds", ms / 1000),
+        }
+    }
+}
+
+impl fmt::Display for ExampleCall {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ends = self.ok.map_or("", |ok| if ok { " ok" } else { " failed" });
         let answer = self.granted.map_or("", |granted| if granted { " granted" } else { " refused" });
-        write!(out, "{}{ends}{answer}", self.call)
+        write!(out, "{}", self.call)?;
+        if let Some(input) = &self.input {
+            write!(out, " {}", Value::Object(input.clone()))?;
+        }
+        write!(out, "{ends}{answer}")?;
+        self.output.iter().try_for_each(|output| write!(out, " returns {output}"))
     }
 }

@@ -55,6 +55,43 @@ pub struct Clause {
     pub windows: Vec<String>,
     /// The tools it is about, as written; none where it is about every tool, or where that does not matter.
     pub tools: Vec<String>,
+    /// What it says for each value apart, where that is all it says.
+    pub per_value: Option<PerValue>,
+}
+
+/// A rule that is a small net for each value: `require backup before delete for each path`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PerValue {
+    /// What it says of one value.
+    pub form: PerValueForm,
+    /// The fields whose values are told apart, the same in all its calls.
+    pub keys: Vec<String>,
+}
+
+/// What a rule says of one value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PerValueForm {
+    /// Each of `then` spends one success of `first`.
+    Require {
+        /// What must have succeeded.
+        first: Vec<String>,
+        /// What waits for it.
+        then: Vec<String>,
+    },
+    /// So many calls in a session.
+    Limit {
+        /// The calls.
+        calls: Vec<String>,
+        /// How many.
+        count: u64,
+    },
+    /// Once one of `after` was asked for, none of `then`.
+    Close {
+        /// What closes.
+        after: Vec<String>,
+        /// What is closed.
+        then: Vec<String>,
+    },
 }
 
 impl Deref for Clause {
@@ -166,6 +203,7 @@ impl Clause {
             metadata: Map::new(),
             windows: Vec::new(),
             tools: Vec::new(),
+            per_value: None,
         }
     }
 

@@ -27,7 +27,7 @@ use crate::{
     window::{Change, Mark, Marks, WindowId},
 };
 
-pub use outputs::{HitAction, Masking, OutputRule, OutputSearch};
+pub use outputs::{HitAction, Masking, OutputRule, OutputSearch, mask_kinds};
 pub use watchers::{Counting, DecidedCall, Retention, Watcher, WindowMarks};
 
 /// All clauses of a policy.

@@ -6,9 +6,11 @@
 mod attack;
 mod attribute;
 mod found;
+mod only;
 mod origin;
 mod past;
 mod schedule;
+mod shape;
 mod subject;
 mod test;
 
@@ -24,11 +26,12 @@ pub use origin::OriginTest;
 pub use past::Past;
 pub(crate) use past::{key_of, value_of};
 pub use schedule::{DayOfWeek, Schedule, TimeOfDay};
+pub use shape::Shape;
 pub use subject::{Field, PrincipalField, SenderField, Subject, typed};
 pub use test::{Coercion, Operator, Test, compare, demand};
 
 use crate::{
-    audience::amounts_to,
+    audience::{amounts_only_to, amounts_to},
     decision::Truth,
     names::FileId,
     provenance::SaidWord,
@@ -103,6 +106,15 @@ pub enum Condition {
     Untraced(Box<OriginTest>),
     /// The user has said none of these words.
     Unsaid(Vec<SaidWord>),
+    /// The call does nothing but what these names and phrases say, to the rules of a file.
+    Only {
+        /// The file.
+        file: FileId,
+        /// Names of tools, or names that its maps give.
+        names: Vec<Arc<str>>,
+        /// Phrases, such as `bash running git status`.
+        phrases: Vec<Arc<str>>,
+    },
 }
 
 /// One test of one value.
@@ -196,6 +208,12 @@ impl Condition {
             Self::Attack(attack) => attack.refuses(&view.call.input).is_some().into(),
             Self::Unreadable { declared } => (!unreadable_scripts(view.call, declared).is_empty()).into(),
             Self::Untraced(test) => test.truth(view),
+            Self::Only { file, names, phrases } => {
+                if !phrases.is_empty() && only::only(view.call, phrases) == Truth::Yes {
+                    return Truth::Yes;
+                }
+                view.deeds.map_or(Truth::Doubt, |deeds| amounts_only_to(deeds, *file, names).into())
+            }
             Self::Unsaid(words) => {
                 let origins = view.memory.origins();
                 (!words.iter().any(|word| origins.is_some_and(|it| it.has_said(word.stem())))).into()
@@ -293,6 +311,10 @@ impl fmt::Display for Condition {
             Self::Attack(_) => write!(out, "the input looks like an attack"),
             Self::Unreadable { .. } => write!(out, "the call has a script that cannot be read"),
             Self::Untraced(test) => write!(out, "`{}` does not come from where it must", test.field.text),
+            Self::Only { names, phrases, .. } => {
+                let all: Vec<&str> = names.iter().chain(phrases).map(|name| &**name).collect();
+                write!(out, "the call does nothing but `{}`", all.join("`, `"))
+            }
             Self::Unsaid(words) => {
                 let words: Vec<&str> = words.iter().map(|word| &**word.stem()).collect();
                 write!(out, "the user has not said `{}`", words.join("` or `"))

@@ -11,13 +11,17 @@ use lockgate_call::{EffectKind, EffectPattern, EffectPlaces, PlaceFit, ScriptFie
 use crate::{
     deed::{Basis, Deed, Deeds},
     hash::HashMap,
+    maps::running,
     names::{NameId, Names},
+    phrase::RunningPhrase,
 };
 
 /// The effects that the rules of a policy speak of.
 #[derive(Debug, Default)]
 pub(crate) struct EffectNames {
     names: Vec<EffectName>,
+    /// What scripts run, where rules speak of it.
+    running: Vec<RunningName>,
     /// What tools do because a file says so, and whether that may earn something.
     declared: HashMap<Arc<str>, Vec<(EffectKind, bool)>>,
 }
@@ -26,6 +30,12 @@ pub(crate) struct EffectNames {
 struct EffectName {
     id: NameId,
     pattern: EffectPattern,
+}
+
+#[derive(Debug)]
+struct RunningName {
+    id: NameId,
+    phrase: RunningPhrase,
 }
 
 /// What a file says a tool does: `send_email is an upload, message`.
@@ -40,7 +50,7 @@ pub struct Declared {
 impl EffectNames {
     /// Whether no rule speaks of effects.
     pub(crate) fn is_empty(&self) -> bool {
-        self.names.is_empty()
+        self.names.is_empty() && self.running.is_empty()
     }
 
     /// Takes a name in, where it names effects.
@@ -49,6 +59,11 @@ impl EffectNames {
             && !self.names.iter().any(|known| known.id == id)
         {
             self.names.push(EffectName { id, pattern });
+        }
+        if let Some(phrase) = RunningPhrase::parse(name)
+            && !self.running.iter().any(|known| known.id == id)
+        {
+            self.running.push(RunningName { id, phrase });
         }
     }
 
@@ -61,6 +76,12 @@ impl EffectNames {
     /// The deeds that the effects of a call add to it.
     pub(crate) fn deeds(&self, call: &SeenCall, fields: &ScriptFields, names: &Names) -> Deeds {
         let mut deeds = Deeds::new();
+        for RunningName { id, phrase } in &self.running {
+            if let Some(known) = names.get(*id).filter(|_| phrase.tools.contains(&call.tool)) {
+                let deed = Deed::named(&known.name, names);
+                deeds.extend(running(call, fields, phrase, &deed));
+            }
+        }
         if self.names.is_empty() {
             return deeds;
         }

@@ -19,6 +19,7 @@ mod maps;
 mod names;
 mod net;
 pub mod past;
+mod phrase;
 mod policy;
 pub mod provenance;
 mod rule;
@@ -35,10 +36,11 @@ pub mod window;
 pub mod workflow;
 
 pub use audience::{Audience, Groups, is_guessed};
-pub use claim::{CLAIMS_MAX, Claim, EXAMPLES_MAX, Example, ExampleStep, Property, STEPS_MAX};
+pub use claim::{CLAIMS_MAX, Claim, EXAMPLES_MAX, Example, ExampleCall, ExampleStep, Property, STEPS_MAX};
 pub use clause::{Applying, Clause, unreadable_sentence};
 pub use clauses::{
     Counting, DecidedCall, HitAction, Masking, OutputRule, OutputSearch, Retention, Watcher, WindowMarks,
+    mask_kinds,
 };
 pub use condition::{Condition, Operator, Subject, Test};
 pub use decision::{Decision, Truth};
@@ -49,6 +51,7 @@ pub use hash::{HashMap, HashSet};
 pub use lockgate_pattern::{Match, PYTHON_CHARS_MAX, Pattern, PatternError, python_length, python_text};
 pub use names::{FileId, Known, NameId, Watch};
 pub use net::{Guard, GuardNet};
+pub use phrase::{RunningPhrase, is_phrase};
 pub use policy::{Builder, FoundBy, MisnamedTool, NetRule, Policy, PolicyHash};
 pub use rule::{Head, Mode, Rule, RuleId};
 pub use sandbox::{Boundaries, Reached, Sandbox, SandboxError};

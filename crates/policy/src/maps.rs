@@ -7,7 +7,7 @@ mod fit;
 
 use std::sync::Arc;
 
-use lockgate_call::{Call, Script, SeenCall, is_script_field};
+use lockgate_call::{Call, Script, ScriptFields, SeenCall, is_script_field};
 use lockgate_pattern::Match;
 use serde_json::Value;
 use smallvec::SmallVec;
@@ -19,6 +19,7 @@ use crate::{
     deed::{Basis, Deed, Deeds},
     hash::{HashMap, HashSet},
     names::{NameId, Names},
+    phrase::RunningPhrase,
     rule::Mode,
     scripts::Scripts,
     statement::{Module, Takes},
@@ -28,6 +29,8 @@ use crate::{
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FileMaps {
     tools: HashMap<NameId, ToolMaps>,
+    /// The fields of other tools that hold scripts because the file says so.
+    declared: HashMap<NameId, HashSet<String>>,
     /// What the file says about scripts that cannot be read.
     unreadable: Option<Decision>,
 }
@@ -71,7 +74,8 @@ impl FileMaps {
         // A line that only observes changes nothing.
         let line = module.unreadable.as_ref().filter(|line| line.mode == Mode::Enforce);
         let unreadable = line.map(|line| line.wants);
-        Self { tools, unreadable }
+        let declared = declared.into_iter().map(|(tool, fields)| (names.add(tool), fields)).collect();
+        Self { tools, declared, unreadable }
     }
 
     /// What the file says about scripts that cannot be read.
@@ -81,7 +85,8 @@ impl FileMaps {
 
     /// The fields of a tool that hold scripts because the file says so.
     pub(crate) fn declared_scripts(&self, tool: NameId) -> impl Iterator<Item = &String> {
-        self.tools.get(&tool).into_iter().flat_map(|maps| &maps.declared)
+        let mapped = self.tools.get(&tool).into_iter().flat_map(|maps| &maps.declared);
+        mapped.chain(self.declared.get(&tool).into_iter().flatten())
     }
 
     /// The maps for a tool, in the order they are asked.
@@ -182,6 +187,22 @@ impl ToolMaps {
             }
         }
     }
+}
+
+/// What the scripts of a call are, where they run what a phrase names: a deed for each command that does, or may.
+pub(crate) fn running(call: &SeenCall, fields: &ScriptFields, phrase: &RunningPhrase, deed: &Deed) -> Deeds {
+    let declared = match fields {
+        ScriptFields::Declared(names) => names.iter().cloned().collect(),
+        _ => HashSet::default(),
+    };
+    let RunningPhrase { program, words, .. } = phrase.clone();
+    let map = ToolMap { takes: Takes::Running { program, words }, deed: deed.clone() };
+    let maps = ToolMaps { plain: Vec::new(), scripts: vec![map], declared };
+    let itself = Deed { name: Arc::default(), id: None, ..deed.clone() };
+    let mut deeds = Deeds::new();
+    maps.take_scripts(call, &itself, true, &mut Scripts::default(), &mut deeds);
+    deeds.retain(|found| found.name == deed.name);
+    deeds
 }
 
 /// Reads a script command by command, then as a whole for what only the whole shows.

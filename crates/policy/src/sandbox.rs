@@ -10,6 +10,7 @@ mod commands;
 mod hosts;
 mod look;
 mod paths;
+mod places;
 mod text;
 mod variables;
 mod walks;
@@ -24,6 +25,14 @@ impl Sandbox {
     /// Whether all that the call reaches is inside.
     #[must_use]
     pub fn judge(&self, call: &SeenCall) -> Reached {
+        match self.at(call) {
+            Some(sandbox) => sandbox.judge_at(call),
+            None => self.judge_at(call),
+        }
+    }
+
+    /// The same, where its folders are those of the call.
+    fn judge_at(&self, call: &SeenCall) -> Reached {
         let lists_commands = self.boundaries().commands.is_some();
         if !self.bounds_paths() && !self.bounds_hosts() && !lists_commands {
             return Reached::Inside;

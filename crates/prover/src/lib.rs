@@ -11,6 +11,7 @@ mod sampled;
 mod shadowed;
 mod shown;
 mod trace;
+mod values;
 mod verify;
 mod workflow;
 

@@ -9,15 +9,17 @@ use std::{
     sync::Arc,
 };
 
-use lockgate_gate::Rulebook;
+use lockgate_call::Call;
+use lockgate_gate::{Outcome, Rulebook};
 use lockgate_petri::prove::TooManyRules;
-use lockgate_policy::{Diagnostic, Example, Policy, Property, RuleId, Severity};
+use lockgate_policy::{Diagnostic, Example, ExampleStep, Policy, Property, RuleId, Severity};
 
 use crate::{
     play::{CallEnd, Inputs, Part, PlayedSession, Rehearsal, play},
     proof::{self, Calls, Change, ClaimReport, LeftOut, Played, Proof, Side},
     sampled::Sampled,
     shown::{DifferenceKind, ShownDifference},
+    values,
 };
 
 /// All that was proved about a policy, and seen.
@@ -96,7 +98,15 @@ pub fn prove(rulebook: &Rulebook) -> Proved {
     for example in policy.examples() {
         kept.extend(broken(rulebook, &calls, example));
     }
-    let claims: Vec<ProvedClaim> = claims.into_iter().map(|report| seen(rulebook, report)).collect();
+    let has_values = values::has_rules(rulebook);
+    let with_values = |claim: ProvedClaim| match claim.report.holds {
+        None if has_values || !claim.report.claim.each.is_empty() => {
+            values::decide(rulebook, &claim.report).unwrap_or(claim)
+        }
+        _ => claim,
+    };
+    let claims: Vec<ProvedClaim> =
+        claims.into_iter().map(|report| with_values(seen(rulebook, report))).collect();
     kept.extend(claims.iter().filter(|claim| claim.report.holds == Some(false)).map(refuted));
     Proved { findings: kept, claims, examples: policy.examples().len(), components, left_out, undecided }
 }
@@ -152,6 +162,17 @@ fn broken(rulebook: &Rulebook, calls: &Calls<'_>, example: &Example) -> Option<F
     let mut stage = Rehearsal::hurried(rulebook);
     let mut steps = Vec::new();
     for (index, step) in example.steps.iter().enumerate() {
+        let step = match step {
+            ExampleStep::Call(call) => call,
+            ExampleStep::UserSays(text) => {
+                stage.hear(text);
+                continue;
+            }
+            ExampleStep::Wait(ms) => {
+                stage.wait(*ms);
+                continue;
+            }
+        };
         let find = |message: String, remedy: &str, rules: Vec<RuleId>, session: Vec<Part>| {
             let diagnostic = Diagnostic {
                 severity: Severity::Error,
@@ -165,7 +186,12 @@ fn broken(rulebook: &Rulebook, calls: &Calls<'_>, example: &Example) -> Option<F
             }
         };
         let id = stage.next_id();
-        let Some(call) = calls.named(&step.call, &example.source, &id) else {
+        let named = match &step.input {
+            // Said with an input, the name is that of the tool.
+            Some(input) => Some(Call { input: input.clone(), ..Call::new(id.as_str(), step.call.as_str()) }),
+            None => calls.named(&step.call, &example.source, &id),
+        };
+        let Some(call) = named else {
             let message =
                 format!("no call is known that is a `{}`, so this example cannot be played", step.call);
             return Some(find(
@@ -177,8 +203,8 @@ fn broken(rulebook: &Rulebook, calls: &Calls<'_>, example: &Example) -> Option<F
         };
         let is_last = index + 1 == example.steps.len();
         let granted = if is_last { step.granted } else { Some(step.granted.unwrap_or(true)) };
-        let (played, verdict) =
-            stage.call(call, Arc::from(step.call.as_str()), granted, Some(step.ok.unwrap_or(true)));
+        let end = Outcome { ok: step.ok.unwrap_or(true), output: step.output.clone(), ..Outcome::default() };
+        let (played, verdict) = stage.call_ending(call, Arc::from(step.call.as_str()), granted, end);
         let is_refused = played.ended == CallEnd::Refused;
         steps.push(played);
         let rules = || verdict.obstacles.iter().filter_map(|obstacle| obstacle.rule).collect();

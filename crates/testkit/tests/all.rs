@@ -28,6 +28,7 @@ mod tables;
 mod tampering;
 mod test_files;
 mod threads;
+mod values;
 mod windows;
 mod workflow_model;
 mod workflows;

@@ -84,7 +84,7 @@ fn check_claims(draft: &Draft) {
     for example in &draft.examples {
         let (again, diagnostics) =
             one_line::parse(&Source::new("again.rules", format!("example: {example}")));
-        if !example.steps.iter().any(|step| step.call.contains('#')) {
+        if !example.steps.iter().any(|step| step.to_string().contains(['#', '"', '{', '['])) {
             let same =
                 again.examples.iter().any(|it| it.steps == example.steps && it.verdict == example.verdict);
             assert!(same, "{example:?}: {diagnostics:?}");

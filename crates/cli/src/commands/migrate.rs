@@ -13,7 +13,7 @@ use lockgate::engine::{
     Diagnostic, Policy, PolicyError, Severity, Source,
     call::visible,
     gate::Rulebook,
-    languages::{Migration, migrate, render},
+    languages::{Migration, migrate, render, to_rules},
     prover::diff,
 };
 use serde::Serialize;
@@ -28,9 +28,14 @@ Examples:
   lockgate migrate bundle.yaml > ruleset.yaml
   lockgate migrate bundle.yaml --write          in place
   lockgate migrate *.yaml --json | jq '.changes[]'
+  lockgate migrate --to rules .claude/settings.json > agent.rules
+
+--to rules takes permissions of Claude Code, Gemini CLI and Codex, and when/then
+files. What one-line rules cannot say is a comment in the result.
 
 Comments and layout stay. Exit 0: done or nothing was old, 1: the file has other
-mistakes or would mean something else, 2: a file could not be read.";
+mistakes, would mean something else or could not be said in full, 2: a file could
+not be read.";
 
 #[derive(Debug, Args)]
 pub(crate) struct MigrateArguments {
@@ -38,8 +43,11 @@ pub(crate) struct MigrateArguments {
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
     /// Rewrite the files in place instead of printing them
-    #[arg(long)]
+    #[arg(long, conflicts_with = "to")]
     pub(crate) write: bool,
+    /// Write the same in another language
+    #[arg(long, value_name = "LANGUAGE", value_parser = ["rules"])]
+    pub(crate) to: Option<String>,
 }
 
 pub(crate) fn run(
@@ -59,6 +67,10 @@ pub(crate) fn run(
         let name = file.display().to_string();
         let text = fs::read_to_string(file)
             .map_err(|error| CommandError::Said(format!("cannot read `{name}`: {error}")))?;
+        if arguments.to.is_some() {
+            is_well &= into_rules(&Source::new(name, text), json, console)?;
+            continue;
+        }
         let rewrite = Rewrite::new(Source::new(name, text))?;
         is_well &= rewrite.is_well();
         if arguments.write && rewrite.is_well() {
@@ -74,6 +86,79 @@ pub(crate) fn run(
         }
     }
     Ok(if is_well { Ending::Yes } else { Ending::No })
+}
+
+/// Prints a file as one-line rules. Whether all of it could be said, and no session tells the two apart.
+fn into_rules(old: &Source, json: bool, console: &mut Console<'_>) -> Result<bool, CommandError> {
+    let name = old.name();
+    let Some(rules) = to_rules(old) else {
+        let known = "permissions of Claude Code, Gemini CLI or Codex, and when/then files";
+        return Err(CommandError::Said(format!(
+            "`{name}` has no rules that are known here; `--to rules` takes {known}"
+        )));
+    };
+    let new = Source::new("migrated.rules", rules.text.as_str());
+    let (policy, found) = lockgate::engine::languages::load(
+        std::slice::from_ref(&new),
+        lockgate::engine::languages::Options { is_unlinted: true, ..Default::default() },
+    );
+    let mistakes: Vec<Diagnostic> = found.into_iter().filter(|it| it.severity == Severity::Error).collect();
+    let sameness = match policy {
+        _ if !rules.unsaid.is_empty() => Sameness::Unproved("not all of it could be said".to_owned()),
+        Some(policy) => compare(old, policy),
+        None => Sameness::Unproved("the rules have mistakes".to_owned()),
+    };
+    let is_well = rules.unsaid.is_empty() && mistakes.is_empty() && sameness != Sameness::Differs;
+    if json {
+        let (same, why) = sameness.answer();
+        let unsaid = rules.unsaid.iter().map(|it| UnsaidAnswer { what: &it.what, why: &it.why }).collect();
+        writeln!(
+            console.out,
+            "{}",
+            encode(&RulesAnswer { file: name, text: &rules.text, unsaid, same, why })
+        )?;
+        return Ok(is_well);
+    }
+    write!(console.out, "{}", rules.text)?;
+    for unsaid in &rules.unsaid {
+        writeln!(console.err, "{}: not said: {}: {}", visible(name), visible(&unsaid.what), unsaid.why)?;
+    }
+    match &sameness {
+        Sameness::Unchanged | Sameness::Proved => {
+            writeln!(
+                console.err,
+                "{}: proved the same: no session tells the two files apart",
+                visible(name)
+            )?;
+        }
+        Sameness::Differs => writeln!(
+            console.err,
+            "{}: the rules mean something else; compare both with `lockgate diff`",
+            visible(name)
+        )?,
+        Sameness::Unproved(why) => writeln!(console.err, "{}: not proved the same: {why}", visible(name))?,
+    }
+    if !mistakes.is_empty() {
+        writeln!(console.err, "{}", render(&mistakes, true))?;
+    }
+    Ok(is_well)
+}
+
+/// What `--to` prints with `--json`.
+#[derive(Debug, Serialize)]
+struct RulesAnswer<'a> {
+    file: &'a str,
+    text: &'a str,
+    unsaid: Vec<UnsaidAnswer<'a>>,
+    same: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<&'a str>,
+}
+
+#[derive(Debug, Serialize)]
+struct UnsaidAnswer<'a> {
+    what: &'a str,
+    why: &'a str,
 }
 
 /// Rewrites the files of a policy in place, before they are verified; says what it did.
@@ -116,6 +201,17 @@ enum Sameness {
     Differs,
     /// It could not be proved, because of this.
     Unproved(String),
+}
+
+impl Sameness {
+    /// As programs read it.
+    fn answer(&self) -> (Option<bool>, Option<&str>) {
+        match self {
+            Self::Unchanged | Self::Proved => (Some(true), None),
+            Self::Differs => (Some(false), None),
+            Self::Unproved(why) => (None, Some(why.as_str())),
+        }
+    }
 }
 
 impl Rewrite {
@@ -177,11 +273,7 @@ impl Rewrite {
     }
 
     fn answer(&self, has_text: bool) -> Answer<'_> {
-        let (same, why) = match &self.sameness {
-            Sameness::Unchanged | Sameness::Proved => (Some(true), None),
-            Sameness::Differs => (Some(false), None),
-            Sameness::Unproved(why) => (None, Some(why.as_str())),
-        };
+        let (same, why) = self.sameness.answer();
         let change = |it: &lockgate::engine::languages::Rewrite| ChangeAnswer {
             line: it.place.line,
             column: it.place.column,
@@ -206,7 +298,7 @@ fn compare(old: &Source, new: Policy) -> Sameness {
         lockgate::engine::languages::Options { is_unlinted: true, ..Default::default() },
     ) else {
         return Sameness::Unproved(
-            "the old words could not be read, so there is nothing to compare with".to_owned(),
+            "the old file could not be read as a policy, so there is nothing to compare with".to_owned(),
         );
     };
     match diff(&Rulebook::new(old), &Rulebook::new(new)) {

@@ -22,7 +22,7 @@ use super::in_force;
 use crate::{
     arguments::{KnownToolsArguments, PolicyArguments},
     console::{CommandError, Console, Ending, bold, dim, wrong},
-    known_tools::known_tools,
+    known_tools::{agents_of, known_tools, unheard},
     progress::Progress,
     protocol::encode,
     reports::{annotation, sarif},
@@ -97,6 +97,12 @@ pub(crate) fn run(
         sources = super::migrate::fix(&sources, console)?;
     }
     tell_of_hooks(&sources, console)?;
+    let options = lockgate::engine::languages::Options { is_unlinted: true, ..Default::default() };
+    if let (Some(policy), _) = lockgate::engine::languages::load(&sources, options)
+        && let Some(line) = unheard(&policy, &agents_of(&arguments.known, &arguments.policy.files))
+    {
+        writeln!(console.err, "{}: {}", wrong("warning"), visible(&line))?;
+    }
     round(&sources, &VerifyOptions::new(arguments, json)?, console)
 }
 

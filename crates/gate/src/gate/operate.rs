@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use lockgate_call::{Call, SeenCall, Time};
 use lockgate_policy::{
-    Mode, Workflow,
+    Mode, Policy, Workflow,
     workflow::{OperatorMove, Progress, Step, UnknownStage, progress::Why},
 };
 use serde_json::Map;
@@ -24,6 +24,7 @@ use crate::{
     state::{Counts, Event, SharedEvent, Stand},
     store::{Changes, StoreError},
     terms::Terms,
+    user_words::hear_user,
     verdict::Verdict,
 };
 
@@ -125,17 +126,9 @@ impl Gate {
     /// When the store fails: then the words were not taken in.
     pub fn hear(&self, session: &str, text: &str, at: Time) -> Result<(), StoreError> {
         self.commit_with(session, |rules, stand| {
-            let policies = || rules.policies().into_iter().flatten();
-            if !policies().any(|policy| policy.trusted_sources().listens()) {
-                return None;
-            }
-            let words: Vec<Arc<str>> =
-                policies().flat_map(|it| it.trusted_sources().words()).cloned().collect();
-            let traces = policies().any(|policy| policy.trusted_sources().traces());
-            let new = stand.session.origins.heard(text, &words, traces);
-            let origins = Box::new(new.begun_late(stand.session.keeps_origins_late()));
+            let policies: Vec<&Policy> = rules.policies().into_iter().flatten().collect();
+            let events = vec![hear_user(&policies, stand.session, text, at)?];
             let at = at.max(stand.session.clock);
-            let events = vec![Event::Heard { at, origins }];
             let told = self.operated(&events);
             Some(Commit { events, told, at, ..Commit::answering(()) })
         })?;

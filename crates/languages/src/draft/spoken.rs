@@ -6,7 +6,7 @@
 use jiff::tz::TimeZone;
 use lockgate_policy::{
     Boundaries, Decision, Mode, Span, Template,
-    clause::RankKind,
+    clause::{PerValue, RankKind},
     condition::{Condition, Subject, Test},
     past::{Measure, Outcome},
 };
@@ -39,6 +39,8 @@ pub struct Spoken {
     pub kind: RankKind,
     /// What its state is kept under: its words without what may be edited.
     pub key: String,
+    /// What it says for each value apart, where that is all it says.
+    pub per_value: Option<PerValue>,
 }
 
 /// The calls a sentence is about.

@@ -157,6 +157,10 @@ pub struct DraftOutput {
     pub patterns: Vec<Pattern>,
     /// Whether what is found is masked; otherwise the whole result is withheld.
     pub masks: bool,
+    /// The kinds of sensitive data that are masked; empty for all.
+    pub kinds: Vec<&'static str>,
+    /// Whether it acts, where it says so itself.
+    pub mode: Option<Mode>,
     /// What to say.
     pub message: Option<String>,
     /// Where it is written.

@@ -2,7 +2,7 @@
 
 use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashSet};
-use lockgate_policy::{Diagnostic, DraftRule, Map, Scope, Span, Statement, Takes};
+use lockgate_policy::{Diagnostic, DraftRule, ExampleStep, Map, Scope, Span, Statement, Takes};
 use smallvec::{SmallVec, smallvec};
 
 use crate::draft::Draft;
@@ -81,7 +81,9 @@ impl<'d> File<'d> {
             claim.property.names().into_iter().for_each(|name| file.count(name, claim.span, true));
         }
         for example in &draft.examples {
-            example.steps.iter().for_each(|step| file.count(&step.call, example.span, true));
+            example.steps.iter().filter_map(ExampleStep::call).for_each(|step| {
+                file.count(&step.call, example.span, true);
+            });
         }
         let mut line = None;
         for map in &draft.maps {

@@ -1,14 +1,13 @@
 //! Names and words that can hardly be meant as they are written.
 
-use lockgate_call::EffectPattern;
-use lockgate_policy::{Diagnostic, Map, Takes};
+use lockgate_policy::{Diagnostic, Map, Takes, is_phrase};
 
 use super::file::{File, Name};
 
 impl<'d> File<'d> {
     /// A name that only makes sense in a language with quotes, wildcards or lists.
     pub(super) fn literal_name(&self, name: &Name<'d>) -> Option<Diagnostic> {
-        if EffectPattern::parse(name.text).is_some() {
+        if is_phrase(name.text) {
             return None;
         }
         let label = taken_literally(name.text)?;
@@ -40,8 +39,18 @@ impl<'d> File<'d> {
     }
 }
 
+/// `backup(path)`: a tool and a field of it, as other languages write them.
+fn parameter(text: &str) -> Option<(&str, &str)> {
+    let (tool, field) = text.strip_suffix(')')?.split_once('(')?;
+    let is_name = |it: &str| !it.is_empty() && it.chars().all(|c| c.is_alphanumeric() || "_-.".contains(c));
+    (is_name(tool) && is_name(field)).then_some((tool, field))
+}
+
 /// What to write instead of a name.
 fn remedy(text: &str) -> String {
+    if let Some((tool, field)) = parameter(text) {
+        return format!("write `{tool}`, and `for each {field}` at the end of the line");
+    }
     let parts: Vec<&str> = text.split(',').filter(|part| !part.is_empty()).collect();
     match parts.as_slice() {
         [_, _, ..] => format!("write `{}`", parts.join(", ")),
@@ -53,7 +62,9 @@ fn remedy(text: &str) -> String {
 fn taken_literally(text: &str) -> Option<String> {
     let is_invisible =
         |c: char| c.is_control() || matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}');
-    Some(if text.contains(is_invisible) {
+    Some(if let Some((tool, field)) = parameter(text) {
+        format!("`{tool}({field})` is one name here")
+    } else if text.contains(is_invisible) {
         format!("`{}` has an invisible character", text.escape_debug())
     } else if text.contains('*') {
         "there are no wildcards".into()

@@ -1,9 +1,8 @@
 //! All names by which a file means tools, each with its place.
 
-use lockgate_call::EffectPattern;
 use lockgate_pattern::{Pattern, ToolGlob};
 use lockgate_policy::{
-    Span, ToolName, Tools,
+    ExampleStep, Span, ToolName, Tools, is_phrase,
     workflow::{Condition, Stage},
 };
 
@@ -48,8 +47,8 @@ pub(super) struct Mentions<'d> {
 
 impl Mentions<'_> {
     fn exact(&mut self, name: &str, span: Span) {
-        // `any deletion` is no tool.
-        if EffectPattern::parse(name).is_some() {
+        // `any deletion` is not a tool.
+        if is_phrase(name) {
             return;
         }
         self.names.push(Mention { name: ToolReference::Exact(name.to_owned()), span });
@@ -80,7 +79,7 @@ impl Mentions<'_> {
             }
         }
         for example in &draft.examples {
-            for step in &example.steps {
+            for step in example.steps.iter().filter_map(ExampleStep::call) {
                 self.exact(&step.call, self.place(example.span, &step.call, example.span));
             }
         }

@@ -77,7 +77,7 @@ pub fn check_names(
     let mut told: Vec<Diagnostic> = Vec::new();
     if !known.is_empty() {
         for source in sources {
-            let (draft, _) = parse(source, &CustomNames::default());
+            let (draft, _) = parse(source, sources, &CustomNames::default());
             told.extend(unknown_names(&draft, known));
         }
         told.extend(policy.into_iter().flat_map(|policy| unreached(policy, sources, known)));

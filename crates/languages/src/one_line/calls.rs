@@ -1,10 +1,10 @@
-//! The calls a sentence is about: `a, b or c`, a group, `any call`, `any shell`.
+//! The calls a sentence is about: `a, b or c`, a group, `any call`, `any shell`, phrases.
 //!
 //! [`Parser::calls`] is the only place where the words of a call are read. A word of the language that is meant as a
 //! name stands in quotes.
 
-use lockgate_call::{EffectKind, EffectPattern, shell_tools};
-use lockgate_policy::closest;
+use lockgate_call::{EffectKind, shell_tools};
+use lockgate_policy::{RunningPhrase, closest, is_phrase};
 
 use super::{
     lead::Mistake,
@@ -60,14 +60,20 @@ impl Parser<'_> {
             return Err(unknown_effect(reader));
         }
         let name = name(reader)?;
-        if reader.is("running") {
+        if reader.is(RunningPhrase::WORD) {
             return Err(Mistake {
                 code: "expected-word",
                 span: reader.here(),
-                message: "commands have no place in this sentence yet".into(),
-                label: "name them first".into(),
-                remedy: format!("write `map {} running … as NAME`, and NAME here", name.text),
+                message: "expected a program behind `running`".into(),
+                label: "running what?".into(),
+                remedy: format!("write the program, as in `{} running git push`", name.text),
             });
+        }
+        if let Some((tool, command)) = name.text.split_once(" running ")
+            && let Some(group) = self.group(tool)
+        {
+            calls.names.extend(group.names.iter().map(|tool| format!("{tool} running {command}")));
+            return Ok(name.text);
         }
         match self.groups.iter().find(|(group, _)| *group == name.text) {
             Some((_, members)) => {
@@ -112,7 +118,7 @@ pub(super) fn name(reader: &mut Reader) -> Result<Token, Mistake> {
     };
     match reader.peek() {
         Some(token) if token.kind == TokenKind::Quoted && !token.text.is_empty() => {}
-        Some(token) if EffectPattern::parse(&token.text).is_some() => {}
+        Some(token) if is_phrase(&token.text) => {}
         Some(token) if token.kind == TokenKind::Word && AFTER_CALLS.contains(&token.text.as_str()) => {
             let message = format!("expected the name of a tool, got '{}'", token.text);
             let remedy = format!("write a name before it, or `\"{}\"` if a tool is called so", token.text);

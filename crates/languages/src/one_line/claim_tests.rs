@@ -1,6 +1,6 @@
 //! What claims and examples say, on a line and in YAML, and what is said about those that say nothing.
 
-use lockgate_policy::{CLAIMS_MAX, Decision, EXAMPLES_MAX, ExampleStep, Property, STEPS_MAX};
+use lockgate_policy::{CLAIMS_MAX, Decision, EXAMPLES_MAX, ExampleCall, ExampleStep, Property, STEPS_MAX};
 use proptest::{collection::vec, prelude::*, sample::select};
 
 use lockgate_policy::{LIMIT_MAX, Span};
@@ -223,8 +223,8 @@ fn an_example_that_cannot_be_played_is_told_why() {
     .map(|text| on_a_line(text))
     .collect();
     insta::assert_snapshot!(said.join("\n"), @"
-    bad-example `example:`: an example is '<tool> [ok|failed] [granted|refused], … -> <allow|redact|ask|block>' | write `example: backup ok, delete -> allow`
-    bad-example `backup ok, delete`: an example is '<tool> [ok|failed] [granted|refused], … -> <allow|redact|ask|block>' | write `example: backup ok, delete -> allow`
+    bad-example `example:`: an example is '<tool> [{…}] [ok|failed] [granted|refused], … -> <allow|redact|ask|block>' | write `example: backup ok, delete -> allow`
+    bad-example `backup ok, delete`: an example is '<tool> [{…}] [ok|failed] [granted|refused], … -> <allow|redact|ask|block>' | write `example: backup ok, delete -> allow`
     bad-example `backup ok, delete ->`: an example has one verdict after '->' | write `allow`, `redact`, `ask` or `block`, as in `example: backup ok, delete -> allow`
     bad-example `-> allow`: an example calls something | write `example: backup ok, delete -> allow`
     bad-example `a, , b -> allow`: an example has a step without a call | write what is called between the commas
@@ -234,9 +234,9 @@ fn an_example_that_cannot_be_played_is_told_why() {
     bad-example `b`: an example has one verdict after '->' | write `allow`, `redact`, `ask` or `block`, as in `example: backup ok, delete -> allow`
     unknown-verdict `deny`: no verdict is called 'deny' | write `allow`, `redact`, `ask` or `block`
     unknown-verdict `Allow`: no verdict is called 'Allow' | write `allow`, `redact`, `ask` or `block`
-    bad-example `sucess`: a call of an example ends 'ok' or 'failed', not 'sucess' | put a `,` between calls; after a call write only `ok`, `failed`, `granted` and `refused`
-    bad-example `success`: a call of an example ends 'ok' or 'failed', not 'success' | put a `,` between calls; after a call write only `ok`, `failed`, `granted` and `refused`
-    bad-example `delete`: a call of an example ends 'ok' or 'failed', not 'delete' | put a `,` between calls; after a call write only `ok`, `failed`, `granted` and `refused`
+    bad-example `sucess`: a call of an example ends 'ok' or 'failed', not 'sucess' | put a `,` between calls; after a call write only its input as JSON, `ok`, `failed`, `granted`, `refused` and `returns` with JSON
+    bad-example `success`: a call of an example ends 'ok' or 'failed', not 'success' | put a `,` between calls; after a call write only its input as JSON, `ok`, `failed`, `granted`, `refused` and `returns` with JSON
+    bad-example `delete`: a call of an example ends 'ok' or 'failed', not 'delete' | put a `,` between calls; after a call write only its input as JSON, `ok`, `failed`, `granted`, `refused` and `returns` with JSON
     bad-example `failed`: this call of `a` has two of `ok` and `failed` | keep one of `ok` and `failed`
     bad-example `ok`: this call of `a` has two of `ok` and `failed` | keep one of `ok` and `failed`
     bad-example `refused`: this call of `a` has two of `granted` and `refused` | keep one of `granted` and `refused`
@@ -246,7 +246,7 @@ fn an_example_that_cannot_be_played_is_told_why() {
     bad-example `a refused`: a call that gets `block` is not put to a human, so there is no answer | write `-> ask`: the verdict is the one before a human answers; or leave the answer out
     bad-example `a ok failed, , b nope -> deny`: an example has a step without a call | write what is called between the commas
     bad-example `failed`: this call of `a` has two of `ok` and `failed` | keep one of `ok` and `failed`
-    bad-example `nope`: a call of an example ends 'ok' or 'failed', not 'nope' | put a `,` between calls; after a call write only `ok`, `failed`, `granted` and `refused`
+    bad-example `nope`: a call of an example ends 'ok' or 'failed', not 'nope' | put a `,` between calls; after a call write only its input as JSON, `ok`, `failed`, `granted`, `refused` and `returns` with JSON
     unknown-verdict `deny`: no verdict is called 'deny' | write `allow`, `redact`, `ask` or `block`
     unknown-keyword `example`: unknown keyword 'example'. Expected 'map', 'require', 'limit', or 'block' | write `example: backup ok, delete -> allow`
     unknown-keyword `exampel:`: unknown keyword 'exampel:'. Expected 'map', 'require', 'limit', or 'block' | write `example: delete -> allow`
@@ -371,7 +371,7 @@ fn a_list_that_is_none_is_a_mistake() {
     2:9 wrong-type `claims` must be a list, not the text `a possible` | write `[a, b]`, or one `- a` a line
     2:9 wrong-type `claims` must be a list, not a mapping | write `[a, b]`, or one `- a` a line
     2:9 wrong-type `examples` must be a list, not nothing | write `[a, b]`, or one `- a` a line
-    2:12 bad-example an example is '<tool> [ok|failed] [granted|refused], … -> <allow|redact|ask|block>' | write `backup ok, delete -> allow`, in quotes: between `[` and `]` a bare comma ends an entry
+    2:12 bad-example an example is '<tool> [{…}] [ok|failed] [granted|refused], … -> <allow|redact|ask|block>' | write `backup ok, delete -> allow`, in quotes: between `[` and `]` a bare comma ends an entry
     ");
 }
 
@@ -518,10 +518,15 @@ fn claims() -> impl Strategy<Value = Property> {
     )
 }
 
+/// Names without the marks of JSON: those stand in quotes.
+fn plain_names() -> impl Strategy<Value = String> {
+    names().prop_filter("has marks of JSON", |name| !name.contains(['"', '{', '[']))
+}
+
 fn steps() -> impl Strategy<Value = ExampleStep> {
-    (names(), any::<Option<bool>>(), any::<Option<bool>>()).prop_map(|(call, ok, granted)| {
+    (plain_names(), any::<Option<bool>>(), any::<Option<bool>>()).prop_map(|(call, ok, granted)| {
         let ok = ok.filter(|_| granted != Some(false));
-        ExampleStep { call, ok, granted }
+        ExampleStep::Call(ExampleCall { ok, granted, ..ExampleCall::new(&call) })
     })
 }
 
@@ -541,10 +546,10 @@ proptest! {
     #[test]
     fn an_example_that_is_printed_is_read_again(
         before in vec(steps(), 0..4),
-        last in names(),
+        last in plain_names(),
         verdict in select(&[Decision::Allow, Decision::Redact, Decision::Ask, Decision::Block]),
     ) {
-        let last = ExampleStep { call: last, ok: None, granted: None };
+        let last = ExampleStep::Call(ExampleCall::new(&last));
         let steps: Vec<ExampleStep> = before.into_iter().chain([last]).collect();
         let source = Source::new("a.rules", "");
         let example = lockgate_policy::Example { steps, verdict, source, span: Span::default() };

@@ -38,13 +38,49 @@ pub(super) fn claim<'t>(parser: &mut Parser<'t>, line: Line<'_, 't>) {
         Ok(_) if parser.draft.claims.len() >= CLAIMS_MAX => {
             parser.too_many("too-many-claims", "claims", CLAIMS_MAX, span);
         }
-        Ok(property) => parser.draft.claims.push(Claim { property, source: parser.source.clone(), span }),
+        Ok((property, each)) => {
+            parser.draft.claims.push(Claim { property, each, source: parser.source.clone(), span });
+        }
         Err(mistake) => parser.mistaken(mistake),
     }
 }
 
-/// Reads the words of a claim; `whole` is where they stand, also when there are none.
-pub(crate) fn read_claim(words: &[Word<'_>], whole: Span, lead: Lead) -> Result<Property, Mistake> {
+/// Reads the words of a claim, and the fields that it is stated for; `whole` is where they stand, also when there are none.
+pub(crate) fn read_claim(
+    words: &[Word<'_>],
+    whole: Span,
+    lead: Lead,
+) -> Result<(Property, Vec<String>), Mistake> {
+    let at = words
+        .windows(2)
+        .position(|pair| matches!(pair, [of, each] if of.text == "for" && each.text == "each"));
+    let Some((stated, keys)) = at.and_then(|at| words.split_at_checked(at)) else {
+        return Ok((property(words, whole, lead)?, Vec::new()));
+    };
+    let property = property(stated, whole, lead)?;
+    let keys: Vec<&Word<'_>> = keys.iter().skip(2).collect();
+    let is_joined = keys.iter().skip(1).step_by(2).all(|word| word.text == "and");
+    let each: Vec<String> = keys.iter().step_by(2).map(|word| word.text.to_owned()).collect();
+    let bad = |span, message: &str, label: &str, remedy: String| {
+        Err(Mistake { code: "unknown-claim", span, message: message.into(), label: label.into(), remedy })
+    };
+    if each.is_empty() || keys.len() % 2 == 0 || !is_joined {
+        let remedy = format!("write {}", lead.claim(&format!("{property} for each path")));
+        return bad(whole, "expected fields behind `for each`", "which fields?", remedy);
+    }
+    match property {
+        Property::Possible(_)
+        | Property::Impossible(_)
+        | Property::StaysPossible(_)
+        | Property::HumanBefore(_) => {
+            let remedy = format!("write {}", lead.claim(&property.to_string()));
+            bad(whole, "such a claim is the same for each value", "leave `for each` out", remedy)
+        }
+        property => Ok((property, each)),
+    }
+}
+
+fn property(words: &[Word<'_>], whole: Span, lead: Lead) -> Result<Property, Mistake> {
     let texts: Vec<&str> = words.iter().map(|word| word.text).collect();
     let owned = |text: &&str| (*text).to_owned();
     let says = match texts.as_slice() {
@@ -145,6 +181,18 @@ fn unknown_claim(words: &[Word<'_>], whole: Span, lead: Lead) -> Mistake {
         return unknown(slip.span(), did_you_mean(expected), format!("write {}", lead.claim(&right)));
     }
     let texts: Vec<&str> = words.iter().map(|word| word.text).collect();
+    if let [value, "only", "from", sources @ ..] = texts.as_slice() {
+        let remedy = format!(
+            "write the rule `{value} must come from {}`; the gate holds every call to it",
+            sources.join(" ")
+        );
+        return unknown(whole, "a rule says where values come from, not a claim".into(), remedy);
+    }
+    if let [call, "impossible", "when" | "unless", ..] = texts.as_slice() {
+        let remedy =
+            format!("write an example with the input: {}", lead.example(&format!("{call} {{…}} -> block")));
+        return unknown(whole, "a claim has no tests".into(), remedy);
+    }
     let remedy = match meant(&texts) {
         Some(meant) => format!("write {}, if that is meant", lead.claim(&meant)),
         None => {

@@ -6,8 +6,8 @@
 use lockgate_call::Selector;
 use lockgate_pattern::Pattern;
 use lockgate_policy::{
-    Boundaries, Span,
-    condition::{Attribute, Condition, Field, Operator, PrincipalField, Subject, Test},
+    Boundaries, Sandbox, Span,
+    condition::{Attribute, Condition, Field, Operator, PrincipalField, Shape, Subject, Test},
 };
 use serde_json::{Number, Value};
 
@@ -20,6 +20,9 @@ use crate::draft::spoken::SpokenPart;
 
 const TESTS: &str = "write `FIELD is VALUE`, `is over N`, `is missing`, `starts with \"…\"`, `ends with`, `contains` or \
                      `matches /…/`";
+
+/// Words for types, which are values only in quotes.
+const TYPES: [&str; 7] = ["number", "text", "string", "boolean", "list", "object", "integer"];
 
 /// `when TEST and TEST` or `unless TEST and TEST`, if one stands here. `closes` says whether a yes restricts.
 pub(super) fn conditions(reader: &mut Reader, closes: bool) -> Result<Vec<SpokenPart>, Mistake> {
@@ -79,16 +82,113 @@ pub(super) fn test(reader: &mut Reader, closes: bool) -> Result<Condition, Mista
         if reader.take(&["present"]) {
             return Ok(value(Operator::Exists(!is_negated)));
         }
+        if reader.is("inside") || reader.is("outside") {
+            let is_negated = is_negated != reader.is("outside");
+            return inside(reader, &subject, closes, is_negated);
+        }
+        if let Some(shape) = type_named(reader) {
+            return Ok(signed(value(Operator::Shape(shape)), is_negated));
+        }
+        no_synonym(reader)?;
         if let Some(operator) = amount(reader)? {
             return Ok(signed(value(operator), is_negated));
         }
         return Ok(signed(value(one_of(values(reader)?)), is_negated));
     }
+    if reader.take(&["has"]) {
+        return Ok(value(Operator::Shape(items(reader)?)));
+    }
     let is_negated = reader.take(&["not"]);
     match text_test(reader, &["starts", "ends", "contains", "matches"])? {
         Some(operator) => Ok(signed(value(operator), is_negated)),
-        None => Err(reader.mistake(&["is", "starts with", "ends with", "contains", "matches"], TESTS)),
+        None => Err(reader.mistake(&["is", "has", "starts with", "ends with", "contains", "matches"], TESTS)),
     }
+}
+
+/// `inside PLACES` or `outside PLACES`, of the paths of a call that has the field.
+fn inside(
+    reader: &mut Reader,
+    subject: &Subject,
+    closes: bool,
+    is_negated: bool,
+) -> Result<Condition, Mistake> {
+    let span = reader.here();
+    if !matches!(subject, Subject::Input(_)) {
+        return Err(reader.mistake(&["a value"], "only fields of the call can be inside a folder"));
+    }
+    let _ = reader.next();
+    let places = places(reader, "folder")?;
+    let there = Condition::value(subject.clone(), Test::plain(Operator::Exists(true)));
+    let out_of = Boundaries { within: places.clone(), ..Boundaries::default() };
+    let touches = Boundaries { not_within: places, ..Boundaries::default() };
+    let not = |condition: Condition| Condition::Not(Box::new(condition));
+    Ok(match (closes, is_negated) {
+        // It may be there.
+        (true, false) => Condition::All(vec![there, outside(touches, span)?]),
+        // It may be elsewhere, or nobody says where.
+        (true, true) => not(Condition::All(vec![there, not(outside(out_of, span)?)])),
+        // It certainly is there.
+        (false, false) => Condition::All(vec![there, not(outside(out_of, span)?)]),
+        (false, true) => Condition::All(vec![there, not(outside(touches, span)?)]),
+    })
+}
+
+/// What a call is that reaches out of boundaries.
+pub(super) fn outside(boundaries: Boundaries, span: Span) -> Result<Condition, Mistake> {
+    Sandbox::of_places(boundaries).map(|sandbox| Condition::Outside(Box::new(sandbox))).map_err(|error| {
+        Mistake {
+            code: "bad-boundary",
+            span,
+            message: error.to_string(),
+            label: "here".into(),
+            remedy: "write a folder, as in `./src`".into(),
+        }
+    })
+}
+
+/// `a number`, `a text` and the like, where they stand.
+fn type_named(reader: &mut Reader) -> Option<Shape> {
+    if !["a", "an"].contains(&reader.ahead(0)) {
+        return None;
+    }
+    let (shape, length) = match (reader.ahead(1), reader.ahead(2)) {
+        ("text" | "string", _) => (Shape::Text, 2),
+        ("whole", "number") => (Shape::WholeNumber, 3),
+        ("integer", _) => (Shape::WholeNumber, 2),
+        ("number", _) => (Shape::Number, 2),
+        ("boolean", _) => (Shape::Boolean, 2),
+        ("list", _) => (Shape::List, 2),
+        ("object", _) => (Shape::Object, 2),
+        _ => return None,
+    };
+    (0..length).for_each(|_| drop(reader.next()));
+    Some(shape)
+}
+
+/// `over 5 items`, behind `has`.
+fn items(reader: &mut Reader) -> Result<Shape, Mistake> {
+    const REMEDY: &str = "write a whole number and `items`, as in `has over 5 items`";
+    let operator = amount(reader)?;
+    let number = match &operator {
+        Some(Operator::Above(n) | Operator::AtLeast(n) | Operator::Below(n) | Operator::AtMost(n)) => {
+            n.clone()
+        }
+        _ if reader.take(&["no"]) => Number::from(0),
+        _ => number(reader)?,
+    };
+    let Some(count) = number.as_u64() else { return Err(reader.mistake(&["a whole number"], REMEDY)) };
+    if !(reader.take(&["items"]) || reader.take(&["item"])) {
+        return Err(reader.mistake(&["items"], REMEDY));
+    }
+    let most = u64::MAX;
+    Ok(match operator {
+        Some(Operator::Above(_)) => Shape::Items { least: count.saturating_add(1), most },
+        Some(Operator::AtLeast(_)) => Shape::Items { least: count, most },
+        Some(Operator::Below(_)) if count == 0 => return Err(reader.mistake(&["a number over 0"], REMEDY)),
+        Some(Operator::Below(_)) => Shape::Items { least: 0, most: count - 1 },
+        Some(Operator::AtMost(_)) => Shape::Items { least: 0, most: count },
+        _ => Shape::Items { least: count, most: count },
+    })
 }
 
 /// `start with TEXTS` and the like; `words` are its four verbs.
@@ -176,6 +276,37 @@ pub(super) fn subject_of(token: &Token) -> Result<Subject, Mistake> {
         _ if text == "environment" => Subject::Environment,
         _ => Subject::Input(Field::new(text)),
     })
+}
+
+/// What people write for an amount, and what we call it.
+const AMOUNT_SYNONYMS: [(&str, &str); 16] = [
+    ("above", "over"),
+    ("more", "over"),
+    ("greater", "over"),
+    ("larger", "over"),
+    ("higher", "over"),
+    (">", "over"),
+    ("below", "under"),
+    ("less", "under"),
+    ("fewer", "under"),
+    ("smaller", "under"),
+    ("lower", "under"),
+    ("<", "under"),
+    (">=", "at least"),
+    ("<=", "at most"),
+    ("minimum", "at least"),
+    ("maximum", "at most"),
+];
+
+/// Reports `is above 5`, which would otherwise be a value that is called `above`.
+fn no_synonym(reader: &Reader) -> Result<(), Mistake> {
+    let number_at = if reader.ahead(1) == "than" { 2 } else { 1 };
+    let number = reader.ahead(number_at);
+    let meant = AMOUNT_SYNONYMS.iter().find(|(word, _)| reader.is(word)).map(|(_, meant)| *meant);
+    match meant.filter(|_| number_of(number).is_some()) {
+        Some(meant) => Err(reader.mistake(&[meant], &format!("write `is {meant} {number}`"))),
+        None => Ok(()),
+    }
 }
 
 /// `over 5`, `under 5`, `at least 5`, `at most 5`.
@@ -366,17 +497,34 @@ pub(super) fn broken(reader: &mut Reader, subject: &Subject) -> Result<SpokenPar
             let not_within = places(reader, "folder")?;
             return Ok(SpokenPart::Reaches(Boundaries { not_within, ..Boundaries::default() }));
         }
-        let operator = match amount(reader)? {
-            Some(operator) => operator,
-            None => one_of(values(reader)?),
+        if TYPES.contains(&reader.ahead(0)) && !["or", "and"].contains(&reader.ahead(1)) {
+            let word = reader.ahead(0).to_owned();
+            let article = if ["object", "integer"].contains(&word.as_str()) { "an" } else { "a" };
+            return Err(Mistake {
+                code: "expected-word",
+                span: reader.here(),
+                message: format!("`{word}` may be a type or a value"),
+                label: "a type or a value?".into(),
+                remedy: format!("write `must be {article} {word}` for the type, `\"{word}\"` for the value"),
+            });
+        }
+        no_synonym(reader)?;
+        let operator = match (type_named(reader), amount(reader)?) {
+            (Some(shape), _) => Operator::Shape(shape),
+            (None, Some(operator)) => operator,
+            (None, None) => one_of(values(reader)?),
         };
         return Ok(if is_negated { SpokenPart::Holds(value(operator)) } else { unmet(value(operator)) });
+    }
+    if reader.take(&["have"]) {
+        let test = value(Operator::Shape(items(reader)?));
+        return Ok(if is_negated { SpokenPart::Holds(test) } else { unmet(test) });
     }
     match text_test(reader, &["start", "end", "contain", "match"])? {
         Some(operator) => {
             let test = value(operator);
             Ok(if is_negated { SpokenPart::Holds(test) } else { unmet(test) })
         }
-        None => Err(reader.mistake(&["be", "start with", "end with", "contain", "match"], DEMANDS)),
+        None => Err(reader.mistake(&["be", "have", "start with", "end with", "contain", "match"], DEMANDS)),
     }
 }

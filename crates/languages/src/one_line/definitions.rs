@@ -3,9 +3,10 @@
 use super::{
     calls::name,
     conditions::places,
+    effects::joined_tokens,
     history::zone,
     lead::Mistake,
-    parser::{Line, Parser},
+    parser::{Line, Parser, define_word},
     provenance,
     spoken::read,
     tokens::{Reader, tokens},
@@ -25,7 +26,7 @@ pub(super) fn define(parser: &mut Parser<'_>, words: &[Word<'_>], keywords: &[&s
     let span = super::words::span_of(words);
     let line = parser.source.slice(span).to_owned();
     let Ok(found) = tokens(&line, span.start) else { return };
-    let mut reader = Reader::new(found, span);
+    let mut reader = Reader::new(joined_tokens(words, found), span);
     let _ = reader.next();
     // What is wrong with them is reported when the line itself is read.
     let _ = match first.text {
@@ -41,9 +42,7 @@ fn group(parser: &mut Parser<'_>, reader: &mut Reader) -> Result<(), Mistake> {
     reader.expect("=", "write `tools network = curl, wget`")?;
     let (calls, _) = parser.calls(reader)?;
     reader.end(&["or"], "write the tools with commas between them")?;
-    if parser.groups.iter().all(|(known, _)| *known != name.text) {
-        parser.groups.push((name.text, calls));
-    }
+    define_word(&mut parser.groups, name.text, calls);
     Ok(())
 }
 
@@ -53,9 +52,7 @@ fn hours_named(parser: &mut Parser<'_>, reader: &mut Reader) -> Result<(), Mista
     let hours = parser.read_hours(reader)?;
     reader
         .end(&["a time zone"], "write days, times and a zone, as in `Mon-Fri 09:00-18:00 Europe/Berlin`")?;
-    if parser.hours.iter().all(|(known, _)| *known != name.text) {
-        parser.hours.push((name.text, hours));
-    }
+    define_word(&mut parser.hours, name.text, hours);
     Ok(())
 }
 

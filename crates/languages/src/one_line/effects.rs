@@ -1,21 +1,24 @@
-//! Effects in one-line rules: `any EFFECT [inside|outside PLACES] [[except] to HOSTS]` where a tool may stand, and
-//! `TOOL is an EFFECT, EFFECT`.
+//! Phrases in one-line rules: `any EFFECT [inside|outside PLACES] [[except] to HOSTS]` and `TOOL running PROGRAM [ARG…]`
+//! where a tool may stand, and `TOOL is an EFFECT, EFFECT`.
 //!
 //! [`joined`] makes one word of each such phrase before a sentence is read, so that every statement, claim and example
 //! takes it for a name. What it means is `policy`'s.
 
 use lockgate_call::{EffectKind, EffectPattern};
-use lockgate_policy::{Declared, closest};
+use lockgate_policy::{Declared, RunningPhrase, closest, is_phrase};
 
 use super::{
+    calls::AFTER_CALLS,
     parser::{Line, Parser},
     tokens::{Token, TokenKind},
     words::{Word, Words},
 };
 
-/// The words of a line with each phrase about effects as one of them.
+/// The words of a line with each phrase as one of them.
 pub(super) fn joined<'t>(text: &'t str, words: Words<'t>) -> Words<'t> {
-    if !words.iter().any(|word| word.text == EffectPattern::START) {
+    let is_lead = |word: &Word<'t>| matches!(word.text, EffectPattern::START | RunningPhrase::WORD);
+    // A map has `running` for itself.
+    if words.first().is_some_and(|first| first.text == "map") || !words.iter().any(is_lead) {
         return words;
     }
     let mut rest: &[Word<'t>] = &words;
@@ -23,7 +26,11 @@ pub(super) fn joined<'t>(text: &'t str, words: Words<'t>) -> Words<'t> {
     while let Some((first, after)) = rest.split_first() {
         // `ask about any unreadable script` is a sentence of its own.
         let is_verdict = joined.last().is_some_and(|word| matches!(word.text, "about" | "block" | "allow"));
-        let length = if first.text == EffectPattern::START { length(after, is_verdict) } else { 0 };
+        let length = match running_length(after).filter(|_| !joined.is_empty()) {
+            Some(length) => length,
+            None if first.text == EffectPattern::START => length(after, is_verdict),
+            None => 0,
+        };
         let last = length.checked_sub(1).and_then(|last| after.get(last));
         match last.and_then(|last| text.get(first.start..last.span().end)) {
             Some(phrase) => {
@@ -41,7 +48,7 @@ pub(super) fn joined<'t>(text: &'t str, words: Words<'t>) -> Words<'t> {
 
 /// The tokens of a line with each such phrase as one of them.
 pub(super) fn joined_tokens(words: &[Word<'_>], tokens: Vec<Token>) -> Vec<Token> {
-    let is_phrase = |word: &&Word<'_>| word.text.contains(' ') && EffectPattern::parse(word.text).is_some();
+    let is_phrase = |word: &&Word<'_>| is_phrase(word.text);
     let phrases: Vec<&Word<'_>> = words.iter().filter(is_phrase).collect();
     let mut joined: Vec<Token> = Vec::with_capacity(tokens.len());
     for token in tokens {
@@ -61,7 +68,43 @@ pub(super) fn joined_tokens(words: &[Word<'_>], tokens: Vec<Token>) -> Vec<Token
     joined
 }
 
-/// How many words behind `any` belong to the phrase; none where it is no phrase.
+/// How many words behind a tool belong to `TOOL running PROGRAM [ARG…]`; none where that does not stand there.
+fn running_length(words: &[Word<'_>]) -> Option<usize> {
+    let is_shell = words.first().is_some_and(|word| word.text == "shell");
+    let before = if is_shell { 2 } else { 1 };
+    let has_program = |at: usize| words.get(at).is_some_and(|it| it.text != "," && !ends_phrase(it.text));
+    if words.get(before - 1).is_none_or(|word| word.text != RunningPhrase::WORD) || !has_program(before) {
+        return None;
+    }
+    let mut length = before;
+    while has_program(length) {
+        length += 1;
+        // A comma ends the phrase and goes on with the list.
+        if words.get(length - 1).is_some_and(|word| word.text.ends_with(',')) {
+            break;
+        }
+    }
+    Some(length)
+}
+
+/// Whether a word goes on with the sentence behind a command; as an argument it stands in quotes.
+pub(crate) fn ends_phrase(word: &str) -> bool {
+    AFTER_CALLS.contains(&word)
+        || matches!(
+            word,
+            "or" | "and"
+                | "possible"
+                | "impossible"
+                | "stays"
+                | "without"
+                | "->"
+                | "granted"
+                | "refused"
+                | "returns"
+        )
+}
+
+/// How many words behind `any` belong to the phrase; none where it is not a phrase.
 fn length(words: &[Word<'_>], is_verdict: bool) -> usize {
     let texts: Vec<&str> = words.iter().map(|word| word.text).collect();
     let kind = match texts.as_slice() {

@@ -4,16 +4,18 @@
 //! read here. `,` and `->` part what they stand between even without a space, because `backup,delete` read as one strange
 //! tool would be played and prove nothing.
 
-use lockgate_policy::{Decision, EXAMPLES_MAX, Example, ExampleStep, STEPS_MAX, Span, closest};
+use lockgate_policy::{Decision, EXAMPLES_MAX, Example, ExampleCall, ExampleStep, STEPS_MAX, Span, closest};
+use serde_json::Value;
 
 use super::{
+    effects::joined,
     lead::{Lead, Mistake},
     meant::{did_you_mean, synonym},
     parser::{Line, Parser},
-    words::{Word, span_of},
+    words::{Word, Words, is_space, span_of},
 };
 
-const EXAMPLE: &str = "<tool> [ok|failed] [granted|refused], … -> <allow|redact|ask|block>";
+const EXAMPLE: &str = "<tool> [{…}] [ok|failed] [granted|refused], … -> <allow|redact|ask|block>";
 
 /// What people write for a verdict, and what we call it.
 const VERDICT_SYNONYMS: [(&str, &str); 8] = [
@@ -41,10 +43,13 @@ const OUTCOME_SYNONYMS: [(&str, &str); 8] = [
 
 /// `example: …`; the colon may touch the first word.
 pub(super) fn example<'t>(parser: &mut Parser<'t>, line: Line<'_, 't>) {
-    let Some((lead, rest)) = line.words.split_first() else { return };
-    let touching = lead.text.strip_prefix("example:").filter(|text| !text.is_empty());
-    let touching = touching.map(|text| Word { text, start: lead.span().end.saturating_sub(text.len()) });
-    let said: Vec<Word<'t>> = touching.into_iter().chain(rest.iter().copied()).collect();
+    let Some(lead) = line.words.first() else { return };
+    let start = lead.start + "example:".len();
+    let text: &'t str = parser.source.text().get(start..).unwrap_or_default();
+    let said = said(text.split('\n').next().unwrap_or_default(), start, true);
+    // A phrase stands behind a word of the sentence, which is the lead for the first step.
+    let led: Words<'t> = std::iter::once(*lead).chain(said).collect();
+    let said: Words<'t> = joined(parser.source.text(), led).into_iter().skip(1).collect();
     let span = if said.is_empty() { span_of(line.words) } else { span_of(&said) };
     if parser.no_groups("a step of an example", &said).is_none() {
         return;
@@ -67,7 +72,7 @@ pub(crate) fn read_example(
     whole: Span,
     lead: Lead,
 ) -> Result<(Vec<ExampleStep>, Decision), Vec<Mistake>> {
-    let parts = parted(words);
+    let parts = words.to_vec();
     let (before, behind) = match arrow(&parts, whole, lead) {
         Ok(sides) => sides,
         Err(mistake) => return Err(vec![mistake]),
@@ -86,8 +91,21 @@ pub(crate) fn read_example(
         }
     }
     let decision = verdict(behind, whole, lead);
-    if let (Ok(decision), Some((last, said))) = (&decision, steps.last()) {
-        mistakes.extend(idle_words(last, span_of(said), *decision));
+    match (&decision, steps.last()) {
+        (Ok(decision), Some((ExampleStep::Call(last), said))) => {
+            mistakes.extend(idle_words(last, span_of(said), *decision));
+        }
+        (_, Some((ExampleStep::UserSays(_) | ExampleStep::Wait(_), said))) => mistakes.push(Mistake {
+            code: "bad-example",
+            span: span_of(said),
+            message: "an example ends with a call".into(),
+            label: "not a call".into(),
+            remedy: format!(
+                "write {}",
+                lead.example("user says \"wipe a\", delete {\"path\": \"a\"} -> allow")
+            ),
+        }),
+        _ => {}
     }
     match decision {
         Ok(decision) if mistakes.is_empty() => {
@@ -101,29 +119,48 @@ pub(crate) fn read_example(
     }
 }
 
-/// The words, with every `,` and `->` as one of its own.
-fn parted<'t>(words: &[Word<'t>]) -> Vec<Word<'t>> {
-    let mut parts = Vec::new();
-    for word in words {
-        let mut start = word.start;
-        // One pass for each mark: looking for the nearer of the two would read a long line again and again.
-        for (side, text) in word.text.split("->").enumerate() {
-            if side > 0 {
-                parts.push(Word { text: "->", start });
-                start += "->".len();
+/// The words of a text, with every `,` and `->` as one of its own, and each text in quotes and each JSON value as one.
+pub(crate) fn said(text: &str, start: usize, has_comments: bool) -> Words<'_> {
+    let mut words = Words::new();
+    let mut at = 0;
+    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+        let Some(first) = rest.chars().next() else { break };
+        let length = match first {
+            first if is_space(first) => {
+                at += first.len_utf8();
+                continue;
             }
-            for (item, text) in text.split(',').enumerate() {
-                if item > 0 {
-                    parts.push(Word { text: ",", start });
-                    start += ",".len();
-                }
-                parts.push(Word { text, start });
-                start += text.len();
-            }
-        }
+            '#' if has_comments => break,
+            ',' => 1,
+            // A step begins with a name, whatever it is. What is not JSON behind it is told as far as the arrow.
+            '{' | '[' if words.last().is_some_and(|before| before.text != ",") => value_length(rest)
+                .unwrap_or_else(|| {
+                    let before = rest.split("->").next().unwrap_or(rest).trim_end();
+                    before.len().max(first.len_utf8())
+                }),
+            '"' => value_length(rest).unwrap_or_else(|| word_length(rest, has_comments)),
+            _ if rest.starts_with("->") => 2,
+            _ => word_length(rest, has_comments),
+        };
+        words.push(Word { text: rest.get(..length).unwrap_or(rest), start: start + at });
+        at += length;
     }
-    parts.retain(|part| !part.text.is_empty());
-    parts
+    words
+}
+
+fn word_length(rest: &str, has_comments: bool) -> usize {
+    let ends = |(at, c): (usize, char)| {
+        let is_end = is_space(c) || c == ',' || (c == '#' && has_comments);
+        (is_end || (c == '-' && rest.get(at..).is_some_and(|it| it.starts_with("->")))).then_some(at)
+    };
+    rest.char_indices().find_map(ends).unwrap_or(rest.len())
+}
+
+/// The length of the JSON value that a text starts with.
+fn value_length(rest: &str) -> Option<usize> {
+    let mut values = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
+    values.next()?.ok()?;
+    Some(values.byte_offset())
 }
 
 /// What stands before the arrow, and what behind it.
@@ -200,7 +237,8 @@ fn verdict(behind: &[Word<'_>], whole: Span, lead: Lead) -> Result<Decision, Mis
     })
 }
 
-/// `NAME [ok|failed] [granted|refused]`; the first word is the name, whatever it is.
+/// `NAME [JSON] [ok|failed] [granted|refused] [returns JSON]`, `user says "…"` or `wait 5 minutes`. The first word is the
+/// name, whatever it is.
 fn step(words: &[Word<'_>], whole: Span, lead: Lead) -> Result<ExampleStep, Mistake> {
     let bad = |span, message: String, label: String, remedy: String| {
         Err(Mistake { code: "bad-example", span, message, label, remedy })
@@ -213,21 +251,61 @@ fn step(words: &[Word<'_>], whole: Span, lead: Lead) -> Result<ExampleStep, Mist
         let message = "an entry of `examples` is the example alone".into();
         return bad(call.span(), message, "not part of it".into(), "leave `example:` out".into());
     }
-    let mut step = ExampleStep { call: call.text.into(), ok: None, granted: None };
-    for word in rest {
+    match (call.text, rest) {
+        ("user", [says, text]) if says.text == "says" => {
+            return match serde_json::from_str(text.text) {
+                Ok(text) => Ok(ExampleStep::UserSays(text)),
+                Err(_) => {
+                    let remedy = "write the user's words in quotes: `user says \"…\"`";
+                    bad(
+                        text.span(),
+                        "what the user says is a text".into(),
+                        "not in quotes".into(),
+                        remedy.into(),
+                    )
+                }
+            };
+        }
+        ("wait", [count, unit]) if super::history::unit(unit.text).is_some() => {
+            let seconds = super::history::unit(unit.text).zip(count.text.parse::<u64>().ok());
+            let Some(ms) = seconds.and_then(|(unit, count)| unit.checked_mul(count)?.checked_mul(1000))
+            else {
+                let remedy = "write a number and a unit, as in `wait 5 minutes`".into();
+                return bad(span_of(rest), "this is not a time".into(), "how long?".into(), remedy);
+            };
+            return Ok(ExampleStep::Wait(ms));
+        }
+        _ => {}
+    }
+    let name: Option<String> = serde_json::from_str(call.text).ok().filter(|_| call.text.starts_with('"'));
+    let mut step = ExampleCall::new(name.as_deref().unwrap_or(call.text));
+    let mut rest = rest;
+    if let Some((input, after)) = rest.split_first().filter(|(input, _)| input.text.starts_with('{')) {
+        let input = json(input, "write one JSON object, as in `{\"path\": \"a\"}`")?;
+        step.input = input.as_object().cloned();
+        rest = after;
+    }
+    while let Some((word, after)) = rest.split_first() {
+        rest = after;
+        if let ("returns", Some((value, after))) = (word.text, after.split_first()) {
+            step.output = Some(json(value, "write JSON, as in `returns {\"id\": 1}` or `returns \"text\"`")?);
+            rest = after;
+            continue;
+        }
         let (says, value, words) = match word.text {
             "ok" => (&mut step.ok, true, "`ok` and `failed`"),
             "failed" | "fails" => (&mut step.ok, false, "`ok` and `failed`"),
             "granted" => (&mut step.granted, true, "`granted` and `refused`"),
             "refused" => (&mut step.granted, false, "`granted` and `refused`"),
             other => {
-                let known = ["ok", "failed", "granted", "refused"];
+                let known = ["ok", "failed", "granted", "refused", "returns"];
                 let meant = synonym(other, &OUTCOME_SYNONYMS).or_else(|| closest(other, known));
                 return bad(
                     word.span(),
                     format!("a call of an example ends 'ok' or 'failed', not '{other}'"),
                     meant.map_or("not an outcome".into(), did_you_mean),
-                    "put a `,` between calls; after a call write only `ok`, `failed`, `granted` and `refused`"
+                    "put a `,` between calls; after a call write only its input as JSON, `ok`, `failed`, `granted`, \
+                     `refused` and `returns` with JSON"
                         .into(),
                 );
             }
@@ -237,17 +315,28 @@ fn step(words: &[Word<'_>], whole: Span, lead: Lead) -> Result<ExampleStep, Mist
             return bad(word.span(), message, "said already".into(), format!("keep one of {words}"));
         }
     }
-    if step.granted == Some(false) && step.ok.is_some() {
+    if step.granted == Some(false) && (step.ok.is_some() || step.output.is_some()) {
         let message = format!("a call of `{}` that is refused does not run, so it ends in no way", call.text);
         let remedy = "leave out `refused`, or how the call ends";
         return bad(span_of(words), message, "refused, and yet it ends".into(), remedy.into());
     }
-    Ok(step)
+    Ok(ExampleStep::Call(step))
+}
+
+/// The JSON that a word is.
+fn json(word: &Word<'_>, remedy: &str) -> Result<Value, Mistake> {
+    serde_json::from_str(word.text).map_err(|error| Mistake {
+        code: "bad-example",
+        span: word.span(),
+        message: format!("this is not what JSON looks like: {error}"),
+        label: "not JSON".into(),
+        remedy: remedy.into(),
+    })
 }
 
 /// Words behind the last call that its verdict contradicts: the verdict comes before a human answers and before the
 /// call runs.
-fn idle_words(last: &ExampleStep, span: Span, decision: Decision) -> Option<Mistake> {
+fn idle_words(last: &ExampleCall, span: Span, decision: Decision) -> Option<Mistake> {
     let word = decision.word();
     let (message, remedy) = match (last.ok, last.granted, decision) {
         (_, Some(_), Decision::Allow | Decision::Redact | Decision::Block) => (

@@ -44,7 +44,7 @@ impl Parser<'_> {
                 break;
             }
         }
-        if !parts.is_empty() && reader.take(&["until"]) {
+        if !parts.is_empty() && reader.ahead(1) != "human-approval" && reader.take(&["until"]) {
             let clearing = self.until(reader)?;
             for part in &mut parts {
                 if let SpokenPart::Past(past) | SpokenPart::NotPast(past) = part {
@@ -56,15 +56,6 @@ impl Parser<'_> {
     }
 
     fn until(&self, reader: &mut Reader) -> Result<Clearing, Mistake> {
-        if reader.is("human-approval") {
-            return Err(Mistake {
-                code: "expected-word",
-                span: reader.here(),
-                message: "`until` waits for a call".into(),
-                label: "not a call".into(),
-                remedy: "write `, else ask` at the end instead, so that a human opens each call".into(),
-            });
-        }
         let (calls, _) = self.calls(reader)?;
         let outcome = outcome(reader).unwrap_or(Outcome::Ok);
         Ok(Clearing {
@@ -115,7 +106,7 @@ impl Parser<'_> {
         let outcome = outcome(reader).unwrap_or(fallback);
         let tests = tests_of(reader, closes)?;
         let within_ms = within(reader)?;
-        let keys = self.same(reader)?;
+        let keys = self.same(reader, &calls)?;
         let mut cleared_by = Vec::new();
         while reader.is("with") && ["no", "only"].contains(&reader.ahead(1)) && reader.take(&["with"]) {
             let is_others = reader.take(&["only"]);
@@ -123,12 +114,13 @@ impl Parser<'_> {
                 reader.expect("no", "write `with no TOOL since`")?;
             }
             let (calls, _) = self.calls(reader)?;
+            let clearing = calls.clone();
             let said = self::outcome(reader);
             // `asked` is a moment; without an outcome the call is feared until it ends.
             let (outcome, lasts) = (said.unwrap_or(Outcome::Asked), said.is_none());
             // What clears has the other polarity: it opens where the rest closes.
             let tests = if is_others { Vec::new() } else { tests_of(reader, !closes)? };
-            let keys = self.same(reader)?.into_iter().map(|(then, _)| then).collect();
+            let keys = self.same(reader, &clearing)?.into_iter().map(|(then, _)| then).collect();
             reader.expect("since", "write `with no TOOL since`")?;
             cleared_by.push(Clearing { calls, is_others, outcome, tests, keys, is_since: true, lasts });
         }
@@ -206,17 +198,22 @@ impl Parser<'_> {
     }
 
     /// `for the same KEYS`, where it stands.
-    fn same(&self, reader: &mut Reader) -> Result<Keys, Mistake> {
+    fn same(&self, reader: &mut Reader, earlier: &Names) -> Result<Keys, Mistake> {
         if reader.is("for") && reader.ahead(1) == "the" {
             let _ = reader.take(&["for", "the"]);
             reader.expect("same", "write `for the same FIELD`")?;
-            return self.keys(reader);
+            let is_earlier = |calls: &Names| calls.names.iter().all(|it| earlier.names.contains(it));
+            return self.keys(reader, &is_earlier);
         }
         Ok(Vec::new())
     }
 
-    /// `a and b, which is c in X`.
-    pub(super) fn keys(&self, reader: &mut Reader) -> Result<Keys, Mistake> {
+    /// `a and b, which is c in X`; `is_earlier` says whether X is the earlier call, or this one.
+    pub(super) fn keys(
+        &self,
+        reader: &mut Reader,
+        is_earlier: &dyn Fn(&Names) -> bool,
+    ) -> Result<Keys, Mistake> {
         let mut keys: Keys = Vec::new();
         loop {
             let subject = subject(reader)?;
@@ -234,12 +231,19 @@ impl Parser<'_> {
             reader.expect("is", "write `, which is FIELD in TOOL`")?;
             let other = subject(reader)?;
             reader.expect("in", "write `, which is FIELD in TOOL`")?;
-            let (_, _) = self.calls(reader)?;
-            if let Some(last) = keys.last_mut() {
-                last.1 = other;
+            let (calls, _) = self.calls(reader)?;
+            match keys.last_mut() {
+                Some((then, _)) if is_earlier(&calls) => *then = other,
+                Some((_, now)) => *now = other,
+                None => {}
             }
         }
         Ok(keys)
+    }
+
+    /// Whether a word is the name of hours.
+    pub(super) fn is_hours(&self, word: &str) -> bool {
+        self.hours.iter().any(|(known, _)| known == word) || day_of(word).is_some() || minutes(word).is_some()
     }
 
     /// `during HOURS` or `outside HOURS`.
@@ -262,8 +266,7 @@ impl Parser<'_> {
 
     /// `Mon-Fri 09:00-18:00 [Europe/Berlin]`: days, times or both.
     pub(super) fn read_hours(&self, reader: &mut Reader) -> Result<Condition, Mistake> {
-        const REMEDY: &str =
-            "write days and times, as in `Mon-Fri 09:00-18:00`, or the name of an `hours` line";
+        const REMEDY: &str = "write days and times, as in `Mon-Fri 09:00-18:00`, the name of an `hours` line, or a folder, as in `./src`";
         let mut schedule = Schedule { time: None, days: None, zone: self.zone.clone() };
         let mut days = [false; 7];
         while let Some(found) = reader.peek().and_then(|token| day_of(&token.text)) {

@@ -4,7 +4,7 @@ use std::num::NonZeroU64;
 
 use lockgate_policy::{
     Decision, LIMIT_MAX, Scope, Statement,
-    clause::RankKind,
+    clause::{PerValueForm, RankKind},
     condition::{Attribute, Condition, Operator, Subject, Test},
     past::{Measure, Outcome},
 };
@@ -51,7 +51,7 @@ pub(super) fn limit<'t>(parser: &mut Parser<'t>, line: Line<'_, 't>) {
             _ => (None, Some(parser.calls(reader)?)),
         };
         let is_shared = reader.take(&["over", "all", "sessions"]);
-        let tail = parser.tail(reader, true)?;
+        let tail = parser.tail(reader, true, &calls)?;
         let spent = Spent { measure, calls, text, value, amount, within_ms, scope, is_shared };
         parser.limited(line, spent, tail)
     });
@@ -143,6 +143,9 @@ impl Parser<'_> {
             Measure::Different | Measure::Sum => 1,
         };
         let mut tail = tail;
+        let is_each = tail.parts.is_empty() && wants == Decision::Block && within_ms.is_none();
+        let each = (is_each && measure == Measure::Count && !calls.is_every).then_some(count).flatten();
+        let (keys, names) = (tail.keys.clone(), calls.names.clone());
         tail.parts.push(SpokenPart::Past(Box::new(past)));
         let period = within_ms.map_or_else(|| "session".to_owned(), |ms| format!("{ms} ms"));
         self.spoken(
@@ -152,6 +155,9 @@ impl Parser<'_> {
             tail,
             (RankKind::Session, format!("limit {text} per {period} apart")),
         );
+        if let Some(count) = each {
+            self.each(&keys, PerValueForm::Limit { calls: names, count: count.get() });
+        }
         Ok(())
     }
 }

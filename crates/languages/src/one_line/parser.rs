@@ -97,6 +97,34 @@ impl Sentence {
     }
 }
 
+/// A word of this file counts before one of the same name of an included file.
+pub(super) fn define_word<T>(words: &mut Vec<(String, T)>, name: String, meaning: T) {
+    words.retain(|(known, _)| *known != name);
+    words.push((name, meaning));
+}
+
+impl<'t> Parser<'t> {
+    pub(super) fn new(
+        source: &'t Source,
+        sentences: &'static [Sentence],
+        draft: Draft,
+        diagnostics: Vec<Diagnostic>,
+    ) -> Self {
+        Self {
+            source,
+            sentences,
+            draft,
+            mode: None,
+            diagnostics,
+            groups: Vec::new(),
+            defined: Vec::new(),
+            hours: Vec::new(),
+            origins: Vec::new(),
+            zone: None,
+        }
+    }
+}
+
 impl Parser<'_> {
     /// Adds a rule to the draft.
     pub(super) fn rule(&mut self, line: Line<'_, '_>, statement: Statement) {

@@ -11,7 +11,7 @@ use super::{
     calls::name,
     lead::Mistake,
     origin::Origin,
-    parser::{Line, Parser},
+    parser::{Line, Parser, define_word},
     tokens::{Reader, TokenKind},
 };
 use crate::draft::spoken::{Names, SpokenPart};
@@ -80,9 +80,7 @@ pub(super) fn define(parser: &mut Parser<'_>, reader: &mut Reader) -> Result<(),
     reader.expect("=", "write `source known = get_contacts.email`")?;
     let origin = parser.origin(reader)?;
     reader.end(&["or"], "write the sources with commas between them")?;
-    if parser.origins.iter().all(|(known, _)| *known != name.text) {
-        parser.origins.push((name.text, origin));
-    }
+    define_word(&mut parser.origins, name.text, origin);
     Ok(())
 }
 
@@ -97,7 +95,7 @@ pub(super) fn come_from(
     for (calls, subject) in values {
         reader.rewind(start);
         let Origin { from_user, results, constants, attributes } = parser.origin(reader)?;
-        let mut tail = parser.tail(reader, true)?;
+        let mut tail = parser.tail(reader, true, &calls)?;
         let Subject::Input(field) = subject else {
             return Err(Mistake {
                 code: "missing-field",
@@ -139,7 +137,7 @@ pub(super) fn user_to_say(
     }
     reader.expect("before", "write `require user to say WORDS before TOOL`")?;
     let (calls, text) = parser.calls(reader)?;
-    let mut tail = parser.tail(reader, true)?;
+    let mut tail = parser.tail(reader, true, &calls)?;
     tail.parts.insert(0, SpokenPart::Holds(Condition::Unsaid(words)));
     let wants = if tail.asks { Decision::Ask } else { Decision::Block };
     parser.spoken(line, wants, calls, tail, (RankKind::Check, format!("user says before {text}")));

@@ -73,7 +73,9 @@ impl<'t> Parser<'t> {
     /// or in quotes makes a line long, whatever its length: a short sentence would take it for a tool that is never called.
     fn is_spoken(&self, words: &[Word<'t>], length: usize) -> bool {
         let is_quoted = |text: &str| text.len() > 2 && text.starts_with('"') && text.ends_with('"');
-        let is_long = |word: &Word<'t>| is_quoted(word.text) || self.group(word.text).is_some();
+        // The tool of `TOOL running PROGRAM` may stand for several, too.
+        let tool = |text: &'t str| text.split_once(" running ").map_or(text, |(tool, _)| tool);
+        let is_long = |word: &Word<'t>| is_quoted(word.text) || self.group(tool(word.text)).is_some();
         words.iter().skip(1).any(is_long) || words.len() != length && is_grown(words)
     }
 

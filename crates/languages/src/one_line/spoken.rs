@@ -5,17 +5,19 @@
 //! that has none of these shapes comes here.
 
 use lockgate_policy::{
-    Boundaries, Decision, DraftRule, Statement, Tail as NetTail, ToolName, Tools,
-    clause::RankKind,
+    Boundaries, Decision, DraftRule, Mode, Statement, Tail as NetTail, ToolName, Tools,
+    clause::{PerValue, PerValueForm, RankKind},
     closest,
-    condition::{Operator, Test},
+    condition::{Condition, Operator, Subject, Test},
+    is_phrase,
     past::{Measure, Outcome},
 };
 
 use super::{
-    conditions::{broken, places},
+    conditions::{broken, outside, places},
     effects::joined_tokens,
-    history::within,
+    history::{Keys, within},
+    kinds::kinds,
     lead::Mistake,
     parser::{Line, Parser},
     provenance,
@@ -36,7 +38,7 @@ pub(super) const MASK: &str = "mask sensitive data in results of <tool>";
 pub(super) const WITHHOLD: &str = "withhold results of <tool>";
 
 /// Words that only a sentence with a tail or a list has.
-const GROWN: [&str; 19] = [
+const GROWN: [&str; 20] = [
     "when",
     "unless",
     "after",
@@ -56,6 +58,7 @@ const GROWN: [&str; 19] = [
     "and",
     "running",
     "say",
+    "except",
 ];
 
 /// Whether a line of an old keyword that has none of its old shapes is one of the longer sentences.
@@ -68,7 +71,10 @@ pub(super) fn is_grown(words: &[Word<'_>]) -> bool {
     });
     let is_slip =
         |word: &Word<'_>| closest(word.text, ["when", "unless", "after", "because", "during"]).is_some();
-    is_listed || is_timed || words.iter().skip(1).any(is_word) || words.iter().skip(2).any(is_slip)
+    // `block fetch to evil.example`; a limit has its own `to`.
+    let is_sent = words.first().is_some_and(|first| first.text == "block")
+        && words.get(2).is_some_and(|word| word.text == "to");
+    is_listed || is_timed || is_sent || words.iter().skip(1).any(is_word) || words.iter().skip(2).any(is_slip)
 }
 
 /// `block CALLS TAIL`, `allow CALLS TAIL`, `ask about CALLS TAIL`.
@@ -94,7 +100,12 @@ fn verdict(
     wants: Decision,
 ) -> Result<(), Mistake> {
     let (calls, text) = parser.calls(reader)?;
-    let tail = parser.tail(reader, wants != Decision::Allow)?;
+    let place = place(parser, reader, &calls, wants != Decision::Allow)?;
+    let mut tail = parser.tail_until(reader, wants != Decision::Allow, &calls)?;
+    tail.parts.extend(place);
+    if tail.until_human {
+        until_human(line, &mut tail, &calls, wants)?;
+    }
     if tail.asks && wants != Decision::Block {
         return Err(Mistake {
             code: "expected-word",
@@ -114,10 +125,114 @@ fn verdict(
         }
         return Ok(());
     }
-    let wants = if tail.asks { Decision::Ask } else { wants };
+    let wants = if tail.asks || tail.until_human { Decision::Ask } else { wants };
     let key = format!("{} {text}", wants.word());
+    let closed = closed_for_good(&tail, wants).filter(|_| !calls.is_every);
+    let (keys, then) = (tail.keys.clone(), calls.names.clone());
     parser.spoken(line, wants, calls, tail, (RankKind::Check, key));
+    if let Some(after) = closed {
+        parser.each(&keys, PerValueForm::Close { after, then });
+    }
     Ok(())
+}
+
+/// The calls after which others are closed for the same value, where the tail says nothing else.
+fn closed_for_good(tail: &Tail, wants: Decision) -> Option<Vec<String>> {
+    let [SpokenPart::Past(past)] = tail.parts.as_slice() else { return None };
+    let is_plain = past.keep == 1
+        && past.measure == Measure::Count
+        && past.tests.is_empty()
+        && past.within_ms.is_none()
+        && past.cleared_by.is_empty()
+        && past.outcome == Outcome::Asked
+        && !past.is_right
+        && !past.calls.is_every;
+    let is_each = wants == Decision::Block && !tail.keys.is_empty() && past.keys == tail.keys;
+    (is_plain && is_each).then(|| past.calls.names.clone())
+}
+
+/// `inside PLACES`, `outside PLACES` or `[except] to HOSTS` behind a tool, if it stands here.
+fn place(
+    parser: &Parser<'_>,
+    reader: &mut Reader,
+    calls: &Names,
+    closes: bool,
+) -> Result<Option<SpokenPart>, Mistake> {
+    let span = reader.here();
+    let next = &*reader.ahead(1).to_owned();
+    let is_folder = next.starts_with(['.', '/', '~', '*']) || next.contains('/') && !parser.is_hours(next);
+    let is_place = is_folder || PLACES.contains(&next) && !parser.is_hours(next);
+    let (places, is_inside) = if reader.take(&["inside"]) {
+        (Some(places(reader, "folder")?), true)
+    } else if reader.is("outside") && is_place && reader.take(&["outside"]) {
+        (Some(places(reader, "folder")?), false)
+    } else if reader.take(&["except", "to"]) {
+        (None, false)
+    } else if reader.is("to") && next.contains('.') && reader.take(&["to"]) {
+        (None, true)
+    } else {
+        return Ok(None);
+    };
+    let boundaries = match places {
+        // What closes inside of a place closes what may touch it; what opens there opens what certainly stays there.
+        Some(places) if is_inside == closes => Boundaries { not_within: places, ..Boundaries::default() },
+        Some(places) => Boundaries { within: places, ..Boundaries::default() },
+        None => {
+            let hosts = self::places(reader, "host")?;
+            match is_inside == closes {
+                true => Boundaries { not_domains: hosts, ..Boundaries::default() },
+                false => Boundaries { domains: Some(hosts), ..Boundaries::default() },
+            }
+        }
+    };
+    if calls.is_every || calls.names.len() > 1 {
+        return Err(Mistake {
+            code: "expected-word",
+            span,
+            message: "a place belongs to one tool".into(),
+            label: "of which of them?".into(),
+            remedy: "write one line for each tool, or `when FIELD is inside …`".into(),
+        });
+    }
+    let reaches = outside(boundaries, span)?;
+    Ok(Some(SpokenPart::Holds(if closes { reaches } else { Condition::Not(Box::new(reaches)) })))
+}
+
+/// Places that have a name.
+const PLACES: [&str; 7] = ["project", "home", "temp", "system", "secrets", "startup", "artifacts"];
+
+/// `block X after Y until human-approval`: a human who lets one X pass has opened them all, until the next Y.
+fn until_human(line: Line<'_, '_>, tail: &mut Tail, calls: &Names, wants: Decision) -> Result<(), Mistake> {
+    let tests = tail.parts.iter().filter_map(|part| match part {
+        SpokenPart::Holds(condition) => Some(condition.clone()),
+        _ => None,
+    });
+    let tests: Vec<Condition> = tests.collect();
+    let others = tail.parts.len() - tests.len();
+    let is_plain = |past: &SpokenPast| {
+        past.keep == 1 && past.measure == Measure::Count && past.keys.is_empty() && !past.is_right
+    };
+    match tail.parts.iter_mut().find(|part| !matches!(part, SpokenPart::Holds(_))) {
+        Some(SpokenPart::Past(past)) if others == 1 && wants == Decision::Block && is_plain(past) => {
+            past.cleared_by.push(Clearing {
+                calls: calls.clone(),
+                is_others: false,
+                outcome: Outcome::Called,
+                tests,
+                keys: Vec::new(),
+                is_since: false,
+                lasts: false,
+            });
+            Ok(())
+        }
+        _ => Err(Mistake {
+            code: "expected-word",
+            span: line.span,
+            message: "`until human-approval` belongs to `block TOOL after TOOL`".into(),
+            label: "cannot be meant".into(),
+            remedy: "write `, else ask` at the end instead, so that a human opens each call".into(),
+        }),
+    }
 }
 
 /// `otherwise block` or `otherwise ask`.
@@ -174,7 +289,7 @@ fn demand(parser: &mut Parser<'_>, line: Line<'_, '_>, reader: &mut Reader) -> R
     for (number, (calls, subject)) in values.into_iter().enumerate() {
         reader.rewind(start);
         let part = broken(reader, &subject)?;
-        let mut tail = parser.tail(reader, true)?;
+        let mut tail = parser.tail(reader, true, &calls)?;
         tail.parts.insert(0, part);
         let wants = if tail.asks { Decision::Ask } else { Decision::Block };
         let key = format!("must {} {number}", calls.names.join(" "));
@@ -209,7 +324,7 @@ pub(super) fn keep<'t>(parser: &mut Parser<'t>, line: Line<'_, 't>) {
             let remedy = "write `keep TOOL inside ./src`, `out of FOLDER`, `to programs git` or `to hosts api.example.com`";
             return Err(reader.mistake(&["inside", "out of", "to programs", "to hosts"], remedy));
         };
-        let mut tail = parser.tail(reader, true)?;
+        let mut tail = parser.tail(reader, true, &calls)?;
         tail.parts.push(SpokenPart::Reaches(boundaries));
         let wants = if tail.asks { Decision::Ask } else { Decision::Block };
         parser.spoken(line, wants, calls, tail, (RankKind::Sandbox, format!("keep {text} {what}")));
@@ -220,19 +335,26 @@ pub(super) fn keep<'t>(parser: &mut Parser<'t>, line: Line<'_, 't>) {
 /// `mask sensitive data in [results of] CALLS`.
 pub(super) fn mask<'t>(parser: &mut Parser<'t>, line: Line<'_, 't>) {
     read(parser, line, |parser, reader| {
-        if !reader.take(&["sensitive", "data", "in"]) {
-            let remedy = "write `mask sensitive data in results of TOOL`: all kinds of sensitive data are masked together";
-            return Err(reader.mistake(&["sensitive data in"], remedy));
-        }
+        let span = reader.here();
+        let kinds = kinds(reader)?;
+        reader.expect("in", "write `mask sensitive data in results of TOOL`")?;
         let is_result = reader.take(&["results", "of"]);
         let (calls, text) = parser.calls(reader)?;
         if is_result {
             reader
                 .end(&["the end of the line"], "leave the rest out: results are masked whatever the call")?;
-            parser.output(line, &calls, &text, true);
-            return Ok(());
+            return parser.output(line, &calls, &text, Some(kinds));
         }
-        let tail = parser.tail(reader, true)?;
+        if !kinds.is_empty() {
+            return Err(Mistake {
+                code: "expected-word",
+                span,
+                message: "all kinds of sensitive data in an input are masked together".into(),
+                label: "some kinds alone are masked in results".into(),
+                remedy: format!("write `mask sensitive data in {text}`, or `in results of {text}`"),
+            });
+        }
+        let tail = parser.tail(reader, true, &calls)?;
         parser.spoken(line, Decision::Redact, calls, tail, (RankKind::Check, format!("mask {text}")));
         Ok(())
     });
@@ -246,8 +368,7 @@ pub(super) fn withhold<'t>(parser: &mut Parser<'t>, line: Line<'_, 't>) {
         }
         let (calls, text) = parser.calls(reader)?;
         reader.end(&["the end of the line"], "leave the rest out: results are withheld whatever the call")?;
-        parser.output(line, &calls, &text, false);
-        Ok(())
+        parser.output(line, &calls, &text, None)
     });
 }
 
@@ -269,7 +390,7 @@ pub(super) fn require<'t>(parser: &mut Parser<'t>, line: Line<'_, 't>) {
         reader.expect("before", "write `require TOOL before TOOL`")?;
         let (then, then_text) = parser.calls(reader)?;
         let within_ms = within(reader)?;
-        let tail = parser.tail(reader, true)?;
+        let tail = parser.tail(reader, true, &then)?;
         if since.is_none() && within_ms.is_none() && tail.keys.is_empty() && !tail.has_history {
             let statement =
                 Statement::Sequence { prerequisite: first_text.clone(), dependent: then_text.clone() };
@@ -301,9 +422,17 @@ pub(super) fn require<'t>(parser: &mut Parser<'t>, line: Line<'_, 't>) {
             }
         }
         let mut tail = tail;
+        let is_each =
+            tail.parts.is_empty() && !tail.keys.is_empty() && !tail.asks && past.within_ms.is_none();
+        let is_each = is_each && key.ends_with(" apart") && !past.calls.is_every && !then.is_every;
+        let (keys, first) = (tail.keys.clone(), past.calls.names.clone());
         tail.parts.push(SpokenPart::NotPast(Box::new(past)));
         let wants = if tail.asks { Decision::Ask } else { Decision::Block };
+        let later = then.names.clone();
         parser.spoken(line, wants, then, tail, (RankKind::Check, key));
+        if is_each {
+            parser.each(&keys, PerValueForm::Require { first, then: later });
+        }
         Ok(())
     });
 }
@@ -320,7 +449,21 @@ impl Parser<'_> {
     ) {
         let Tail { parts, because, .. } = tail;
         let Line { span, mode, .. } = line;
-        self.draft.sentences.rules.push(Spoken { span, mode, wants, calls, parts, because, kind, key });
+        let per_value = None;
+        let rule = Spoken { span, mode, wants, calls, parts, because, kind, key, per_value };
+        self.draft.sentences.rules.push(rule);
+    }
+
+    /// Says of the last rule what it says for each value apart, where that is all it says.
+    pub(super) fn each(&mut self, keys: &Keys, form: PerValueForm) {
+        let own = |(then, now): &(Subject, Subject)| match (then, now) {
+            (Subject::Input(then), Subject::Input(now)) if then.text == now.text => Some(then.text.clone()),
+            _ => None,
+        };
+        let keys: Option<Vec<String>> = keys.iter().map(own).collect();
+        if let (Some(keys), Some(rule)) = (keys, self.draft.sentences.rules.last_mut()) {
+            rule.per_value = Some(PerValue { form, keys });
+        }
     }
 
     /// Keeps a rule that became a net, with its tail.
@@ -364,19 +507,41 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn output(&mut self, line: Line<'_, '_>, calls: &Names, text: &str, masks: bool) {
+    /// Keeps a rule about results: they are masked, or withheld where no kinds are given.
+    fn output(
+        &mut self,
+        line: Line<'_, '_>,
+        calls: &Names,
+        text: &str,
+        masked: Option<Vec<&'static str>>,
+    ) -> Result<(), Mistake> {
+        if let Some(phrase) = calls.names.iter().find(|name| is_phrase(name)) {
+            return Err(Mistake {
+                code: "expected-word",
+                span: line.span,
+                message: format!("results are known by their tool, not by `{phrase}`"),
+                label: "not a tool".into(),
+                remedy: "name the tools whose results are meant".into(),
+            });
+        }
         let names = calls.names.iter().cloned().map(ToolName::Exact).collect();
+        let masks = masked.is_some();
+        let kinds = masked.unwrap_or_default();
         let verb = if masks { "mask" } else { "withhold" };
+        let what = kinds.iter().map(|kind| format!("-{}", kind.to_lowercase())).collect::<String>();
         self.draft.when_then.outputs.push(DraftOutput {
-            id: format!("{verb}-results-of-{text}").replace(' ', "-"),
+            id: format!("{verb}{what}-results-of-{text}").replace(' ', "-"),
             tools: if calls.is_every { Tools::Every } else { Tools::Any(names) },
             bytes_max: (!masks).then_some(0),
             severity: None,
             patterns: Vec::new(),
             masks,
+            kinds,
+            mode: (line.mode == Mode::Observe).then_some(Mode::Observe),
             message: None,
             span: line.span,
         });
+        Ok(())
     }
 
     fn tokens(&self, line: Line<'_, '_>) -> Result<Vec<super::tokens::Token>, Mistake> {

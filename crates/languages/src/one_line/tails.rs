@@ -12,7 +12,7 @@ use super::{
     parser::Parser,
     tokens::{Reader, Token, TokenKind},
 };
-use crate::draft::spoken::SpokenPart;
+use crate::draft::spoken::{Names, SpokenPart};
 
 /// What stands behind a sentence.
 #[derive(Default)]
@@ -23,6 +23,8 @@ pub(super) struct Tail {
     pub(super) keys: Keys,
     pub(super) asks: bool,
     pub(super) because: Option<Template>,
+    /// Whether a human's yes forgets what `parts` ask about.
+    pub(super) until_human: bool,
 }
 
 impl Tail {
@@ -46,15 +48,34 @@ const REMEDY: &str = "tails come in this order: `when` or `unless`, `after`, `du
                       ask`, `because \"…\"`";
 
 impl Parser<'_> {
-    /// Reads the tail of a sentence up to the end of the line.
-    pub(super) fn tail(&self, reader: &mut Reader, closes: bool) -> Result<Tail, Mistake> {
+    /// Reads the tail of a sentence up to the end of the line. `now` are the calls that the sentence is about.
+    pub(super) fn tail(&self, reader: &mut Reader, closes: bool, now: &Names) -> Result<Tail, Mistake> {
+        let span = reader.here();
+        let tail = self.tail_until(reader, closes, now)?;
+        if tail.until_human {
+            return Err(Mistake {
+                code: "expected-word",
+                span,
+                message: "`until human-approval` belongs to `block TOOL after TOOL`".into(),
+                label: "has no place here".into(),
+                remedy: "write `, else ask` at the end instead, so that a human opens each call".into(),
+            });
+        }
+        Ok(tail)
+    }
+
+    /// The same, where `until human-approval` may stand.
+    pub(super) fn tail_until(&self, reader: &mut Reader, closes: bool, now: &Names) -> Result<Tail, Mistake> {
         let mut tail = Tail { parts: conditions(reader, closes)?, ..Tail::default() };
         let history = self.history(reader, closes)?;
         tail.has_history = !history.is_empty();
         tail.parts.extend(history);
+        tail.until_human = tail.has_history && reader.take(&["until", "human-approval"]);
         tail.parts.extend(self.schedule(reader)?);
         if reader.take(&["for", "each"]) {
-            tail.keys = self.keys(reader)?;
+            let is_earlier =
+                |calls: &Names| !now.is_every && !calls.names.iter().any(|it| now.names.contains(it));
+            tail.keys = self.keys(reader, &is_earlier)?;
         }
         if reader.is_comma() && reader.ahead(1) == "else" && reader.take_comma() || reader.is("else") {
             let _ = reader.take(&["else"]);

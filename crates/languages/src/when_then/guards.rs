@@ -119,6 +119,8 @@ impl File<'_> {
             severity,
             patterns,
             masks,
+            kinds: Vec::new(),
+            mode: None,
             message,
             span,
         })

@@ -326,8 +326,8 @@ impl Lowering<'_> {
     }
 
     fn output(&mut self, draft: DraftOutput) {
-        let DraftOutput { id, tools, bytes_max, severity, patterns, masks, message, span } = draft;
-        let rule = self.head(&id, format!("output {id}"), span, self.mode);
+        let DraftOutput { id, tools, bytes_max, severity, patterns, masks, message, span, .. } = draft;
+        let rule = self.head(&id, format!("output {id}"), span, draft.mode.unwrap_or(self.mode));
         let sentence = message.unwrap_or_else(|| format!("the result was stopped by output rule '{id}'."));
         // What only the backtracking engine can find cannot be masked exactly: then the result is withheld.
         let masks = masks.then(|| {
@@ -335,7 +335,12 @@ impl Lowering<'_> {
             let regexes: Option<Vec<_>> = regexes.collect();
             regexes.map(|regexes| Detectors::with_patterns(regexes.into_iter().map(|it| (id.clone(), it))))
         });
-        let on_hit = masks.flatten().map_or(HitAction::Withhold, HitAction::Mask);
+        let on_hit = match masks.flatten() {
+            Some(_) if !draft.kinds.is_empty() => {
+                HitAction::MaskKinds(draft.kinds.iter().map(|kind| Arc::from(*kind)).collect())
+            }
+            masks => masks.map_or(HitAction::Withhold, HitAction::Mask),
+        };
         let output = OutputRule {
             rule,
             looks_for: OutputSearch::Text { bytes_max, patterns },

@@ -99,7 +99,7 @@ fn drawn_test(test: &Test) -> String {
         Operator::Below(bound) => format!("< {bound}"),
         Operator::AtMost(bound) => format!("<= {bound}"),
         Operator::Exists(is_there) => if *is_there { "there" } else { "missing" }.to_owned(),
-        Operator::Under(_) => unreachable!("no when/then file can say so"),
+        Operator::Under(_) | Operator::Shape(_) => unreachable!("no when/then file can say so"),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use lockgate_call::{
     SeenCall,
-    sensitive::{Detectors, Mask},
+    sensitive::{Detectors, Kind, Mask},
 };
 use lockgate_pattern::Pattern;
 use serde_json::Value;
@@ -72,6 +72,8 @@ pub enum HitAction {
     Warn,
     /// It masks what these find.
     Mask(Detectors),
+    /// It masks the texts in which something of these kinds is found.
+    MaskKinds(Vec<Kind>),
     /// It replaces what these match; all of it, where there are none.
     Replace(Vec<regex::Regex>),
     /// It withholds the result.
@@ -83,6 +85,49 @@ impl OutputRule {
     pub fn says(&self, around: &Surroundings, call: &SeenCall, output: &Value) -> String {
         let expand = |template: &Template| template.expand(&View::of_result(call, Some(output), around));
         self.template.as_ref().map_or_else(|| self.sentence.clone(), expand)
+    }
+}
+
+/// A value with what is of these kinds masked; none where nothing is. A text that holds other kinds besides is masked with
+/// them: what is masked too much only hides.
+pub fn mask_kinds(value: &Value, kinds: &[Kind], mask: Mask) -> Option<Value> {
+    masked_under(value, None, kinds, mask).map(|(_, value)| value)
+}
+
+/// The same for a value under a key, which may be masked itself.
+fn masked_under(value: &Value, key: Option<&str>, kinds: &[Kind], mask: Mask) -> Option<(String, Value)> {
+    let own_key = || key.unwrap_or_default().to_owned();
+    match value {
+        Value::Array(items) => {
+            let masked: Vec<Option<Value>> =
+                items.iter().map(|item| Some(masked_under(item, key, kinds, mask)?.1)).collect();
+            let is_changed = masked.iter().any(Option::is_some);
+            let items =
+                masked.into_iter().zip(items).map(|(masked, item)| masked.unwrap_or_else(|| item.clone()));
+            is_changed.then(|| (own_key(), Value::from(items.collect::<Vec<_>>())))
+        }
+        Value::Object(fields) => {
+            let masked: Vec<Option<(String, Value)>> =
+                fields.iter().map(|(key, value)| masked_under(value, Some(key), kinds, mask)).collect();
+            let is_changed = masked.iter().any(Option::is_some);
+            let fields = masked.into_iter().zip(fields);
+            let fields =
+                fields.map(|(masked, (key, value))| masked.unwrap_or_else(|| (key.clone(), value.clone())));
+            is_changed.then(|| (own_key(), Value::Object(fields.collect())))
+        }
+        leaf => {
+            // What a field is called tells what its number is.
+            let whole = match key {
+                Some(key) => Value::Object([(key.to_owned(), leaf.clone())].into_iter().collect()),
+                None => leaf.clone(),
+            };
+            let (masked, found) = Detectors::standard().mask_value(&whole, mask);
+            let masked = masked.filter(|_| found.each().iter().any(|kind| kinds.contains(kind)))?;
+            match masked {
+                Value::Object(fields) => fields.into_iter().next(),
+                value => Some((own_key(), value)),
+            }
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use lockgate_call::path;
 use lockgate_pattern::{Match, Pattern, python_text};
 use serde_json::{Number, Value};
 
+use super::shape::Shape;
 use crate::decision::Truth;
 
 /// What a value must be like.
@@ -51,6 +52,8 @@ pub enum Operator {
     /// The path stays, by its text, under one of these folders. Variables, home folders, backslashes and control
     /// characters leave a doubt.
     Under(Vec<String>),
+    /// The value is of this type, or has so many items.
+    Shape(Shape),
 }
 
 /// How values are compared with something of another type.
@@ -144,6 +147,7 @@ impl Operator {
     /// Whether a value that is there passes.
     fn passes(&self, value: &Value, coercion: Coercion, cwd: Option<&str>) -> Truth {
         match (self, coercion, value) {
+            (Self::Shape(shape), _, value) => shape.is_of(value),
             (Self::Under(folders), _, Value::String(path)) => {
                 folders.iter().any(|folder| is_certainly_under(path, folder, cwd)).into()
             }
@@ -158,6 +162,11 @@ impl Operator {
                 Truth::together(truths).unwrap_or(Truth::Doubt)
             }
             (_, Coercion::Plain, Value::Object(_)) => Truth::Doubt,
+            // `1,200` is a number to people.
+            (_, Coercion::Plain, Value::String(text)) => match grouped_number(text) {
+                Some(number) if self.is_of_numbers() => self.passes_as_text(&number),
+                _ => self.passes_as_text(value),
+            },
             (_, Coercion::Text | Coercion::Plain, value) => self.passes_as_text(value),
             (_, Coercion::Typed | Coercion::Strict, Value::String(text)) => self.passes_typed_text(text),
             (_, Coercion::Typed | Coercion::Strict, value) => self.passes_typed(value),
@@ -178,7 +187,17 @@ impl Operator {
             Self::Above(_) | Self::AtLeast(_) | Self::Below(_) | Self::AtMost(_) => {
                 number_of(value).map_or(Truth::Doubt, |number| self.orders(&number))
             }
-            Self::Exists(_) | Self::Under(_) => Truth::Doubt,
+            Self::Exists(_) | Self::Under(_) | Self::Shape(_) => Truth::Doubt,
+        }
+    }
+
+    /// Whether it compares numbers.
+    fn is_of_numbers(&self) -> bool {
+        match self {
+            Self::Above(_) | Self::AtLeast(_) | Self::Below(_) | Self::AtMost(_) => true,
+            Self::Equals(value) => value.is_number(),
+            Self::OneOf(values) => values.iter().all(Value::is_number),
+            _ => false,
         }
     }
 
@@ -196,7 +215,8 @@ impl Operator {
             | Self::Below(_)
             | Self::AtMost(_)
             | Self::Exists(_)
-            | Self::Under(_) => Truth::Doubt,
+            | Self::Under(_)
+            | Self::Shape(_) => Truth::Doubt,
         }
     }
 
@@ -266,6 +286,17 @@ fn number_of(value: &Value) -> Option<Cow<'_, Number>> {
     }
 }
 
+/// The number that a text spells with a comma before each three digits.
+fn grouped_number(text: &str) -> Option<Value> {
+    let text = text.trim();
+    let (whole, _) = text.split_once('.').unwrap_or((text, ""));
+    let mut groups = whole.trim_start_matches('-').split(',');
+    let is_first = groups.next().is_some_and(|first| (1..=3).contains(&first.len()));
+    let is_grouped = is_first && whole.contains(',') && groups.all(|group| group.len() == 3);
+    let plain = text.replace(',', "");
+    is_grouped.then(|| serde_json::from_str::<Number>(&plain).ok().map(Value::Number)).flatten()
+}
+
 /// Equal, where `1` is `1.0`. A truth value is not a number.
 fn is_same(value: &Value, expected: &Value) -> bool {
     match (value, expected) {
@@ -323,6 +354,10 @@ impl fmt::Display for Test {
             Operator::Under(folders) => {
                 write!(out, "{does}{} under {}", verb("stay", "stays"), either(folders))
             }
+            Operator::Shape(shape @ Shape::Items { .. }) => {
+                write!(out, "{does}{} {shape}", verb("have", "has"))
+            }
+            Operator::Shape(shape) => write!(out, "{is} {shape}"),
             Operator::Exists(true) => write!(out, "is given"),
             Operator::Exists(false) => write!(out, "is not given"),
         }
@@ -343,6 +378,8 @@ pub fn demand(field: &str, test: &Test) -> String {
         Operator::Contains(parts) => format!("must contain {}", either(parts)),
         Operator::StartsWith(part) => format!("must start with `{part}`"),
         Operator::EndsWith(part) => format!("must end with `{part}`"),
+        Operator::Shape(shape @ Shape::Items { .. }) => format!("must have {shape}"),
+        Operator::Shape(shape) => format!("must be {shape}"),
         Operator::Exists(true) => "must be given".to_owned(),
         Operator::Exists(false) => "must not be given".to_owned(),
         Operator::Above(limit) => format!("must be above {limit}"),

@@ -5,10 +5,7 @@
 
 use std::sync::Arc;
 
-use lockgate_call::{
-    EffectPattern,
-    sensitive::{Detectors, Mask},
-};
+use lockgate_call::sensitive::{Detectors, Mask};
 use sha2::{Digest, Sha256};
 use smallvec::SmallVec;
 
@@ -23,6 +20,7 @@ use crate::{
     names::{FileId, Names, Watch},
     net::{self, GuardNet},
     past::Recorder,
+    phrase::is_phrase,
     rule::{Head, Rule, RuleId},
     source::Source,
     statement::{DraftRule, Module, Scope, Statement, Tail, UnreadableLine},
@@ -125,7 +123,7 @@ impl Builder {
 
     /// Takes in that some rule names an action of a tool, `tool.action`, or an effect.
     pub fn action(&mut self, name: &str) {
-        if EffectPattern::parse(name).is_some() {
+        if is_phrase(name) {
             let id = self.policy.names.add(name);
             self.policy.effects.add(name, id);
         } else if let Some((base, _)) = name.split_once('.') {
@@ -249,8 +247,11 @@ impl Builder {
                 |it: &Condition| matches!(it, Condition::Schedule(schedule) if schedule.zone.is_none());
             self.policy.clauses.wants_zone |= parts().any(is_local);
         }
-        let bases: SmallVec<[&str; 2]> =
-            known.iter().filter_map(|name| name.split_once('.').map(|(base, _)| base)).collect();
+        let bases: SmallVec<[&str; 2]> = known
+            .iter()
+            .filter(|name| !is_phrase(name))
+            .filter_map(|name| Some(name.split_once('.')?.0))
+            .collect();
         for base in &bases {
             let base = self.policy.names.add(base);
             self.policy.names.get_mut(base).into_iter().for_each(|known| known.has_actions = true);

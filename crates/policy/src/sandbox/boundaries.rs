@@ -1,7 +1,9 @@
 //! What calls may reach, as an author writes it and ready to judge.
 
-use lockgate_call::{Files, HostPattern, TouchedHost, path::is_under, visible};
+use lockgate_call::{Files, HostPattern, SeenCall, TouchedHost, path::is_under, visible};
 use regex::Regex;
+
+use super::places::Place;
 
 /// How many of the commands that may run are named in a refusal.
 const COMMANDS_SHOWN_MAX: usize = 12;
@@ -29,6 +31,8 @@ pub struct Sandbox {
     pub(super) not_within: Vec<Folder>,
     pub(super) domains: Option<Vec<Domain>>,
     pub(super) not_domains: Vec<Domain>,
+    /// Whether its folders are places of each call: `./src`, `project`, `secrets`.
+    pub(super) has_places: bool,
 }
 
 /// An entry of a boundary that means nothing.
@@ -50,6 +54,8 @@ pub(super) struct Folder {
     pub(super) text: String,
     /// The folder behind all links.
     pub(super) real: String,
+    /// What lies in it, where it is not one folder: `secrets`, `**/dist`.
+    pub(super) place: Option<Place>,
 }
 
 #[derive(Clone, Debug)]
@@ -80,8 +86,47 @@ impl Sandbox {
             not_within: folders(&boundaries.not_within)?,
             domains: boundaries.domains.as_deref().map(domains).transpose()?,
             not_domains: domains(&boundaries.not_domains)?,
+            has_places: false,
             boundaries,
         })
+    }
+
+    /// Reads boundaries as sentences write them: `./src` lies below the folder of the call, `~/notes` in the home of its
+    /// user, and `project`, `home`, `temp`, `system`, `secrets`, `startup`, `artifacts` and globs are places.
+    ///
+    /// # Errors
+    /// As of [`Sandbox::new`].
+    pub fn of_places(boundaries: Boundaries) -> Result<Self, SandboxError> {
+        let is_folder = |text: &String| text.starts_with('/') && !text.contains(['*', '?']);
+        if boundaries.within.iter().chain(&boundaries.not_within).all(is_folder) {
+            return Self::new(boundaries);
+        }
+        let has_text = |text: &String| !text.is_empty() && !text.chars().any(char::is_control);
+        let folders = |folders: &[String]| -> Result<Vec<Folder>, SandboxError> {
+            let wrong = folders.iter().find(|text| !has_text(text));
+            wrong.map_or(Ok(Vec::new()), |text| Err(SandboxError::Folder(visible(text))))
+        };
+        let (within, not_within) = (folders(&boundaries.within)?, folders(&boundaries.not_within)?);
+        let Boundaries { within: inner, not_within: outer, .. } = boundaries.clone();
+        let rest = Self::new(Boundaries { within: Vec::new(), not_within: Vec::new(), ..boundaries })?;
+        let boundaries = Boundaries { within: inner, not_within: outer, ..rest.boundaries };
+        Ok(Self { boundaries, within, not_within, has_places: true, ..rest })
+    }
+
+    /// The same with the folders that its places are to a call; none where it has no places.
+    pub(super) fn at(&self, call: &SeenCall) -> Option<Self> {
+        let folders = |places: &[String]| places.iter().flat_map(|place| Folder::at(place, call)).collect();
+        self.has_places.then(|| Self {
+            within: folders(&self.boundaries.within),
+            not_within: folders(&self.boundaries.not_within),
+            ..self.clone()
+        })
+    }
+
+    /// Whether its folders are places of each call, as sentences write them.
+    #[must_use]
+    pub fn has_places(&self) -> bool {
+        self.has_places
     }
 
     /// The boundaries as they were written.
@@ -101,7 +146,7 @@ impl Sandbox {
     }
 
     pub(super) fn bounds_paths(&self) -> bool {
-        !self.within.is_empty() || !self.not_within.is_empty()
+        !self.boundaries.within.is_empty() || !self.boundaries.not_within.is_empty()
     }
 
     pub(super) fn bounds_hosts(&self) -> bool {
@@ -126,22 +171,45 @@ impl Folder {
         if !is_under(text, text, None) {
             return Err(SandboxError::Folder(visible(text)));
         }
-        Ok(Self { text: text.to_owned(), real: text.to_owned() })
+        Ok(Self { text: text.to_owned(), real: text.to_owned(), place: None })
+    }
+
+    /// The folders that a place is to a call.
+    fn at(place: &str, call: &SeenCall) -> Vec<Self> {
+        let Some(folders) = Place::folders(place, call) else {
+            let text = place.to_owned();
+            return vec![Self { real: text.clone(), text, place: Some(Place::new(place, call)) }];
+        };
+        let links = call.links();
+        let real = |folder: &str| links.and_then(|links| links.canonical(folder));
+        let folder =
+            |text: String| Self { real: real(&text).unwrap_or_else(|| text.clone()), text, place: None };
+        folders.into_iter().map(folder).collect()
     }
 
     /// Whether a path, as text, is the folder or lies in it, under one of its names.
     pub(super) fn holds(&self, path: &str) -> bool {
+        if let Some(place) = &self.place {
+            return place.holds(path);
+        }
         is_under(path, &self.text, None) || is_under(path, &self.real, None)
     }
 
     /// The same where capital letters are small ones, as on some machines.
     pub(super) fn may_hold(&self, path: &str) -> bool {
+        if let Some(place) = &self.place {
+            return place.may_hold(path);
+        }
         let path = path.to_lowercase();
         [&self.text, &self.real].iter().any(|folder| is_under(&path, &folder.to_lowercase(), None))
     }
 
     /// Whether it lies in the folder at a path.
     pub(super) fn lies_below(&self, path: &str) -> bool {
+        // Where such a place is, is known path by path only.
+        if self.place.is_some() {
+            return true;
+        }
         is_under(&self.text, path, None) || is_under(&self.real, path, None)
     }
 }

@@ -49,7 +49,10 @@ impl<'l> Look<'l> {
         let told = call.input.iter().filter(|(key, _)| FOLDER_FIELDS.contains(&fold(key).as_str()));
         let folders: Vec<&str> =
             told.filter_map(|(_, value)| value.as_str()).chain(call.about.cwd.as_deref()).collect();
-        if folders.is_empty() {
+        // Boundaries that start at the call's folder hold it, wherever it is.
+        let holds_start =
+            self.sandbox.has_places && self.sandbox.within.iter().any(|folder| folder.holds("."));
+        if folders.is_empty() && !holds_start {
             self.doubt("the call's working folder is not known: hand in `cwd`".to_owned());
         }
         if let Some(command) = self.walker_here() {
@@ -76,13 +79,17 @@ impl<'l> Look<'l> {
         }
         let links = self.call.links();
         let files = links.map(|links| links as &dyn Files);
-        let may_lie = |folder: &&Folder| {
-            path.may_be_under(&folder.text, files) || path.may_be_under(&folder.real, files)
+        let may_lie = |folder: &&Folder| match folder.place {
+            // Files that a pattern may mean may lie in any such place.
+            Some(_) => path.spots.iter().flatten().any(|it| it.is_pattern || folder.may_hold(&it.path)),
+            None => path.may_be_under(&folder.text, files) || path.may_be_under(&folder.real, files),
         };
         let is_told = |path: &TouchedPath| {
             path.spots.as_ref().is_ok_and(|spots| spots.iter().all(|spot| spot.path.starts_with('/')))
         };
-        if !is_told(&path) {
+        let is_relative = |folder: &Folder| !folder.text.starts_with('/');
+        let is_comparable = self.sandbox.has_places && self.sandbox.within.iter().any(is_relative);
+        if !is_told(&path) && !is_comparable {
             return self.doubt(format!(
                 "`{}` starts from a folder that is not known: hand in the call's working folder, `cwd`",
                 shown(&path.text)

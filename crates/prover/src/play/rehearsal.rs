@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use lockgate_call::{Call, Time};
 use lockgate_gate::{
-    Event, Human, Judgement, Outcome, Rulebook, Session, SharedState, Stand, Verdict, judge, judge_answer,
-    settle,
+    Event, Human, Judgement, Outcome, Rulebook, Session, SharedState, Stand, Verdict, hear_user, judge,
+    judge_answer, settle,
 };
 use lockgate_policy::{Decision, Deeds};
 use serde_json::{Map, Value};
@@ -129,6 +129,24 @@ impl<'a> Rehearsal<'a> {
         let (waited_ms, judged) = self.judge_in_time(&call);
         let end = ends.map(|ok| Outcome { ok, ..Outcome::default() });
         self.decided(call, deed, granted, end, (waited_ms, judged))
+    }
+
+    /// The same with all that is known of its end.
+    pub(crate) fn call_ending(
+        &mut self,
+        call: Call,
+        deed: Arc<str>,
+        granted: Option<bool>,
+        end: Outcome,
+    ) -> (Step, Verdict) {
+        let (waited_ms, judged) = self.judge_in_time(&call);
+        self.decided(call, deed, granted, Some(end), (waited_ms, judged))
+    }
+
+    /// The user says something.
+    pub(crate) fn hear(&mut self, text: &str) {
+        let heard = hear_user(&[&*self.rulebook.policy], &self.session, text, self.now);
+        self.take(heard.as_slice(), &[]);
     }
 
     /// The same at once, whatever may be let pass later; what it returns is handed in.

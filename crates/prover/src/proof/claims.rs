@@ -81,6 +81,17 @@ impl<'a, 'b, 'p> Deciding<'a, 'b, 'p> {
     }
 
     fn claim(&self, file: FileId, claim: &Claim) -> ClaimReport {
+        if !claim.each.is_empty() {
+            // What holds for each value is decided with values (`values.rs`).
+            return ClaimReport {
+                claim: claim.clone(),
+                holds: None,
+                session: Vec::new(),
+                is_shortest: false,
+                rules: Vec::new(),
+                undecided: Some("it was not searched with values".to_owned()),
+            };
+        }
         let shows = match &claim.property {
             Property::StaysPossible(call) => return self.stays_possible(file, claim, call),
             Property::Possible(_) => Witness::True,

@@ -96,7 +96,9 @@ fn of_condition(policy: &Policy, condition: &Condition) -> String {
         Condition::All(_) | Condition::Any(_) | Condition::Not(_) | Condition::Value(_) => {
             format!("expression {}", of_expression(policy, condition))
         }
-        Condition::Outside(sandbox) => format!("outside {:?}", sorted(sandbox.boundaries())),
+        Condition::Outside(sandbox) => {
+            format!("outside {} {:?}", sandbox.has_places(), sorted(sandbox.boundaries()))
+        }
         Condition::Attack(attack) => format!("{attack:?}"),
         Condition::Schedule(schedule) => {
             format!("{schedule} {:?}", (schedule.time, schedule.days, &schedule.zone))
@@ -110,6 +112,7 @@ fn of_condition(policy: &Policy, condition: &Condition) -> String {
             format!("past {} {terms:?}", policy.recorded(*window).join("; "))
         }
         Condition::Deed { names, .. } => format!("deed {names:?} {}", policy.hash()),
+        Condition::Only { names, phrases, .. } => format!("only {names:?} {phrases:?} {}", policy.hash()),
     }
 }
 

@@ -10,7 +10,7 @@ use serde_json::{Number, Value};
 
 use lockgate_policy::{
     Truth,
-    condition::{Attribute, Condition, Field, Operator, PrincipalField, SenderField, Subject, Test},
+    condition::{Attribute, Condition, Field, Operator, PrincipalField, SenderField, Shape, Subject, Test},
 };
 
 /// The most lists of tests for one clause.
@@ -166,6 +166,7 @@ pub(super) fn value_for(test: &Test) -> Option<Value> {
         Operator::Contains(parts) => parts.first()?.as_str().into(),
         Operator::StartsWith(part) | Operator::EndsWith(part) => part.as_str().into(),
         Operator::Exists(wanted) => wanted.then(|| Value::from("x"))?,
+        Operator::Shape(shape) => shaped(*shape).into_iter().next()?,
         Operator::AtMost(number)
         | Operator::AtLeast(number)
         | Operator::Above(number)
@@ -287,8 +288,29 @@ fn values_of(test: &Test) -> Vec<Value> {
         | Operator::Below(number)
         | Operator::AtMost(number) => numbers(number),
         Operator::Under(folders) => folders.iter().map(|folder| Value::from(folder.as_str())).collect(),
+        Operator::Shape(shape) => shaped(*shape),
     }
 }
+
+/// Values that are like this, and one that is not.
+fn shaped(shape: Shape) -> Vec<Value> {
+    let list = |count: u64| {
+        let items = (0..count.min(SHAPED_ITEMS_MAX)).map(|at| Value::from(format!("x{at}")));
+        Value::from(items.collect::<Vec<_>>())
+    };
+    match shape {
+        Shape::Text => vec![Value::from("x"), Value::from(1)],
+        Shape::Number => vec![Value::from(1.5), Value::from("x")],
+        Shape::WholeNumber => vec![Value::from(1), Value::from("x")],
+        Shape::Boolean => vec![Value::from(true), Value::from("x")],
+        Shape::List => vec![list(1), Value::from("x")],
+        Shape::Object => vec![Value::Object(serde_json::Map::new()), Value::from("x")],
+        Shape::Items { least, most } => vec![list(least), list(most.saturating_add(1))],
+    }
+}
+
+/// The longest list that is made up.
+const SHAPED_ITEMS_MAX: u64 = 1_000;
 
 /// What a text must have in it, where it must have just one thing.
 fn part(test: &Test) -> Option<(Part, String)> {

@@ -267,7 +267,7 @@ fn operator_says<'a>(operator: &'a Operator, coercion: Coercion, shape: &Shape<'
     let takes_texts = matches!(coercion, Coercion::Text | Coercion::Plain);
     // Items that all say the same are like one value; otherwise each test says that or is in doubt.
     if coercion == Coercion::Plain
-        && matches!((shape, operator), (Shape::Compound, op) if !matches!(op, Operator::Exists(_)))
+        && matches!((shape, operator), (Shape::Compound, op) if !matches!(op, Operator::Exists(_) | Operator::Shape(_)))
     {
         return TestMeaning::Known(Truths::DOUBT);
     }
@@ -304,7 +304,9 @@ fn operator_says<'a>(operator: &'a Operator, coercion: Coercion, shape: &Shape<'
         Operator::AtLeast(limit) => ordered(limit, Ordering::is_ge),
         Operator::Below(limit) => ordered(limit, Ordering::is_lt),
         Operator::AtMost(limit) => ordered(limit, Ordering::is_le),
-        Operator::Under(_) => TestMeaning::Known(Truths::YES.or(Truths::NO).or(Truths::DOUBT)),
+        Operator::Under(_) | Operator::Shape(_) => {
+            TestMeaning::Known(Truths::YES.or(Truths::NO).or(Truths::DOUBT))
+        }
     }
 }
 

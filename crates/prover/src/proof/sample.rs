@@ -1,7 +1,7 @@
 //! A call that is seen in a certain way, for sessions that are to be played.
 
 use lockgate_call::{Call, SeenCall, is_script_field};
-use lockgate_policy::{Deed, Policy, Source, Takes};
+use lockgate_policy::{Deed, Policy, RunningPhrase, Source, Takes};
 
 use super::ways::{MapReading, Way, Ways};
 
@@ -12,6 +12,9 @@ const TRIED_MAX: usize = 64;
 /// knows a text for it.
 pub fn sample(ways: &[&Way], policies: &[&Policy], id: &str) -> Option<Call> {
     let first = ways.first()?;
+    if let Some(call) = running(first, policies, id) {
+        return Some(call);
+    }
     let call = Call::new(id, &*first.tool);
     let call = match &first.action {
         Some(action) => call.with("action", &**action),
@@ -31,6 +34,18 @@ pub fn sample(ways: &[&Way], policies: &[&Policy], id: &str) -> Option<Call> {
     let candidates = texts.into_iter().filter_map(|texts| with_texts(&call, &texts));
     let is_it = |call: &SeenCall| policies.iter().all(|policy| is_seen(call, ways, policy));
     candidates.take(TRIED_MAX).map(SeenCall::from).find(is_it).map(SeenCall::into_call)
+}
+
+/// A call that runs what a phrase names: `bash running git push`.
+fn running(way: &Way, policies: &[&Policy], id: &str) -> Option<Call> {
+    let RunningPhrase { tools, program, words } = RunningPhrase::parse(&way.tool)?;
+    let script = std::iter::once(program).chain(words).collect::<Vec<_>>().join(" ");
+    let call = SeenCall::from(Call::new(id, tools.first()?.as_str()).with("command", script));
+    let is_it = |policy: &&Policy| {
+        let groups = policy.deeds(&call);
+        groups.iter().flat_map(|(_, deeds)| deeds).any(|deed| deed.name == way.tool && deed.earns())
+    };
+    policies.iter().all(is_it).then(|| call.into_call())
 }
 
 /// The field and the text that may make a call this way; an empty field where none is needed.

@@ -98,6 +98,7 @@ fn text_of_condition(clause: &Clause, at: usize, condition: &Condition) -> Strin
         | Condition::Earned { .. }
         | Condition::Outside(_)
         | Condition::Deed { .. }
+        | Condition::Only { .. }
         | Condition::Past(_)
         | Condition::Attack(_) => format!("own {:?} {at}", clause.id),
     }
