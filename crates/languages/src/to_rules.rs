@@ -4,10 +4,13 @@
 //! with the reason; nothing is left out in silence, and nothing is made wider than it was. Whether both mean the same is for
 //! `diff` to tell.
 
+mod line;
 mod permissions;
 mod when_then;
 
 use lockgate_policy::Source;
+
+pub use line::Unsaid;
 
 /// A file as one-line rules.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,15 +19,6 @@ pub struct RulesText {
     pub text: String,
     /// What could not be said, and why.
     pub unsaid: Vec<Unsaid>,
-}
-
-/// Something that one-line rules could not say.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unsaid {
-    /// What it is, as it is written.
-    pub what: String,
-    /// Why it could not be said.
-    pub why: String,
 }
 
 /// Turns a file into one-line rules; none where it is of a kind that is not known here.
@@ -44,26 +38,8 @@ pub fn to_rules(source: &Source) -> Option<RulesText> {
     Some(rules)
 }
 
-/// One rule, or what could not be said.
-type Line = Result<String, Unsaid>;
-
-fn unsaid(what: impl Into<String>, why: impl Into<String>) -> Line {
-    Err(Unsaid { what: what.into(), why: why.into() })
-}
-
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// A text in quotes.
-fn quoted(text: &str) -> String {
-    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
-}
-
-/// A name as a sentence writes it: in quotes where it has odd letters.
-fn name(text: &str) -> String {
-    let is_plain = !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "_-:".contains(c));
-    if is_plain { text.to_owned() } else { quoted(text) }
 }
 
 #[cfg(test)]

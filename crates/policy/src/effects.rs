@@ -14,6 +14,7 @@ use crate::{
     maps::running,
     names::{NameId, Names},
     phrase::RunningPhrase,
+    statement::Declared,
 };
 
 /// The effects that the rules of a policy speak of.
@@ -36,15 +37,6 @@ struct EffectName {
 struct RunningName {
     id: NameId,
     phrase: RunningPhrase,
-}
-
-/// What a file says a tool does: `send_email is an upload, message`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Declared {
-    /// The tool.
-    pub tool: String,
-    /// What it does.
-    pub effects: Vec<EffectKind>,
 }
 
 impl EffectNames {

@@ -46,7 +46,6 @@ pub use condition::{Condition, Operator, Subject, Test};
 pub use decision::{Decision, Truth};
 pub use deed::{Basis, Deed, Deeds};
 pub use diagnostic::{Diagnostic, FINDINGS, Severity, closest, harmless};
-pub use effects::Declared;
 pub use hash::{HashMap, HashSet};
 pub use lockgate_pattern::{Match, PYTHON_CHARS_MAX, Pattern, PatternError, python_length, python_text};
 pub use names::{FileId, Known, NameId, Watch};
@@ -58,8 +57,8 @@ pub use sandbox::{Boundaries, Reached, Sandbox, SandboxError};
 pub use scripts::unreadable_scripts;
 pub use source::{Layer, Place, Source, Span};
 pub use statement::{
-    DraftNet, DraftRule, DraftTransition, InputCheck, LIMIT_MAX, Map, Module, Scope, ScriptField, Statement,
-    Tail, Takes, UnreadableLine, without_folder,
+    Declared, DraftNet, DraftRule, DraftTransition, InputCheck, LIMIT_MAX, Map, Module, Scope, ScriptField,
+    Statement, Tail, Takes, UnreadableLine, without_folder,
 };
 pub use template::{MESSAGE_CHARS_MAX, PLACEHOLDERS_MAX, Part, Template};
 pub use tools::{ToolName, Tools};

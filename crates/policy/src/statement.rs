@@ -4,6 +4,7 @@
 
 use std::num::NonZeroU64;
 
+use lockgate_call::EffectKind;
 use lockgate_pattern::Pattern;
 use serde_json::Value;
 
@@ -11,11 +12,19 @@ use crate::{
     claim::{Claim, Example},
     condition::{Condition, Operator, Test},
     decision::{Decision, Truth},
-    effects::Declared,
     rule::Mode,
     source::{Source, Span},
     template::Template,
 };
+
+/// What a file says a tool does: `send_email is an upload, message`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Declared {
+    /// The tool.
+    pub tool: String,
+    /// What it does.
+    pub effects: Vec<EffectKind>,
+}
 
 /// The statements of one file.
 #[derive(Clone, Debug)]

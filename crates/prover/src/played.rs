@@ -101,7 +101,8 @@ pub fn prove(rulebook: &Rulebook) -> Proved {
     let has_values = values::has_rules(rulebook);
     let with_values = |claim: ProvedClaim| match claim.report.holds {
         None if has_values || !claim.report.claim.each.is_empty() => {
-            values::decide(rulebook, &claim.report).unwrap_or(claim)
+            let decided = values::decide(rulebook, &claim.report);
+            decided.map_or(claim, |(report, session)| ProvedClaim { report, session: session.into() })
         }
         _ => claim,
     };

@@ -14,11 +14,10 @@ use std::sync::Arc;
 
 use lockgate_call::Call;
 use lockgate_gate::Rulebook;
-use lockgate_policy::{Claim, Policy, Property, clause::PerValueForm};
+use lockgate_policy::Property;
 
 use crate::{
     play::{CallEnd, Part, Rehearsal},
-    played::ProvedClaim,
     proof::ClaimReport,
 };
 use system::{Act, Found, System};
@@ -31,13 +30,13 @@ const VALUES_FEW: u64 = 4;
 
 /// Decides a claim that speaks of values, or that was left open beside rules for each value; none where values say nothing
 /// about it.
-pub(crate) fn decide(rulebook: &Rulebook, report: &ClaimReport) -> Option<ProvedClaim> {
+pub(crate) fn decide(rulebook: &Rulebook, report: &ClaimReport) -> Option<(ClaimReport, Vec<Part>)> {
     let claim = &report.claim;
     let system = System::of(&rulebook.policy, claim)?;
     let answer = |holds: Option<bool>, undecided: Option<String>, session: Vec<Part>| {
         let rules = if holds == Some(true) { system.rules() } else { Vec::new() };
         let report = ClaimReport { holds, undecided, rules, session: Vec::new(), ..report.clone() };
-        Some(ProvedClaim { report, session: session.into() })
+        Some((report, session))
     };
     if system.search_others() == Found::Nothing {
         return answer(Some(true), None, Vec::new());
@@ -105,24 +104,4 @@ fn played(rulebook: &Rulebook, system: &System<'_>, acts: &[Act]) -> Result<Vec<
 /// Whether a policy has rules for each value.
 pub(crate) fn has_rules(rulebook: &Rulebook) -> bool {
     rulebook.policy.clauses().iter().any(|clause| clause.per_value.is_some())
-}
-
-/// The names that a rule for each value speaks of.
-fn names(form: &PerValueForm) -> Vec<&String> {
-    match form {
-        PerValueForm::Require { first, then } => first.iter().chain(then).collect(),
-        PerValueForm::Close { after, then } => after.iter().chain(then).collect(),
-        PerValueForm::Limit { calls, .. } => calls.iter().collect(),
-    }
-}
-
-/// The fields that a claim is about; those of the rules where it names none.
-fn keys_of(claim: &Claim, policy: &Policy) -> Vec<String> {
-    match claim.each.is_empty() {
-        false => claim.each.clone(),
-        true => {
-            let first = policy.clauses().iter().find_map(|clause| clause.per_value.as_ref());
-            first.map(|rule| rule.keys.clone()).unwrap_or_default()
-        }
-    }
 }

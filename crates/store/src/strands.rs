@@ -22,8 +22,8 @@ mod verify;
 
 pub use backend::StrandStore;
 pub(crate) use engine::{
-    AnswerRow, AnswerWrite, Engine, EngineError, ForgottenRow, Record, RowLock, Rows, SharedRow, StrandRow,
-    Write,
+    AnswerRow, AnswerWrite, Engine, EngineError, ForgottenRow, MakeSeal, Record, RowLock, Rows, SharedRow,
+    StrandRow, Write,
 };
 pub use engine::{Position, StrandRecord};
 pub use sealing::Seal;

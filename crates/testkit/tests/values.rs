@@ -4,12 +4,7 @@
 //! What the prover says about a claim is compared with what the sessions show: a claim that is proved is broken by
 //! none, and one that is false by some session that is no longer than the one that was shown.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "helpers of tests may stop a test"
-)]
+#![expect(clippy::panic, reason = "helpers of tests may stop a test")]
 
 use lockgate::engine::{
     Call, Decision, Outcome, Session, Source,

@@ -109,7 +109,7 @@ impl Server {
                 self.is_over = true;
                 Value::Null
             }
-            "textDocument/hover" => self.at(params, |document, at| document.hover(at)),
+            "textDocument/hover" => self.at(params, Document::hover),
             "textDocument/definition" => {
                 let uri = uri(params);
                 self.at(params, |document, at| document.definition(at, &uri))
@@ -125,7 +125,7 @@ impl Server {
             }
             "textDocument/formatting" => {
                 let document = self.documents.get(&uri(params));
-                document.map_or(Value::Null, |document| formatting(document))
+                document.map_or(Value::Null, formatting)
             }
             _ => return None,
         })

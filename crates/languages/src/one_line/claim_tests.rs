@@ -45,7 +45,7 @@ fn in_yaml(line: &str) -> [(&'static str, String); 4] {
 }
 
 fn parsed(name: &str, text: &str) -> (Draft, Vec<Diagnostic>) {
-    crate::parse::parse(&Source::new(name, text), &crate::ruleset::CustomNames::default())
+    crate::parse::parse(&Source::new(name, text), &[], &crate::ruleset::CustomNames::default())
 }
 
 #[test]

@@ -64,7 +64,7 @@ pub(crate) fn read_claim(
     let bad = |span, message: &str, label: &str, remedy: String| {
         Err(Mistake { code: "unknown-claim", span, message: message.into(), label: label.into(), remedy })
     };
-    if each.is_empty() || keys.len() % 2 == 0 || !is_joined {
+    if each.is_empty() || keys.len().is_multiple_of(2) || !is_joined {
         let remedy = format!("write {}", lead.claim(&format!("{property} for each path")));
         return bad(whole, "expected fields behind `for each`", "which fields?", remedy);
     }

@@ -509,7 +509,7 @@ fn a_file_says_itself_that_it_is_a_ruleset() {
         assert_eq!(detect(&Source::new("a.yaml", text)) == Language::Ruleset, expected, "{text}");
     }
     let (draft, _) =
-        crate::parse::parse(&Source::new("a.yaml", one_rule(GOOD_RULES[0])), &CustomNames::default());
+        crate::parse::parse(&Source::new("a.yaml", one_rule(GOOD_RULES[0])), &[], &CustomNames::default());
     assert!(draft.ruleset.is_some());
     let (policy, diagnostics) = crate::compile(vec![draft]);
     assert_eq!(told(&diagnostics), "");

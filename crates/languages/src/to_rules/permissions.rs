@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use super::{Line, name, quoted, unsaid};
+use super::line::{Line, name, quoted, unsaid};
 
 /// What a list of permissions wants.
 #[derive(Clone, Copy, PartialEq, Eq)]

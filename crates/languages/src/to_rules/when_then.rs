@@ -6,7 +6,7 @@ use lockgate_policy::{
 };
 use serde_json::Value;
 
-use super::{Line, name, quoted, unsaid};
+use super::line::{Line, name, quoted, unsaid};
 use crate::{
     detect::{Language, detect},
     draft::when_then::DraftClause,

@@ -133,13 +133,16 @@ fn a_file_is_known_by_its_keys() {
         assert_eq!(detect(&source(text)) == Language::WhenThen, expected, "{text}");
     }
     for (name, code) in [("p.yaml", None), ("p.yml", None), ("p.json", None)] {
-        let (_, said) =
-            crate::parse::parse(&Source::new(name, "rules: []"), &crate::ruleset::CustomNames::default());
+        let (_, said) = crate::parse::parse(
+            &Source::new(name, "rules: []"),
+            &[],
+            &crate::ruleset::CustomNames::default(),
+        );
         assert_eq!(said.first().map(|diagnostic| diagnostic.code), code);
     }
     for text in ["", "- a", "rulez: []", "kind: Other\nrules: []"] {
         let (_, said) =
-            crate::parse::parse(&Source::new("p.yaml", text), &crate::ruleset::CustomNames::default());
+            crate::parse::parse(&Source::new("p.yaml", text), &[], &crate::ruleset::CustomNames::default());
         assert_eq!(said.first().map(|diagnostic| diagnostic.code), Some("unknown-language"), "{text}");
     }
 }

@@ -61,7 +61,7 @@ stages:
 "#;
 
 fn read(text: &str) -> (Draft, Vec<Diagnostic>) {
-    crate::parse::parse(&Source::new("t.yaml", text), &CustomNames::default())
+    crate::parse::parse(&Source::new("t.yaml", text), &[], &CustomNames::default())
 }
 
 /// The mistakes and warnings of a file.

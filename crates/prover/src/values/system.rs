@@ -6,8 +6,6 @@ use lockgate_policy::{
     Claim, Mode, Policy, Property, RuleId, Scope, Statement, clause::PerValueForm, is_phrase,
 };
 
-use super::{keys_of, names};
-
 /// The most states that are looked at.
 const STATES_MAX: usize = 200_000;
 
@@ -349,4 +347,24 @@ fn session(from: &HashMap<State, Option<(State, Act)>>, mut state: State, last: 
     }
     acts.reverse();
     acts
+}
+
+/// The names that a rule for each value speaks of.
+fn names(form: &PerValueForm) -> Vec<&String> {
+    match form {
+        PerValueForm::Require { first, then } => first.iter().chain(then).collect(),
+        PerValueForm::Close { after, then } => after.iter().chain(then).collect(),
+        PerValueForm::Limit { calls, .. } => calls.iter().collect(),
+    }
+}
+
+/// The fields that a claim is about; those of the rules where it names none.
+fn keys_of(claim: &Claim, policy: &Policy) -> Vec<String> {
+    match claim.each.is_empty() {
+        false => claim.each.clone(),
+        true => {
+            let first = policy.clauses().iter().find_map(|clause| clause.per_value.as_ref());
+            first.map(|rule| rule.keys.clone()).unwrap_or_default()
+        }
+    }
 }

@@ -13,8 +13,8 @@ use super::connection::{Lent, Pool};
 use crate::{
     audit::Hash,
     strands::{
-        AnswerRow, AnswerWrite, Engine, EngineError, ForgottenRow, Position, Record, RowLock, Rows, Seal,
-        SealedHead, SharedRow, StrandRecord, StrandRow, Write,
+        AnswerRow, AnswerWrite, Engine, EngineError, ForgottenRow, MakeSeal, Position, Record, RowLock, Rows,
+        Seal, SealedHead, SharedRow, StrandRecord, StrandRow, Write,
     },
 };
 
@@ -201,10 +201,7 @@ impl Engine for PostgresEngine {
         row.map(|row| text(row.get(0))).transpose()
     }
 
-    fn seal(
-        &self,
-        make: &(dyn Fn(Option<&Seal>, &[SealedHead], u64) -> Seal + Sync),
-    ) -> Result<bool, EngineError> {
+    fn seal(&self, make: &MakeSeal<'_>) -> Result<bool, EngineError> {
         let deadline = self.pool.deadline();
         let mut lent = self.pool.lend(deadline)?;
         let read = lent.run(deadline, |client| {

@@ -106,7 +106,7 @@ fn prepare(pool: &Pool, place: &str, key_path: &Path) -> Result<(SigningKey, [u8
         crate::strands::EngineError::Conflict => StoreError::Conflict,
     };
     if let Some(store) = pool.run(find).map_err(told)? {
-        return with_key(store, place, key_path);
+        return with_key(&store, place, key_path);
     }
     let mut id = [0; 16];
     getrandom::fill(&mut id)
@@ -130,14 +130,14 @@ fn prepare(pool: &Pool, place: &str, key_path: &Path) -> Result<(SigningKey, [u8
                 unavailable(&key_path.display().to_string(), format!("cannot be removed: {error}"))
             })?;
             match other? {
-                Some(store) => with_key(store, place, key_path),
+                Some(store) => with_key(&store, place, key_path),
                 None => Err(unavailable(place, "was not made")),
             }
         }
     }
 }
 
-fn with_key(store: Store, place: &str, key_path: &Path) -> Result<(SigningKey, [u8; 16]), StoreError> {
+fn with_key(store: &Store, place: &str, key_path: &Path) -> Result<(SigningKey, [u8; 16]), StoreError> {
     if store.form != FORM {
         let why = format!(
             "was written in form {}, and this version of Lockgate reads form {FORM}; use the version that wrote it",

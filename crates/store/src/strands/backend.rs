@@ -286,7 +286,7 @@ impl Inner {
             let prev = head;
             length += 1;
             head = link_hash(length.cast_unsigned(), &prev, entry.as_bytes());
-            let session = found.session.map(|it| it.into_owned());
+            let session = found.session.map(std::borrow::Cow::into_owned);
             records.push(Record { n: length, prev, hash: head, at, session, entry: entry.clone() });
         }
         let row = (session.is_some() || !records.is_empty()).then(|| {

@@ -136,6 +136,9 @@ pub struct StrandRecord {
     pub entry: String,
 }
 
+/// Makes a seal of the last one, the heads that changed since, and the horizon.
+pub(crate) type MakeSeal<'a> = dyn Fn(Option<&Seal>, &[SealedHead], u64) -> Seal + Sync + 'a;
+
 /// A database.
 pub(crate) trait Engine: Send + Sync + 'static {
     /// Names the database in messages, without its password.
@@ -189,10 +192,7 @@ pub(crate) trait Engine: Send + Sync + 'static {
 
     /// Calls `make` with the last seal and the heads that changed since it, and stores the seal that it returns. Only one gate
     /// does so at a time; returns false if another one does, or if nothing has changed.
-    fn seal(
-        &self,
-        make: &(dyn Fn(Option<&Seal>, &[SealedHead], u64) -> Seal + Sync),
-    ) -> Result<bool, EngineError>;
+    fn seal(&self, make: &MakeSeal<'_>) -> Result<bool, EngineError>;
 
     /// Seals after a number with their heads, in order.
     fn seals(&self, after: u64, count: u32) -> Result<Vec<(Seal, Vec<SealedHead>)>, EngineError>;
