@@ -554,6 +554,7 @@ fn help_shows_each_command_with_an_example() {
       verify        Check a policy for mistakes and prove its claims (also:
                     validate, lint, test)
       fmt           Format files of one-line rules
+      learn         Draft a policy from recorded calls
       migrate       Rewrite the old words of a policy file
       check         Judge one call
       explain       Explain verdicts rule by rule, or explain a finding
@@ -561,6 +562,8 @@ fn help_shows_each_command_with_an_example() {
                     differently
       graph         Draw the nets of a policy
       see           Show what Lockgate sees in a call
+      lsp           Serve an editor: mistakes, meanings, completion and fixes of
+                    one-line rules
 
     Watch and answer:
       pending       List the questions that wait for a human

@@ -197,7 +197,7 @@ fn an_agent_does_not_put_another_program_behind_the_hooks() {
     let world = World::new("another-program");
     // Not below the folder of the build: `upgrade` refuses programs there.
     let programs = tempfile::tempdir().unwrap();
-    let [first, second, third] = ["first", "second", "third"].map(|name| {
+    let [own, other] = ["own", "other"].map(|name| {
         let program = programs.path().join(name).join("lockgate");
         fs::create_dir_all(program.parent().unwrap()).unwrap();
         fs::copy(env!("CARGO_BIN_EXE_lockgate"), &program).unwrap();
@@ -206,13 +206,9 @@ fn an_agent_does_not_put_another_program_behind_the_hooks() {
     let by = |program: &Path, words: &[&str]| Said(world.command_of(program, words).output().unwrap());
     let hooks = || world.read("project/.claude/settings.local.json");
     let runs = |program: &Path| hooks().contains(program.to_str().unwrap());
-    // A human may, by either command.
-    let said = by(&first, &["init", "claude-code", "--yes"]);
+    let said = by(&own, &["init", "claude-code", "--yes"]);
     assert_eq!(said.code(), Some(0), "{}", said.err());
-    assert!(runs(&first));
-    let said = by(&second, &["upgrade", "--yes"]);
-    assert_eq!(said.code(), Some(0), "{}", said.err());
-    assert!(runs(&second) && !runs(&first));
+    assert!(runs(&own));
     // The agent calls a tool, and its processes are known from then on.
     let event = json!({"session_id": "s", "hook_event_name": "PreToolUse", "cwd": world.path("project"),
         "tool_name": "Read", "tool_input": {}, "tool_use_id": "1"});
@@ -222,7 +218,7 @@ fn an_agent_does_not_put_another_program_behind_the_hooks() {
         // One process stands for the agent: it runs the hook, and then the command.
         let script = format!(
             "'{}' hook claude-code < '{}' > /dev/null; \"$@\"; exit $?",
-            second.display(),
+            own.display(),
             input.display()
         );
         let mut words: Vec<&str> = words.to_vec();
@@ -237,13 +233,13 @@ fn an_agent_does_not_put_another_program_behind_the_hooks() {
         &["upgrade", "--yes"],
         &["upgrade", "--yes", "--json"],
     ] {
-        let said = below(&third, words);
+        let said = below(&other, words);
         assert_eq!(said.code(), Some(2), "{words:?}: {}{}", said.out(), said.err());
         assert!(said.err().contains("is for a human at a terminal"), "{words:?}: {}", said.err());
         assert_eq!(hooks(), before, "{words:?}");
     }
     // To look is allowed, and so is to install the same program again.
-    assert_eq!(below(&third, &["upgrade", "--dry-run"]).code(), Some(0));
-    assert_eq!(below(&second, &["init", "claude-code", "--yes"]).code(), Some(0));
+    assert_eq!(below(&other, &["upgrade", "--dry-run"]).code(), Some(0));
+    assert_eq!(below(&own, &["init", "claude-code", "--yes"]).code(), Some(0));
     assert_eq!(hooks(), before);
 }

@@ -440,7 +440,7 @@ mod tests {
             assert_eq!(read(&text).unwrap_err().to_string(), what);
         }
         let twice = read(r#"{"mcpServers": {"a": {"command": "x"}, "a": {"command": "y"}}}"#).unwrap_err();
-        assert!(twice.to_string().contains("stands twice"), "{twice}");
+        assert!(twice.to_string().contains("appears twice"), "{twice}");
     }
 
     #[test]

@@ -50,7 +50,7 @@ pub use hash::{HashMap, HashSet};
 pub use lockgate_pattern::{Match, PYTHON_CHARS_MAX, Pattern, PatternError, python_length, python_text};
 pub use names::{FileId, Known, NameId, Watch};
 pub use net::{Guard, GuardNet};
-pub use phrase::{RunningPhrase, is_phrase};
+pub use phrase::{RunningPhrase, is_phrase, tool_and_action};
 pub use policy::{Builder, FoundBy, MisnamedTool, NetRule, Policy, PolicyHash};
 pub use rule::{Head, Mode, Rule, RuleId};
 pub use sandbox::{Boundaries, Reached, Sandbox, SandboxError};

@@ -40,6 +40,12 @@ impl RunningPhrase {
     }
 }
 
+/// The tool and the action of a name such as `git.push`. A phrase may have a dot in it, and names no action.
+#[must_use]
+pub fn tool_and_action(name: &str) -> Option<(&str, &str)> {
+    name.split_once('.').filter(|_| !is_phrase(name))
+}
+
 /// Whether a name is a phrase, and not that of a tool.
 #[must_use]
 pub fn is_phrase(name: &str) -> bool {

@@ -35,7 +35,7 @@ pub(crate) const LSP_EXAMPLES: &str = "\
 Examples:
   lockgate lsp                        an editor starts it; see docs/editors.md
   lockgate lsp --agent claude-code    complete and check its tools alone
-  lockgate lsp --tools tools.json     the tools of an MCP server, from tools/list";
+  lockgate lsp --tools tools.json     with the tools of an MCP server";
 
 #[derive(Debug, Args)]
 pub(crate) struct LspArguments {

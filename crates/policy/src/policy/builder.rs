@@ -20,7 +20,7 @@ use crate::{
     names::{FileId, Names, Watch},
     net::{self, GuardNet},
     past::Recorder,
-    phrase::is_phrase,
+    phrase::{is_phrase, tool_and_action},
     rule::{Head, Rule, RuleId},
     source::Source,
     statement::{DraftRule, Module, Scope, Statement, Tail, UnreadableLine},
@@ -126,7 +126,7 @@ impl Builder {
         if is_phrase(name) {
             let id = self.policy.names.add(name);
             self.policy.effects.add(name, id);
-        } else if let Some((base, _)) = name.split_once('.') {
+        } else if let Some((base, _)) = tool_and_action(name) {
             let base = self.policy.names.add(base);
             self.policy.names.get_mut(base).into_iter().for_each(|known| known.has_actions = true);
         }
@@ -247,11 +247,8 @@ impl Builder {
                 |it: &Condition| matches!(it, Condition::Schedule(schedule) if schedule.zone.is_none());
             self.policy.clauses.wants_zone |= parts().any(is_local);
         }
-        let bases: SmallVec<[&str; 2]> = known
-            .iter()
-            .filter(|name| !is_phrase(name))
-            .filter_map(|name| Some(name.split_once('.')?.0))
-            .collect();
+        let bases: SmallVec<[&str; 2]> =
+            known.iter().filter_map(|name| Some(tool_and_action(name)?.0)).collect();
         for base in &bases {
             let base = self.policy.names.add(base);
             self.policy.names.get_mut(base).into_iter().for_each(|known| known.has_actions = true);

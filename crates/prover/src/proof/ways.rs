@@ -20,6 +20,7 @@ use smallvec::SmallVec;
 use lockgate_policy::{
     Audience, Claim, Deed, FileId, Policy, Watch,
     condition::{Attribute, Condition, Subject, ValueTest},
+    tool_and_action,
 };
 
 /// The most ways of one tool.
@@ -128,7 +129,7 @@ impl Way {
 /// Whether a call of a tool is of this name to rules without maps that use it together with others: with an action the
 /// tool is meant too, unless they name actions of it.
 pub(super) fn is_itself(tool: &str, action: Option<&str>, name: &str, together_with: &[&str]) -> bool {
-    let is_action = |other: &&str| other.split_once('.').is_some_and(|(base, _)| base == tool);
+    let is_action = |other: &&str| tool_and_action(other).is_some_and(|(base, _)| base == tool);
     match (action, name.strip_prefix(tool)) {
         (None, rest) => rest == Some(""),
         (Some(_), Some("")) => !together_with.iter().any(is_action),
@@ -293,7 +294,7 @@ fn seer_id(policy: &Policy, file: FileId, tool: &str) -> SeerId {
 /// Whether a rule sees a call of this tool once, however many commands it runs.
 fn others_see(policy: &Policy, tool: &str) -> bool {
     let renamed_in = policy.renamed_in(tool);
-    let is_of_tool = |name: &str| name == tool || name.split_once('.').is_some_and(|(base, _)| base == tool);
+    let is_of_tool = |name: &str| name == tool || tool_and_action(name).is_some_and(|(base, _)| base == tool);
     let is_watched = || {
         policy
             .known_names()
@@ -314,7 +315,7 @@ fn named_actions(policies: &[&Policy]) -> BTreeMap<Arc<str>, BTreeSet<Arc<str>>>
     for policy in policies {
         let claimed = policy.claims_by_file().flat_map(|(_, claim)| claim.property.names());
         let known = policy.known_names().filter(|known| !known.watches.is_empty()).map(|known| &*known.name);
-        for (base, action) in known.chain(claimed).filter_map(|name| name.split_once('.')) {
+        for (base, action) in known.chain(claimed).filter_map(tool_and_action) {
             named.entry(Arc::from(base)).or_default().insert(Arc::from(action));
         }
     }
@@ -336,7 +337,7 @@ fn tools(policy: &Policy) -> BTreeSet<Arc<str>> {
     let mut tools: BTreeSet<Arc<str>> = BTreeSet::new();
     let mut add = |name: &str| {
         tools.insert(Arc::from(name));
-        if let Some((base, _)) = name.split_once('.') {
+        if let Some((base, _)) = tool_and_action(name) {
             tools.insert(Arc::from(base));
         }
     };

@@ -219,12 +219,12 @@ fn what_a_client_has_written_anew_is_still_unwrapped() {
 fn a_file_that_cannot_be_read_in_one_way_is_told() {
     for (text, form, line, reason) in [
         ("{\n\"mcpServers\": ", &MOST, 2, "it is not JSON"),
-        ("{\"mcpServers\": {\"a\": {},\n\"a\": {}}}", &MOST, 2, "`a` stands there twice"),
+        ("{\"mcpServers\": {\"a\": {},\n\"a\": {}}}", &MOST, 2, "`a` appears twice"),
         (
             "{\"mcpServers\": {\"a\": {\"command\": \"x\",\n\"command\": \"y\"}}}",
             &MOST,
             2,
-            "`command` stands",
+            "`command` appears",
         ),
         ("[mcp_servers.a]\ncommand = ", &CODEX, 2, "it is not TOML"),
     ] {
