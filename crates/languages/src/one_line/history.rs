@@ -202,7 +202,9 @@ impl Parser<'_> {
         if reader.is("for") && reader.ahead(1) == "the" {
             let _ = reader.take(&["for", "the"]);
             reader.expect("same", "write `for the same FIELD`")?;
-            let is_earlier = |calls: &Names| calls.names.iter().all(|it| earlier.names.contains(it));
+            // `any call` is this call, whatever it is.
+            let is_earlier =
+                |calls: &Names| !calls.is_every && calls.names.iter().all(|it| earlier.names.contains(it));
             return self.keys(reader, &is_earlier);
         }
         Ok(Vec::new())

@@ -73,8 +73,9 @@ impl Parser<'_> {
         tail.until_human = tail.has_history && reader.take(&["until", "human-approval"]);
         tail.parts.extend(self.schedule(reader)?);
         if reader.take(&["for", "each"]) {
-            let is_earlier =
-                |calls: &Names| !now.is_every && !calls.names.iter().any(|it| now.names.contains(it));
+            let is_now =
+                |calls: &Names| calls.is_every || calls.names.iter().any(|it| now.names.contains(it));
+            let is_earlier = |calls: &Names| !now.is_every && !is_now(calls);
             tail.keys = self.keys(reader, &is_earlier)?;
         }
         if reader.is_comma() && reader.ahead(1) == "else" && reader.take_comma() || reader.is("else") {
