@@ -34,8 +34,8 @@ Examples:
 files. What one-line rules cannot say is a comment in the result.
 
 Comments and layout stay. Exit 0: done or nothing was old, 1: the file has other
-mistakes, would mean something else or could not be said in full, 2: a file could
-not be read.";
+mistakes, would mean something else or could not be said in full, 2: a file
+could not be read.";
 
 #[derive(Debug, Args)]
 pub(crate) struct MigrateArguments {
