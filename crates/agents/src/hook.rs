@@ -31,5 +31,5 @@ pub use self::{
     in_process::HookDoor,
     process::{refuse, run},
     protection::{of as protection_of, of_files as protection_of_files, pins_folder},
-    session::{folder_of_session, remember, under},
+    session::{accept_database, check_database, folder_of_session, other_database, remember, under},
 };

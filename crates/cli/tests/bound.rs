@@ -347,9 +347,8 @@ fn rules_that_count_over_all_sessions_block_under_two_policies_until_one_is_acce
     assert_eq!(decision(&world, "Spend", "s4"), "block");
 }
 
-/// The gap that SECURITY.md names: a session that runs is held, and a new one in another database is not. The guardian closes it.
 #[test]
-fn another_database_forgets_what_was_accepted_for_new_sessions_alone() {
+fn another_database_waits_for_a_human_in_new_sessions_too() {
     let world = scene("other-database");
     world.write("project/.lockgate/p.rules", "block nothing\n");
     assert_eq!(decision(&world, "Forbidden", "s2"), "block");
@@ -360,5 +359,28 @@ fn another_database_forgets_what_was_accepted_for_new_sessions_alone() {
         assert_eq!(said["decision"], "block", "{said}");
         assert!(said["reason"].as_str().unwrap().contains("is stored in"), "{said}");
     }
-    assert_eq!(decision(&world, "Forbidden", "s3"), "pass", "SECURITY.md says otherwise by now");
+    let said = answer(&world, "generic", "Read", "s3");
+    assert_eq!(said["decision"], "block", "{said}");
+    assert!(said["reason"].as_str().unwrap().contains("accept-policy"), "{said}");
+    let waits = world.lockgate(&["accept-policy", "--json"]);
+    assert_eq!((waits.code(), &waits.json()["database"]["to"]), (Some(1), &json!(world.path("other.db"))));
+    assert_eq!(world.lockgate(&["accept-policy"]).code(), Some(2), "no terminal");
+    assert_eq!(answer(&world, "generic", "Read", "s3")["decision"], "block");
+    let accepted = world.human(&["accept-policy"]);
+    assert_eq!(accepted.code(), Some(0), "{}", accepted.err());
+    assert_eq!(decision(&world, "Forbidden", "s4"), "pass");
+    assert_eq!(answer(&world, "generic", "Read", "s1")["decision"], "block", "it has its counts elsewhere");
+}
+
+/// A trusted project may have a database of its own, which a human has seen with it.
+#[test]
+fn a_database_of_a_trusted_project_is_no_other_one() {
+    let world = scene("project-database");
+    assert_eq!(decision(&world, "Forbidden", "s1"), "block");
+    let settings = format!("state = \"{}\"\n", world.path("own.db").display());
+    world.write("project/.lockgate/lockgate.toml", &settings);
+    let trusted = world.human(&["trust"]);
+    assert_eq!(trusted.code(), Some(0), "{}", trusted.err());
+    assert_eq!(decision(&world, "Read", "s5"), "pass");
+    assert!(world.path("own.db").exists());
 }

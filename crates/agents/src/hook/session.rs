@@ -115,7 +115,48 @@ fn check_policies(environment: &Environment, session: &str, settings: &Settings)
             settings.state.display()
         ));
     }
-    Ok(())
+    check_database(environment, settings)
+}
+
+/// Blocks where the user's settings name another database than the one that new sessions were stored in.
+///
+/// # Errors
+/// When they do, or when it cannot be told.
+pub fn check_database(environment: &Environment, settings: &Settings) -> Result<(), String> {
+    match other_database(environment, settings)? {
+        None => Ok(()),
+        Some(chosen) => Err(format!(
+            "new sessions are stored in `{chosen}`, but the settings name `{}`, so every call is blocked; tell the human: \
+             restore `state` in the settings, or run `lockgate accept-policy`",
+            settings.state.display()
+        )),
+    }
+}
+
+/// The database that new sessions were stored in, if the user's settings name another one now: it knows neither what was
+/// accepted nor what was counted. The guardian's settings are not the agent's to change, and a trusted project has been
+/// shown to a human with its database.
+///
+/// # Errors
+/// When it cannot be told.
+pub fn other_database(environment: &Environment, settings: &Settings) -> Result<Option<String>, String> {
+    if settings.state_is_projects || environment.is_guardian() {
+        return Ok(None);
+    }
+    let records = records(environment).ok_or(NO_HOME)?;
+    let chosen = session_folder::chosen_database(&records, &settings.state)
+        .map_err(|error| format!("the database of new sessions is not known: {error}"))?;
+    Ok((Path::new(&chosen) != settings.state).then_some(chosen))
+}
+
+/// Stores new sessions in the database that the settings name; a human has accepted it.
+///
+/// # Errors
+/// When that cannot be kept.
+pub fn accept_database(environment: &Environment, settings: &Settings) -> Result<(), String> {
+    let records = records(environment).ok_or(NO_HOME)?;
+    session_folder::choose_database(&records, &settings.state)
+        .map_err(|error| format!("the database of new sessions cannot be kept: {error}"))
 }
 
 /// Keeps whose policies a session is under: from now on it blocks where one of them is gone.

@@ -118,8 +118,24 @@ pub(crate) fn remember(
 /// # Errors
 /// When that cannot be kept or read.
 pub(crate) fn database_of(records: &Path, session: &str, state: &Path) -> io::Result<String> {
-    let text = state.to_str().ok_or_else(|| io::Error::other("the database's name is not Unicode"))?;
-    keep(records, &record_of(records, session).with_extension("state"), text)
+    keep(records, &record_of(records, session).with_extension("state"), name_of(state)?)
+}
+
+/// Keeps in which database new sessions are stored; the one that was used first, until [`choose_database`].
+///
+/// # Errors
+/// When that cannot be kept or read.
+pub(crate) fn chosen_database(records: &Path, state: &Path) -> io::Result<String> {
+    keep(records, &chosen(records), name_of(state)?)
+}
+
+/// Stores new sessions in another database from now on.
+///
+/// # Errors
+/// When that cannot be kept.
+pub(crate) fn choose_database(records: &Path, state: &Path) -> io::Result<()> {
+    let draft = draft_of(records, name_of(state)?)?;
+    fs::rename(draft, chosen(records))
 }
 
 /// Whether something is said for the first time in a session; it is remembered as said.
@@ -141,18 +157,37 @@ fn keep(records: &Path, file: &Path, text: &str) -> io::Result<String> {
         Err(error) if error.kind() == ErrorKind::NotFound => {}
         Err(error) => return Err(error),
     }
-    make_folder(records)?;
-    // Written whole under another name first: no process ever reads half of it. The first to link it wins.
-    let draft = records.join(format!(".{}-{}", std::process::id(), unique()));
-    let mut new = new_private().open(&draft)?;
-    let written = new.write_all(text.as_bytes()).and_then(|()| new.flush());
-    let linked = written.and_then(|()| fs::hard_link(&draft, file));
+    let draft = draft_of(records, text)?;
+    // The first to link it wins.
+    let linked = fs::hard_link(&draft, file);
     let _ = fs::remove_file(&draft);
     match linked {
         Ok(()) => Ok(text.to_owned()),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => fs::read_to_string(file),
         Err(error) => Err(error),
     }
+}
+
+/// A record that has no name yet. It is written whole, so no process ever reads half of it.
+fn draft_of(records: &Path, text: &str) -> io::Result<PathBuf> {
+    make_folder(records)?;
+    let draft = records.join(format!(".{}-{}", std::process::id(), unique()));
+    let mut new = new_private().open(&draft)?;
+    match new.write_all(text.as_bytes()).and_then(|()| new.flush()) {
+        Ok(()) => Ok(draft),
+        Err(error) => {
+            let _ = fs::remove_file(&draft);
+            Err(error)
+        }
+    }
+}
+
+fn chosen(records: &Path) -> PathBuf {
+    records.join("database")
+}
+
+fn name_of(state: &Path) -> io::Result<&str> {
+    state.to_str().ok_or_else(|| io::Error::other("the database's name is not Unicode"))
 }
 
 /// The folder a session began in, if it is known; nothing is made by asking.

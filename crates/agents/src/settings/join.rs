@@ -114,6 +114,7 @@ pub(super) fn join(
         |a, b| b.is_some_and(|b| a.is_none_or(|a| a >= b)) || a == b,
     );
     // Another database has other counts, other answers and another kill switch.
+    let state_is_projects = is_trusted && own.state.is_none() && its.state.is_some();
     let state = table.join(
         "state",
         (own.state.is_some().then(|| state.clone()), state),
@@ -148,6 +149,7 @@ pub(super) fn join(
         origin: nearest.map_or(Origin::BuiltIn, Level::origin),
         mode,
         state,
+        state_is_projects,
         anchor,
         protect,
         ask,

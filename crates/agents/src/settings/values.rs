@@ -29,6 +29,8 @@ pub struct Settings {
     pub mode: Mode,
     /// The file in which sessions rest.
     pub state: PathBuf,
+    /// Whether a trusted project has chosen that file, for itself.
+    pub state_is_projects: bool,
     /// The file that says how far the database has come; none where nobody chose one.
     pub anchor: Option<PathBuf>,
     /// Whether calls are blocked that would change Lockgate or the hooks of hosts.

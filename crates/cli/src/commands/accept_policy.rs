@@ -4,7 +4,7 @@
 //! A human agrees, and the sessions are bound to exactly the policy that was shown. What is stricter counts before that.
 
 use std::{
-    fs,
+    env, fs,
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -21,7 +21,7 @@ use lockgate::{
 };
 use lockgate_agents::{
     Environment, hook, now,
-    settings::{Settings, accepted_rulebook},
+    settings::{self, Settings, accepted_rulebook},
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -44,8 +44,8 @@ Examples:
 
 A session stays under the policy that it was first judged by, and a new one
 begins under the policy that was accepted last in its folder. If the policy
-changes, stricter parts count at once, and what it opens waits for you. Only a
-human at a terminal can accept it.
+changes, stricter parts count at once, and what it opens waits for you; so does
+another `state` in the settings. Only a human at a terminal can accept it.
 Exit 0: accepted, or nothing waits, 1: not accepted, 2: could not.";
 
 #[derive(Debug, Args)]
@@ -81,8 +81,18 @@ pub(crate) fn run(
     console: &mut Console<'_>,
 ) -> Result<Ending, CommandError> {
     let environment = Environment::of_process();
+    let database = match arguments.state {
+        Some(_) => None,
+        None => OtherDatabase::here(&environment)?,
+    };
+    if !json
+        && let Some(database) = &database
+        && !database.accept(&environment, console)?
+    {
+        return Ok(Ending::No);
+    }
     let Some(index) = SessionIndex::open_if_there(arguments.state.as_deref())? else {
-        return nothing(json, console);
+        return nothing(database.as_ref(), json, console);
     };
     let labels = index.backend().sessions().map_err(CommandError::said)?;
     if let Some(session) = &arguments.session
@@ -103,12 +113,12 @@ pub(crate) fn run(
         held.extend(held_in(&index, &index.folder_here(), &environment)?);
     }
     if held.is_empty() {
-        return nothing(json, console);
+        return nothing(database.as_ref(), json, console);
     }
     if json {
         let answers: Vec<HeldAnswer> = held.iter().map(Held::answer).collect::<Result<_, _>>()?;
         let (sessions, new): (Vec<_>, Vec<_>) = answers.into_iter().partition(|it| it.session.is_some());
-        let answer = WaitingAnswer { sessions, new_sessions: new.into_iter().next() };
+        let answer = WaitingAnswer { sessions, new_sessions: new.into_iter().next(), database };
         writeln!(console.out, "{}", encode(&answer))?;
         return Ok(Ending::No);
     }
@@ -172,13 +182,59 @@ pub(super) fn accept_trusted(root: &Path, state: &Path) -> Result<(), CommandErr
     }
 }
 
-fn nothing(json: bool, console: &mut Console<'_>) -> Result<Ending, CommandError> {
+/// No policy waits, and perhaps a database, which a human has accepted by now unless this is for a program.
+fn nothing(
+    database: Option<&OtherDatabase>,
+    json: bool,
+    console: &mut Console<'_>,
+) -> Result<Ending, CommandError> {
     if json {
-        writeln!(console.out, "{}", encode(&serde_json::json!({ "sessions": [] })))?;
-    } else {
+        let answer = WaitingAnswer { sessions: Vec::new(), new_sessions: None, database: database.cloned() };
+        writeln!(console.out, "{}", encode(&answer))?;
+        return Ok(if database.is_some() { Ending::No } else { Ending::Yes });
+    }
+    if database.is_none() {
         writeln!(console.out, "no session waits for a changed policy to be accepted")?;
     }
     Ok(Ending::Yes)
+}
+
+/// A database that the settings of this folder name instead of the one that new sessions were stored in.
+#[derive(Clone, Debug, Serialize)]
+struct OtherDatabase {
+    from: PathBuf,
+    to: PathBuf,
+    #[serde(skip)]
+    settings: Settings,
+}
+
+impl OtherDatabase {
+    fn here(environment: &Environment) -> Result<Option<Self>, CommandError> {
+        // Settings that cannot be read are told where they are needed.
+        let Ok(settings) = settings::find(&env::current_dir()?, environment) else { return Ok(None) };
+        let from = hook::other_database(environment, &settings).map_err(CommandError::Said)?;
+        Ok(from.map(|from| Self { from: from.into(), to: settings.state.clone(), settings }))
+    }
+
+    /// Asks a human, by the key that the first database remembers: another one knows no key.
+    fn accept(&self, environment: &Environment, console: &mut Console<'_>) -> Result<bool, CommandError> {
+        let Self { from, to, settings } = self;
+        let shown = format!(
+            "new sessions are stored in {}, and the settings name {}\n    counts, answers, halts and accepted policies of \
+             the first one do not count in the other\n",
+            from.display(),
+            to.display()
+        );
+        let deed = "store new sessions in the other database";
+        let opening = Opening { command: "accept-policy", deed, shown: &shown, state: from };
+        if !human::confirm(&opening, environment)? {
+            writeln!(console.err, "nothing was accepted")?;
+            return Ok(false);
+        }
+        hook::accept_database(environment, settings).map_err(CommandError::Said)?;
+        writeln!(console.out, "new sessions are stored in {}", to.display())?;
+        Ok(true)
+    }
 }
 
 /// Whether new sessions of a folder begin under another policy than the one in force.
@@ -375,6 +431,8 @@ struct WaitingAnswer {
     sessions: Vec<HeldAnswer>,
     #[serde(skip_serializing_if = "Option::is_none")]
     new_sessions: Option<HeldAnswer>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    database: Option<OtherDatabase>,
 }
 
 #[derive(Debug, Serialize)]

@@ -19,7 +19,7 @@ use lockgate::engine::{
 use lockgate_agents::{
     Agent, Environment,
     guardian::LineClient,
-    hook::{self, pins_folder, protection_of, remember, under},
+    hook::{self, check_database, pins_folder, protection_of, remember, under},
     human_key,
     machine::Machine,
     processes,
@@ -185,7 +185,11 @@ fn context(
     let (folder, settings) = if arguments.host.is_some() && !is_guarded {
         under(environment, &session, here.to_str()).map_err(CommandError::Said)?
     } else {
-        (here.clone(), settings::find(&here, environment).map_err(CommandError::said)?)
+        let settings = settings::find(&here, environment).map_err(CommandError::said)?;
+        if !is_guarded && arguments.state.is_none() && !arguments.memory {
+            check_database(environment, &settings).map_err(CommandError::Said)?;
+        }
+        (here.clone(), settings)
     };
     let sources = sources(arguments, &settings)?;
     let opened = lockgate::Policy::builder().sources(&sources).load().map_err(CommandError::from)?;
