@@ -175,7 +175,7 @@ fn words(question: Question) -> Words {
                   remembers as a program that holds its sessions does, *SQLite* has the decision on disk before it is told. \
                   Lockgate runs a ruleset, and as *when/then* the very file that PolicyShield runs; where what came before \
                   counts, it runs one-line rules.",
-            missing: "Calls that several rules speak of at once; several sessions at once; peers that can only be reached over a \
+            missing: "Calls that several rules cover at once; several sessions at once; peers that can only be reached over a \
                       network.",
         },
         Question::Hook => Words {

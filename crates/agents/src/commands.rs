@@ -8,7 +8,7 @@
 pub enum Caller {
     /// Agents as well: it changes nothing.
     Anyone,
-    /// A human: it refuses agents by itself, and calls that speak of it are blocked, however they are spelt.
+    /// A human: it refuses agents by itself, and calls that mention it are blocked in every spelling.
     Human,
     /// Humans, and programs that they have set up: calls of agents that run it are blocked if they can be read.
     Operator,
@@ -19,7 +19,7 @@ pub enum Caller {
 pub struct OwnCommand {
     /// Its words behind `lockgate`.
     pub name: &'static str,
-    /// The words by which a text speaks of it.
+    /// The words by which a text mentions it.
     pub spoken: &'static str,
     /// Who may run it.
     pub caller: Caller,
@@ -79,7 +79,7 @@ pub const COMMANDS: &[OwnCommand] = &[
     row("help", Caller::Anyone),
 ];
 
-/// The words by which texts speak of commands that only these may have carried out.
+/// The words by which texts mention commands that only these may run.
 pub(crate) fn spoken_of(caller: Caller) -> Vec<&'static str> {
     COMMANDS.iter().filter(|command| command.caller == caller).map(|command| command.spoken).collect()
 }

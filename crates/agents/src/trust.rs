@@ -79,7 +79,7 @@ impl Record {
         Self::with_hash(project, hash, sources, at)
     }
 
-    /// The same, where somebody else has read the file of settings.
+    /// The same, if another process has read the settings file.
     pub fn of_text(
         project: &Path,
         settings: Option<(&Path, &str)>,

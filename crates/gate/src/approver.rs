@@ -27,7 +27,7 @@ pub struct Question<'a> {
     pub wanted_by: &'a [Obstacle],
 }
 
-/// Somebody who can be asked.
+/// A human, or a program, that can be asked.
 pub trait Approver {
     /// Answers a question. Anything but a clear yes must not be a grant.
     fn ask(&mut self, question: &Question<'_>) -> Answer;

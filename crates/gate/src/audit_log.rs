@@ -106,7 +106,7 @@ pub enum LogEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         approval: Option<String>,
     },
-    /// Somebody beside the agent did something.
+    /// A person or program other than the agent did something.
     Operator {
         /// What: `halt`, `resume`, `untaint`, `describe`, `move`, …
         act: String,
@@ -306,7 +306,7 @@ pub(crate) fn lapses<'e>(
     })
 }
 
-/// What somebody beside the agent did.
+/// What a person or program other than the agent did.
 pub(crate) fn operated(policy: &Policy, event: &Event) -> Option<LogEvent> {
     let name = |rule: &RuleId| policy.rule(*rule).map(|rule| rule.name.as_str());
     let (act, about) = match event {

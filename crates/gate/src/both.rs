@@ -344,7 +344,7 @@ fn asked_in(events: &mut Events) -> Option<(&mut u64, &mut Asked)> {
     })
 }
 
-/// The call with the id under which its events speak of it.
+/// The call, with the id that its events use.
 fn named_as_in<'c>(events: &Events, call: &'c SeenCall) -> std::borrow::Cow<'c, SeenCall> {
     let id = events.iter().find_map(|event| match event {
         Event::Allowed { id, .. } => Some(id.to_string()),

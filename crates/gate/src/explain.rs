@@ -55,7 +55,7 @@ pub enum NetVerdict {
         /// Its sentence.
         reason: String,
     },
-    /// All its facts hold, or no other rule speaks of the call: it wants this.
+    /// All its facts hold, or no other rule covers the call: this is its verdict.
     Wants {
         /// What.
         decision: Decision,

@@ -298,7 +298,7 @@ impl Hearing<'_> {
         View { call, output: None, now, around: &rulebook.around, memory: stand, deeds: Some(groups) }
     }
 
-    /// Whether the conditions behind a rule let it speak of this call.
+    /// Whether the conditions of a rule let it apply to this call.
     fn is_spoken_of(&self, rule: &NetRule, groups: &Groups) -> bool {
         rule.speaks_of(&self.view(groups))
     }

@@ -21,7 +21,7 @@ pub enum OutputDecision {
     /// It may be passed on.
     #[default]
     Allow,
-    /// It may be passed on, and somebody should know something.
+    /// It may be passed on, with a warning.
     Warn,
     /// It may be passed on with something masked.
     Redact,

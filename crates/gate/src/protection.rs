@@ -1,5 +1,5 @@
 //! Lockgate protects itself: calls that would change its policy, its state or the switches that hosts have for
-//! hooks are refused, by whatever tool or command line, and so are calls that speak of a command for humans.
+//! hooks are refused, whatever the tool or the command line, and so are calls that mention a command for humans.
 //!
 //! The `call` room says what a call certainly or possibly touches, and where links lead if the door looked. Where that
 //! cannot be told whole, a call is refused only if it mentions something protected: a gate that refused every script it
@@ -98,7 +98,7 @@ impl Protection {
         self
     }
 
-    /// A program and those of its verbs that only a human may use: calls that speak of both are refused.
+    /// A program and those of its verbs that only a human may use: calls that mention both are refused.
     #[must_use]
     pub fn for_humans(mut self, program: &str, verbs: &[&str]) -> Self {
         let verbs = verbs.iter().map(|verb| verb.to_lowercase()).collect();

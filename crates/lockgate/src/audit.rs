@@ -1,6 +1,6 @@
 //! Which records of the audit log are meant.
 //!
-//! [`AuditQuery`] says what records must be about; what it does not speak of may be anything. What the database can answer
+//! [`AuditQuery`] says what records must be about; what it leaves out may be anything. What the database can answer
 //! by itself (one session, moments) it is asked; the rest is looked at here.
 
 use lockgate_call::Time;

@@ -1,6 +1,6 @@
 //! What time it is, for a gate.
 //!
-//! Rules that speak of time ask the gate's [`Clock`] and never the caller, so an agent cannot move it. Tests hand in a
+//! Rules about time ask the gate's [`Clock`] and never the caller, so an agent cannot move it. Tests hand in a
 //! [`ManualClock`].
 
 use std::{

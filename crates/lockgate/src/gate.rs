@@ -275,7 +275,7 @@ impl GateBuilder {
         self
     }
 
-    /// The zone of rules that speak of times and name none; the machine's own otherwise.
+    /// The time zone of rules about times that name none [default: the machine's].
     pub fn zone(mut self, zone: TimeZone) -> Self {
         self.engine = self.engine.zone(zone);
         self

@@ -85,7 +85,7 @@ struct Include<'a> {
 }
 
 impl PolicyReader {
-    /// Reads a file that somebody named, unless it is there already.
+    /// Reads a file that was named, unless it has been read already.
     fn put(&mut self, path: &Path) -> Result<(), PolicyError> {
         let name = path.display().to_string();
         let folded = normalise(&name, None).unwrap_or(name);
@@ -96,7 +96,7 @@ impl PolicyReader {
         Ok(())
     }
 
-    /// `way` are the files from the one that somebody named to this one, folded.
+    /// `way` are the files from the one that was named to this one, folded.
     fn put_after_its_includes(&mut self, source: Source, way: &mut Vec<String>) {
         for (path, span) in includes(&source) {
             if let Err(mistake) = self.include(&Include { source: &source, path, span }, way) {

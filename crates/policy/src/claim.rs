@@ -1,6 +1,6 @@
 //! What the author of a policy states about it, for the prover to decide.
 //!
-//! A [`Claim`] speaks of all sessions: `claim never deploy before test`. An [`Example`] is one session with the
+//! A [`Claim`] is about all sessions: `claim never deploy before test`. An [`Example`] is one session with the
 //! verdict its last call gets: `example: backup ok, delete -> allow`. Names are deeds as the rules of the same
 //! file know them. What a claim comes to is decided elsewhere.
 
@@ -33,7 +33,7 @@ pub struct Claim {
     pub span: Span,
 }
 
-/// What a claim states. Where it speaks of a call, it means one that is let pass; where of a success, one whose
+/// What a claim states. A call in it is one that is let pass; a success is one whose
 /// result says so.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Property {
@@ -137,7 +137,7 @@ impl ExampleStep {
 }
 
 impl Property {
-    /// The names it speaks of.
+    /// The names in it.
     pub fn names(&self) -> Vec<&str> {
         match self {
             Self::NeverBefore { call, needs } => vec![call, needs],

@@ -81,7 +81,7 @@ impl Deed {
         Self { basis, ..self.doubted() }
     }
 
-    /// The tool's own name, or with an action and a rule that speaks of `tool.action`, that.
+    /// The tool's own name, or `tool.action` if it has an action and a rule names that.
     pub(crate) fn of_tool(call: &Call, tool: Option<NameId>, names: &Names) -> Self {
         let known = tool.and_then(|tool| names.get(tool));
         // A base has no dot of its own: `a.b.c` is the action `b.c` of `a`, never `c` of `a.b`.

@@ -1,4 +1,4 @@
-//! The effects that the rules of a policy speak of, and which of them a call has.
+//! The effects that the rules of a policy name, and which of them a call has.
 //!
 //! `any deletion outside ./build` is a name like another to nets, claims and the prover. [`EffectNames::deeds`] adds a
 //! deed for each such name that the call's effects meet, beside the names that maps give. Where a script cannot be read,
@@ -17,11 +17,11 @@ use crate::{
     statement::Declared,
 };
 
-/// The effects that the rules of a policy speak of.
+/// The effects that the rules of a policy name.
 #[derive(Debug, Default)]
 pub(crate) struct EffectNames {
     names: Vec<EffectName>,
-    /// What scripts run, where rules speak of it.
+    /// What scripts run, if rules name it.
     running: Vec<RunningName>,
     /// What tools do because a file says so, and whether that may earn something.
     declared: HashMap<Arc<str>, Vec<(EffectKind, bool)>>,
@@ -40,7 +40,7 @@ struct RunningName {
 }
 
 impl EffectNames {
-    /// Whether no rule speaks of effects.
+    /// Whether no rule names an effect.
     pub(crate) fn is_empty(&self) -> bool {
         self.names.is_empty() && self.running.is_empty()
     }

@@ -97,7 +97,7 @@ impl NetRule {
         self.tail.as_ref().is_some_and(|tail| tail.asks || !tail.conditions.is_empty())
     }
 
-    /// Whether a call that its net would refuse is one it speaks of. A doubt counts as yes.
+    /// Whether it covers a call that its net would refuse. A doubt counts as yes.
     pub fn speaks_of(&self, view: &View<'_>) -> bool {
         let mut conditions = self.tail.iter().flat_map(|tail| &tail.conditions);
         conditions.all(|condition| condition.truth(view) != Truth::No)
@@ -211,7 +211,7 @@ impl Policy {
         self.clauses.applying(view)
     }
 
-    /// What is decided about calls that no clause speaks of, where a file says so.
+    /// The verdict for calls that no clause covers, if a file sets one.
     pub fn default_clause(&self) -> Option<&Clause> {
         self.clauses.default_clause()
     }

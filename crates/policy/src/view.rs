@@ -100,7 +100,7 @@ impl Memory for NewSession {
 
 /// Where the gate stands.
 pub struct Surroundings {
-    /// The zone of rules that speak of times and name none.
+    /// The time zone of rules about times that name none.
     pub zone: TimeZone,
     /// The variables of the gate's environment that rules look at.
     pub variables: BTreeMap<String, String>,

@@ -480,7 +480,7 @@ fn rules(text: &str) -> Vec<Rule> {
             ),
             ["block", tool] => (format!("block-{tool}"), Says::Block { tool: (*tool).into() }),
             ["limit", tool, "to", count, "per", scope] => {
-                let Ok(count) = count.parse() else { panic!("`{count}` is no count") };
+                let Ok(count) = count.parse() else { panic!("`{count}` is not a count") };
                 let per = (*scope != "session").then(|| (*scope).to_owned());
                 let name = format!(
                     "limit-{tool}-{count}{}",
@@ -514,7 +514,7 @@ fn map(place: &str, pattern: &str, name: &str) -> MapLine {
             format!("{}{}{}", edge(start), regex::escape(pattern), edge(end))
         }
     };
-    let Ok(pattern) = Regex::new(&regex) else { panic!("`{pattern}` is no pattern") };
+    let Ok(pattern) = Regex::new(&regex) else { panic!("`{pattern}` is not a pattern") };
     MapLine::new(&tool, Takes::Field { field, pattern }, name)
 }
 

@@ -594,20 +594,20 @@ fn word(cell: &str, what: &str, known: &[&str]) -> Result<String, String> {
         return Ok(cell.to_owned());
     }
     let known: Vec<String> = known.iter().map(|word| format!("`{word}`")).collect();
-    Err(format!("`{cell}` is no {what}; there are {}", known.join(", ")))
+    Err(format!("`{cell}` is not a {what}; there are {}", known.join(", ")))
 }
 
 /// JSON where it begins like an object, a list or a quoted text; otherwise the text itself.
 fn value(text: &str) -> Result<Value, String> {
     if text.starts_with(['{', '[', '"']) {
-        serde_json::from_str(text).map_err(|error| format!("`{text}` is no JSON: {error}"))
+        serde_json::from_str(text).map_err(|error| format!("`{text}` is not JSON: {error}"))
     } else {
         Ok(Value::from(text))
     }
 }
 
 fn object(text: &str) -> Result<Map<String, Value>, String> {
-    serde_json::from_str(text).map_err(|error| format!("`{text}` is no JSON object: {error}"))
+    serde_json::from_str(text).map_err(|error| format!("`{text}` is not a JSON object: {error}"))
 }
 
 /// `a, b` or, for an empty list, `none`.
@@ -624,7 +624,7 @@ fn markings(cell: &str) -> Result<Vec<String>, String> {
         let line = line.trim().trim_matches('`');
         match line.split_once(':') {
             Some(_) => Ok(line.to_owned()),
-            None => Err(format!("`{line}` is no marking; write `net: place:count`")),
+            None => Err(format!("`{line}` is not a marking; write `net: place:count`")),
         }
     };
     cell.split("<br>").map(one).collect()
@@ -636,7 +636,7 @@ fn stages(cell: &str) -> Result<Vec<String>, String> {
         let line = line.trim().trim_matches('`');
         match line.split_once(": ") {
             Some(_) => Ok(line.to_owned()),
-            None => Err(format!("`{line}` is no stage; write `workflow: stage`")),
+            None => Err(format!("`{line}` is not a stage; write `workflow: stage`")),
         }
     };
     cell.split("<br>").map(one).collect()
@@ -819,12 +819,12 @@ fn read_call(text: &str, words: &mut Words<'_>) -> Result<CallStep, String> {
 fn read_moment(text: &str) -> Result<u64, String> {
     let moment = text.parse::<jiff::Timestamp>().ok();
     let ms = moment.and_then(|moment| u64::try_from(moment.as_millisecond()).ok());
-    ms.ok_or_else(|| format!("`{text}` is no moment; write `2026-03-04T22:00:00Z`"))
+    ms.ok_or_else(|| format!("`{text}` is not a time; write `2026-03-04T22:00:00Z`"))
 }
 
 fn read_wait(words: &mut Words<'_>) -> Result<u64, String> {
     let count = words.plain("a number")?;
-    let count: u64 = count.parse().map_err(|_| format!("`{count}` is no number"))?;
+    let count: u64 = count.parse().map_err(|_| format!("`{count}` is not a number"))?;
     let unit = match words.plain("a unit of time")? {
         "ms" => 1,
         "s" => 1_000,
@@ -974,9 +974,9 @@ mod tests {
         page.md:14: the row has 1 cells and the table 2 columns
         page.md:15: a unit of time is `ms`, `s`, `min`, `h` or `d`, not `weeks`
         page.md:16: expected a call's id, such as `#1`
-        page.md:17: `{` is no JSON object: EOF while parsing an object at line 1 column 1
+        page.md:17: `{` is not a JSON object: EOF while parsing an object at line 1 column 1
         page.md:18: a human `grants`, `refuses` or is `absent`, not `sleeps`
-        page.md:19: `noon` is no moment; write `2026-03-04T22:00:00Z`
+        page.md:19: `noon` is not a time; write `2026-03-04T22:00:00Z`
         page.md:20: a call is about `principal`, `metadata`, `environment`, `cwd`, not `mood`
         page.md:21: set `w` to which stage?
         page.md:23: no column is called `mood`; there are `step`, `verdict`, `because`, `rule`, `where`, `next`, `deeds`, `observed`, `marking`, `allowed by`, `tags`, `input`, `result`, `output`, `stage`

@@ -186,7 +186,7 @@ impl Daemon {
     }
 }
 
-/// Makes a socket, in the place of one that nobody listens at any more.
+/// Makes a socket and replaces one that no process listens on any more.
 fn listen(socket: &Path) -> Result<Listener, DaemonError> {
     if platform::connect(socket).is_ok() {
         return Err(DaemonError::Running(socket.to_path_buf()));

@@ -1,4 +1,4 @@
-//! How an event is answered, whoever answers it: a hook process by itself, or the guardian in its place.
+//! How an event is answered, by a hook process itself or by the guardian for it.
 //!
 //! [`Occasion::answer`] finds the settings, opens the gate and asks it. What differs is behind [`Surroundings`]: where the
 //! policy is found, which database and gate are open already, and who looks at files.

@@ -29,7 +29,7 @@ use crate::{
 pub(super) const LAST_WORD: Duration = Duration::from_millis(200);
 
 /// Opens the database, and waits for others no longer than the deadline allows.
-pub(super) fn open_shelf(settings: &Settings, deadline: Instant) -> Result<Sqlite, String> {
+pub(super) fn open_backend(settings: &Settings, deadline: Instant) -> Result<Sqlite, String> {
     let wait = deadline.saturating_duration_since(Instant::now()).saturating_sub(LAST_WORD);
     let options = Options { wait, ..settings.store_options(&settings.state) };
     Sqlite::open(&settings.state, options).map_err(|error| error.to_string())

@@ -16,7 +16,7 @@ use lockgate::engine::{Call, Gate, LocalEyes, SeenCall, store::Sqlite};
 
 use super::{
     answering::{Occasion, Surroundings},
-    gate::{open_gate, open_shelf},
+    gate::{open_backend, open_gate},
     responder::Responder,
     session::under,
 };
@@ -101,7 +101,7 @@ impl Surroundings for HookProcess<'_> {
     }
 
     fn backend(&self, settings: &Settings, deadline: Instant) -> Result<Arc<Sqlite>, String> {
-        open_shelf(settings, deadline).map(Arc::new)
+        open_backend(settings, deadline).map(Arc::new)
     }
 
     fn gate(

@@ -85,7 +85,7 @@ pub fn look(approvals: Approvals, environment: &Environment, recorded: Option<[u
 /// # Errors
 /// When the database cannot be reached.
 pub fn record(backend: &Sqlite, key: [u8; 32], how: &str) -> Result<HumanSetup, StoreError> {
-    // Once for a database: somebody may have taken the row away, to have another key recorded.
+    // Once for each database: an attacker may have removed the row to have another key recorded.
     for link in backend.audit_log(Query::default()) {
         let entry = link?.entry;
         if !entry.contains(HUMAN_KEY) {
@@ -126,7 +126,7 @@ pub fn answer_trust(
     backend: &Sqlite,
 ) -> Result<AnswerTrust, StoreError> {
     if environment.is_guardian() {
-        // Nobody but the guardian writes into its database, and it takes answers of root and of the passphrase alone.
+        // Only the guardian writes to its database, and it accepts answers only from root or with the passphrase.
         return Ok(AnswerTrust::Store);
     }
     let mut setup = look(approvals, environment, backend.human_key()?);

@@ -90,7 +90,7 @@ pub(crate) fn recorded_files(agent: Agent, folder: &Path, environment: &Environm
     records(agent, folder, environment).into_iter().flat_map(|record| record.files.into_keys()).collect()
 }
 
-/// The same as [`changed_entry`], by texts that somebody else has read.
+/// The same as [`changed_entry`], for texts that another process has read.
 pub(crate) fn changed_text(
     agent: Agent,
     folder: &Path,

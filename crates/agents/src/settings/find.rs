@@ -76,7 +76,7 @@ pub fn find(folder: &Path, environment: &Environment) -> Result<Settings, Settin
     join(user, project, trust, || state_of_user(environment))
 }
 
-/// The settings that count for a folder that somebody else has looked at: the guardian's own and the project's, joined. No
+/// The settings that count for a folder that another process has looked at: the guardian's own and the project's, joined. No
 /// file of the project is read, and no program of a condition is run, because it would run with the guardian's rights.
 ///
 /// # Errors

@@ -123,7 +123,7 @@ pub(super) fn join(
         |a, b| a == b,
     );
 
-    // Lockgate writes into an anchor, and blocks where it has none, so nobody but the user chooses one unseen.
+    // Lockgate writes into an anchor, and blocks where it has none, so only the user may choose one without being asked.
     let anchor = table.join(
         "anchor",
         (own.anchor.map(Some), None),

@@ -31,7 +31,7 @@ pub struct Settings {
     pub state: PathBuf,
     /// Whether a trusted project has chosen that file, for itself.
     pub state_is_projects: bool,
-    /// The file that says how far the database has come; none where nobody chose one.
+    /// The file that says how far the database has come; none if it was not set.
     pub anchor: Option<PathBuf>,
     /// Whether calls are blocked that would change Lockgate or the hooks of hosts.
     pub protect: bool,
@@ -53,7 +53,7 @@ pub struct Settings {
     pub waiting: Vec<String>,
     /// The project's settings that do not count although it is trusted: the user's own say something stricter.
     pub overruled: Vec<String>,
-    /// What somebody else saw of the folder; none where this process looks at it itself.
+    /// What another process saw of the folder; none if this process looks at it itself.
     pub elsewhere: Option<Elsewhere>,
 }
 
@@ -86,9 +86,9 @@ pub struct ProjectPolicy {
     pub settings: Option<PathBuf>,
     /// Whether a human has trusted it.
     pub trust: Trust,
-    /// Its texts, where somebody else has read them.
+    /// Its texts, if another process has read them.
     pub texts: Option<Vec<Source>>,
-    /// What its file of settings says, where somebody else has read it.
+    /// The text of its settings file, if another process has read it.
     pub settings_text: Option<String>,
 }
 

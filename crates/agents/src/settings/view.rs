@@ -192,7 +192,7 @@ mod tests {
         assert_eq!(kept("/elsewhere").project, None);
         assert_eq!(fs::read_dir(views.path()).unwrap().count(), 2);
         assert_eq!(view.project.as_ref().map(|project| project.hashes().len()), Some(2));
-        // One that is too long, or that somebody has damaged, is an error.
+        // One that is too long or damaged is an error.
         let long = ("/p/b.rules".to_owned(), "x".repeat(5 * 1024 * 1024));
         let project = view.project.clone().map(|project| ProjectView { texts: vec![long], ..project });
         assert!(FolderView { project, ..view.clone() }.keep(views.path()).is_err());

@@ -71,7 +71,7 @@ impl GateBuilder {
         self
     }
 
-    /// The zone of rules that speak of times and name none; the machine's own otherwise.
+    /// The time zone of rules about times that name none [default: the machine's].
     #[must_use]
     pub fn zone(mut self, zone: TimeZone) -> Self {
         self.around.zone = zone;
@@ -132,7 +132,7 @@ impl GateBuilder {
         self
     }
 
-    /// Tells somebody every verdict, under observe too.
+    /// Calls a listener with every verdict, also in observe mode.
     #[must_use]
     pub fn on_decision(mut self, listener: impl Fn(&Call, &Verdict) + Send + Sync + 'static) -> Self {
         self.gate.listener = Some(Box::new(listener));

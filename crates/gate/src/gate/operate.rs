@@ -273,7 +273,7 @@ impl Gate {
         self.commit_with(session, commit).map(|_| ())
     }
 
-    /// Stores what somebody did to all sessions; the audit log tells it as it would of one.
+    /// Stores what was done to all sessions; the audit log records it as for one session.
     fn record_shared(&self, shared: SharedEvent, event: &Event, at: Time) -> Result<(), StoreError> {
         let told = self.operated([event]);
         let entries = self.entries(None, &[], told, at);

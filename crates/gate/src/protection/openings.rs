@@ -1,4 +1,4 @@
-//! Whether a call speaks of a command that only a human may give, in whatever spelling.
+//! Whether a call mentions a command that only a human may give, in any spelling.
 //!
 //! Two words are looked for in all texts of the input together: the program and one of its verbs. Quotes, backslashes,
 //! `+` between texts, `$(…)`, `${…}` and escapes are looked through. What is encoded or computed in any other way is not
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::tables::LETTERS_MIN;
 
-/// The verb that an input speaks of together with the program, if it does.
+/// The verb that an input mentions together with the program, if any.
 pub(super) fn found<'v>(input: &Map<String, Value>, program: &str, verbs: &'v [String]) -> Option<&'v str> {
     let mut text = String::new();
     gather_object(input, &mut text);

@@ -1,4 +1,4 @@
-//! Words and texts that speak of something protected, where no path is read in them.
+//! Words and texts that mention something protected, where no path is read in them.
 
 use lockgate_call::{
     Change, Command, Known, SeenCall, Word, fits_glob, patched_files,
@@ -106,7 +106,7 @@ impl Protection {
         })
     }
 
-    /// Whether the texts of a call, all together, speak of something protected.
+    /// Whether the texts of a call, taken together, mention something protected.
     pub(super) fn is_marked(&self, look: &Look<'_>) -> bool {
         let mut all = String::new();
         for text in look.texts() {

@@ -195,7 +195,7 @@ pub enum Event {
         /// What happened.
         step: Step,
     },
-    /// Somebody cleared what sensitive data had closed.
+    /// An operator cleared what sensitive data had closed.
     Untainted,
     /// Every call is refused from now on.
     Halted {

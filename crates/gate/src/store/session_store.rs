@@ -85,7 +85,7 @@ pub trait OpenedSession {
     /// Stores what happened, all of it or nothing.
     ///
     /// # Errors
-    /// [`StoreError::Conflict`] if somebody else was first: open the session again and judge again.
+    /// [`StoreError::Conflict`] if another writer was first: open the session again and judge again.
     fn commit(self: Box<Self>, changes: &Changes<'_>) -> Result<(), StoreError>;
 }
 

@@ -56,7 +56,7 @@ pub(crate) fn run(mut command: Command, deadline: Instant) -> io::Result<(Ended,
 enum Seen {
     /// It has ended and was not waited for, so that its number is still its own.
     Ended,
-    /// Somebody else waited for it, and its number may be anybody's.
+    /// Another thread waited for it, and its number may have been reused.
     Taken,
 }
 

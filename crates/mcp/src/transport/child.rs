@@ -303,7 +303,7 @@ mod tests {
     #[tokio::test]
     async fn nothing_of_a_server_outlives_its_end_however_stubborn() {
         let table = [
-            // Ends when its input is closed, and leaves somebody behind.
+            // Ends when its input is closed, and leaves a process behind.
             "sleep 1000 & echo $!; cat >/dev/null",
             // Only ends when told, as does its helper.
             "sleep 1000 & echo $!; wait",

@@ -1,4 +1,4 @@
-//! Labels and sets of them: what rules speak of. A label is a number; what it stands for is the caller's.
+//! Labels and sets of labels: what rules test. A label is a number; its meaning belongs to the caller.
 
 use smallvec::SmallVec;
 

@@ -33,7 +33,7 @@ pub struct System {
     parts: Parts,
 }
 
-/// The labels that each cell speaks of, by their positions: no question has to look them up again.
+/// The labels that each cell tests, by their positions: no question has to look them up again.
 #[derive(Clone, Debug, Default)]
 struct Parts {
     /// For each cell where its `needs`, its `gains` and its `loses` begin, and where they end.

@@ -167,7 +167,7 @@ impl Origins {
         Hashed { text: atom, atoms: vec![hash], whole: whole(self.key(), &[hash]) }
     }
 
-    /// Whether a value was said by somebody who counts, before the agent brought it in.
+    /// Whether a trusted speaker said a value before the agent used it.
     ///
     /// Results that this rule does not trust give a value no origin: otherwise the agent could write it where trusted results
     /// are read from. What the user said before is not brought in by the agent.

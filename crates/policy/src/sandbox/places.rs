@@ -33,7 +33,7 @@ impl Place {
         let home = call.about.context.as_ref().and_then(|it| it.get("env")?.get("HOME")?.as_str());
         let below = |base: Option<&str>, rest: &str| match base {
             Some(base) => normalise(&format!("{base}/{rest}"), None).ok().into_iter().collect(),
-            // Nobody tells where the call runs: relative paths can still be compared with each other.
+            // It is not known where the call runs; relative paths can still be compared with each other.
             None if !rest.is_empty() => vec![rest.to_owned()],
             None => vec![".".to_owned()],
         };

@@ -2,7 +2,7 @@
 //!
 //! Known are tools whose names say so and a few programs of the shell, with options under which they show at least
 //! some of each file. A file counts by its name: who reads a link has read what the name stands for. Only where a
-//! path climbs back (`x/../a`) and somebody has looked, the file behind it must be the one the text says.
+//! path climbs back (`x/../a`) and a door has looked, the file behind it must be the one the text says.
 
 use std::{collections::BTreeSet, sync::Arc};
 
