@@ -288,6 +288,24 @@ class Code(unittest.TestCase):
         with self.assertRaisesRegex(PolicyShieldParseError, "exce"):
             ShieldEngine(self.rules(RuleConfig(id="a", when={"tools": "exce"}, then=Verdict.BLOCK)))
 
+    def test_an_engine_without_rules_has_a_kill_switch(self):
+        for mode in [ShieldMode.ENFORCE, ShieldMode.AUDIT]:
+            shielded = ShieldEngine(self.rules(default_verdict=Verdict.ALLOW), mode)
+            shielded.kill(reason="Active exploit detected")
+            result = shielded.check("any_tool", {})
+            self.assertEqual((result.verdict, result.rule_id), (Verdict.BLOCK, "__kill_switch__"))
+            self.assertIn("Active exploit", result.message)
+            shielded.resume()
+            self.assertIs(shielded.check("any_tool", {}).verdict, Verdict.ALLOW)
+            self.assertEqual((shielded.is_killed, shielded.rule_count), (False, 0))
+        closed = ShieldEngine(self.rules(default_verdict="block")).check("any_tool")
+        self.assertEqual((closed.verdict, closed.rule_id), (Verdict.BLOCK, "__default__"))
+
+    def test_what_a_rule_found_is_told(self):
+        shielded = ShieldEngine(self.rules(RuleConfig(id="r", when={"tool": "send"}, then=Verdict.REDACT)))
+        (match,) = shielded.check("send", {"text": "Email: test@example.com"}).pii_matches
+        self.assertEqual((match.pii_type, match.field), (PIIType.EMAIL, "text"))
+
     def test_a_tainted_session_is_closed_until_somebody_clears_it(self):
         taint = TaintChainConfig(enabled=True, outgoing_tools=["send_message"])
         shielded = ShieldEngine(self.rules(RuleConfig(id="all", then=Verdict.ALLOW), taint_chain=taint))
@@ -298,7 +316,7 @@ class Code(unittest.TestCase):
         self.assertEqual((result.verdict, result.rule_id), (Verdict.BLOCK, "__pii_taint__"))
         self.assertIs(shielded.check("read_file", session_id="s1").verdict, Verdict.ALLOW)
         session = shielded.session_manager.get("s1")
-        self.assertTrue(session.pii_tainted)
+        self.assertEqual((session.pii_tainted, session.taint_details), (True, "PII detected: EMAIL"))
         session.clear_taint()
         self.assertIs(shielded.check("send_message", {"text": "hello"}, session_id="s1").verdict, Verdict.ALLOW)
 

@@ -15,7 +15,7 @@ from ..errors import AnswerError, LockgateError
 from ..gate import Gate, Policy, Session
 from ..guard import plain
 from .approval import ApprovalBackend, ApprovalRequest
-from .models import PostCheckResult, RuleSet, ShieldMode, ShieldResult, Verdict, found
+from .models import PIIMatch, PostCheckResult, RuleSet, ShieldMode, ShieldResult, Verdict, found
 from .rules import load_rules, policy_of
 
 __all__ = ["AsyncShieldEngine", "ShieldEngine"]
@@ -94,7 +94,7 @@ class ShieldEngine:
     @property
     def rule_count(self) -> int:
         """How many rules there are."""
-        return len(self.gate.policy.rule_names)
+        return len(self._rules.rules) if isinstance(self._rules, RuleSet) else len(self.gate.policy.rule_names)
 
     def get_policy_summary(self) -> str:
         """The rules in a few lines, for a model."""
@@ -207,10 +207,10 @@ class ShieldEngine:
 
     def _result(self, ruling: Permit | Question | Refusal, args: dict[str, Any] | None) -> ShieldResult:
         told = leading(ruling)
-        matches = found(ruling.verdict.get("found", ()))
+        matches = self._seen(ruling, args) if told else []
         rule, reason = told.get("rule"), told.get("reason", "")
         if isinstance(ruling, Refusal):
-            if self.is_killed and rule is None:
+            if rule == "halted":
                 rule = "__kill_switch__"
             return ShieldResult(Verdict.BLOCK, rule, ruling.reason, matches, args)
         if isinstance(ruling, Question):
@@ -220,6 +220,11 @@ class ShieldEngine:
         if ruling.is_masked:
             return ShieldResult(Verdict.REDACT, rule, reason, matches, args, ruling.input)
         return ShieldResult(Verdict.ALLOW, rule, reason, matches, args)
+
+    def _seen(self, ruling: Permit | Question | Refusal, args: dict[str, Any] | None) -> list[PIIMatch]:
+        """The sensitive data in a call that a rule has something to say about."""
+        seen = self.gate.policy.see(ruling.tool, args).get("sensitive", ())
+        return [match for it in seen for match in found(it["kinds"], it["field"])]
 
     def _session(self, name: str) -> Session:
         self._sessions.add(name)
@@ -302,6 +307,12 @@ class SessionState:
     def pii_tainted(self) -> bool:
         """Whether sensitive data was seen in results."""
         return bool(self._status.get("tainted", False))
+
+    @property
+    def taint_details(self) -> str | None:
+        """The kinds of sensitive data that were seen."""
+        kinds = self._status.get("taints", [])
+        return f"PII detected: {', '.join(kinds)}" if kinds else None
 
     @property
     def total_calls(self) -> int:

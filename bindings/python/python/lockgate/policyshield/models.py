@@ -165,6 +165,11 @@ class RuleSet:
         """The rules that are switched on."""
         return [rule for rule in self.rules if rule.enabled]
 
+    def _nothing(self) -> list[RuleConfig]:
+        """A file without a rule is a mistake. A list in a program is empty on purpose, and its engine still has a kill switch."""
+        allows = self.default_verdict is Verdict.ALLOW
+        return [RuleConfig("no-rules", when={"tool": ".*"})] if allows else []
+
     def text(self) -> str:
         """The rules as the text of a rules file."""
         taint = self.taint_chain
@@ -172,7 +177,7 @@ class RuleSet:
             shield_name=self.shield_name,
             version=self.version,
             default_verdict=self.default_verdict.value,
-            rules=[rule.as_written() for rule in self.rules],
+            rules=[rule.as_written() for rule in self.rules or self._nothing()],
             taint_chain={"enabled": True, "outgoing_tools": list(taint.outgoing_tools)} if taint.enabled else None,
             honeypots=self.honeypots,
             output_rules=[rule.as_written() for rule in self.output_rules] or None,
@@ -182,9 +187,10 @@ class RuleSet:
 
 @dataclasses.dataclass(frozen=True)
 class PIIMatch:
-    """Sensitive data of a kind that was found."""
+    """Sensitive data of a kind that was found, and the argument it was found in."""
 
     pii_type: PIIType
+    field: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -221,7 +227,7 @@ def kept(**fields: Any) -> dict[str, Any]:
     return {key: value for key, value in fields.items() if value is not None}
 
 
-def found(kinds: Any) -> list[PIIMatch]:
+def found(kinds: Any, field: str = "") -> list[PIIMatch]:
     """What the gate found, in PolicyShield's words."""
     known = PIIType.__members__
-    return [PIIMatch(known.get(str(kind).upper().replace("-", "_"), PIIType.CUSTOM)) for kind in kinds]
+    return [PIIMatch(known.get(str(kind).upper().replace("-", "_"), PIIType.CUSTOM), field) for kind in kinds]
