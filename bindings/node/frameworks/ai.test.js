@@ -11,6 +11,8 @@ import { MockLanguageModelV3, convertArrayToReadableStream } from "ai/test";
 import { Gate, Policy } from "lockgate";
 import { gateTools } from "lockgate/ai";
 
+import { rules, stories } from "./stories.js";
+
 const usage = { inputTokens: { total: 1 }, outputTokens: { total: 1 } };
 const finish = (unified) => ({ unified, raw: unified });
 const call = (toolName, input = {}, toolCallId = `${toolName}-${++count}`) => ({ type: "tool-call", toolCallId, toolName, input: JSON.stringify(input) });
@@ -48,52 +50,33 @@ const run = (gate, ran, turns, options = {}, bodies) =>
 /** What the model saw of each call. */
 const seen = (result) => result.steps.flatMap((step) => step.content).filter((it) => /^tool-(result|error)$/.test(it.type))
   .map((it) => (it.type === "tool-error" ? `error: ${it.error.message}` : it.output));
-const rules = (text, options) => new Gate(Policy.rules(text), options);
 const MASK = new Policy({ texts: { "p.yaml": "mask: label\nrules: [{id: m, when: {tool: search}, then: redact}]" } });
 
-describe("Vercel AI SDK", () => {
-  it("1 allowed, blocked and masked calls in one batch", async () => {
-    const ran = [];
-    const gate = new Gate(new Policy({ texts: { "p.yaml": "mask: label\nrules: [{id: m, when: {tool: search}, then: redact}]", "r.rules": "require backup before delete" } }));
-    const result = await run(gate, ran, [[call("send", { to: "ada" }), call("delete", { path: "x" }), call("search", { q: "ada@example.com" })]], {}, { search: ({ q }) => `${q} bob@example.com` });
-    assert.deepEqual(ran, [["send", { to: "ada" }], ["search", { q: "[EMAIL]" }]]);
-    const [sent, deleted, searched] = seen(result).sort();
-    assert.equal(sent, "[EMAIL] [EMAIL]");
-    assert.match(deleted, /^error: delete requires a successful call to backup first\./);
-    assert.equal(searched, "send done");
-    assert.equal(result.text, "done");
-  });
+/** The tools of the stories. */
+const toolsOf = (bodies) => Object.fromEntries(Object.entries(bodies).map(([name, [argument, body]]) => {
+  const inputSchema = jsonSchema({ type: "object", properties: { [argument]: { type: "string" } } });
+  return [name, tool({ description: name, inputSchema, execute: async (input) => body(input) })];
+}));
 
-  it("2 and 3 a failure earns nothing, a success opens", async () => {
-    const ran = [];
-    let works = false;
+stories("Vercel AI SDK", async (gate, turns, { session, stream, tools }) => {
+  const calls = turns.map((turn) => turn.map(([name, input]) => call(name, input)));
+  const options = { model: model(...calls), prompt: "go", tools: gateTools(gate, toolsOf(tools), { session }), stopWhen: stepCountIs(9) };
+  const result = stream ? streamText(options) : await generateText(options);
+  const parts = (await result.steps).flatMap((step) => step.content).filter((it) => /^tool-(result|error)$/.test(it.type));
+  const told = new Map(parts.map((it) => [it.toolCallId, it.type === "tool-error" ? String(it.error?.message ?? it.error) : it.output]));
+  return calls.flat().map((it) => String(told.get(it.toolCallId)));
+});
+
+describe("Vercel AI SDK", () => {
+  it("a result that the program calls a failure earns nothing", async () => {
     const gate = rules("require backup before delete");
-    const bodies = { backup: () => { if (!works) throw new Error("disk full"); works = false; return "ok"; } };
-    const first = await run(gate, ran, [[call("backup")], [call("delete")]], {}, bodies);
-    assert.match(seen(first)[1], /requires a successful call to backup/);
-    works = true;
-    const second = await run(gate, ran, [[call("backup")], [call("delete")]], {}, bodies);
-    assert.deepEqual(seen(second), ["ok", "delete done"]);
-    const third = await run(gate, ran, [[call("backup")], [call("delete")]], { isFailure: (value) => value === "bad" }, { backup: () => "bad" });
-    assert.match(seen(third)[1], /requires a successful call to backup/);
+    const isFailure = (value) => value === "bad";
+    const result = await run(gate, [], [[call("backup")], [call("delete")]], { isFailure }, { backup: () => "bad" });
+    assert.match(seen(result)[1], /requires a successful call to backup/);
     assert.deepEqual((await gate.session("s1").status()).pending, []);
   });
 
-  it("4 limits are exact within a batch", async () => {
-    const ran = [];
-    await run(rules("limit send to 1 per session"), ran, [[call("send"), call("send"), call("send")]]);
-    assert.equal(ran.length, 1);
-  });
-
-  it("5 only a plain yes of the approver lets a call pass", async () => {
-    for (const [approver, passes] of [[() => true, true], [() => false, false], [() => "no", false], [() => { throw new Error("x"); }, false], [undefined, false]]) {
-      const ran = [];
-      await run(rules("require human-approval before deploy", { approver }), ran, [[call("deploy")]]);
-      assert.equal(ran.length, passes ? 1 : 0);
-    }
-  });
-
-  it("6 pauses for a human, and goes on in another process", async () => {
+  it("a question pauses the run, and goes on in another process", async () => {
     const path = mkdtempSync(join(tmpdir(), "lockgate-node-"));
     chmodSync(path, 0o700);
     const open = () => rules("require human-approval before deploy", { store: `sqlite:${join(path, "l.db")}` });
@@ -116,11 +99,8 @@ describe("Vercel AI SDK", () => {
     rmSync(path, { recursive: true });
   });
 
-  it("7 and 8 a gate that is broken, or an input that cannot be judged, runs nothing", async () => {
-    const net = "kind: Net\nname: n\nplaces: {a: 1}\ntransitions: [{name: s, inputs: [a], outputs: [a], tools: [send]}]";
+  it("an input that cannot be judged, or a session that cannot be found, runs nothing", async () => {
     const ran = [];
-    const gate = new Gate(new Policy({ texts: { "n.yaml": net } }), { validators: { n: () => { throw new Error("a slip"); } } });
-    assert.match(seen(await run(gate, ran, [[call("send")]]))[0], /a validator failed/);
     const tools = gateTools(rules("block x"), toolsThat(ran), { session: () => { throw new Error("no session"); } });
     await assert.rejects(tools.send.execute({}, { toolCallId: "c" }), /no session/);
     await assert.rejects(gateTools(rules("block x"), toolsThat(ran)).send.execute({}, { toolCallId: "c" }), /no session/);
@@ -128,7 +108,7 @@ describe("Vercel AI SDK", () => {
     assert.deepEqual(ran, []);
   });
 
-  it("9 and 12 sub-agents share the session around them, others do not", async () => {
+  it("sub-agents share the session around them, others do not", async () => {
     const ran = [];
     const gate = rules("limit send to 1 per session");
     const inner = (turns) => generateText({ model: model(...turns), prompt: "go", tools: gateTools(gate, toolsThat(ran)), stopWhen: stepCountIs(5) });
@@ -140,7 +120,7 @@ describe("Vercel AI SDK", () => {
     assert.equal(ran.filter(([name]) => name === "send").length, 2);
   });
 
-  it("10 streams are judged alike, and parts of a result do not leak", async () => {
+  it("parts of a result that streams do not leak", async () => {
     const ran = [];
     const gate = new Gate(MASK);
     const bodies = { search: async function* () { yield "first bob@example.com"; yield "last bob@example.com"; } };
@@ -152,13 +132,7 @@ describe("Vercel AI SDK", () => {
     assert.deepEqual(outputs, ["last [EMAIL]"]);
   });
 
-  it("13 observing changes nothing and is heard", async () => {
-    const [ran, heard] = [[], []];
-    await run(rules("block send", { mode: "observe", onDecision: (made, verdict) => heard.push(verdict.observed.length) }), ran, [[call("send")]]);
-    assert.deepEqual([ran.length, heard], [1, [1]]);
-  });
-
-  it("14 a tool that runs elsewhere is told, and strict refuses it", (test) => {
+  it("a tool that runs elsewhere is told, and strict refuses it", (test) => {
     const warned = test.mock.method(process, "emitWarning", () => {});
     const tools = { ...toolsThat([]), ask: tool({ inputSchema: jsonSchema({ type: "object" }) }) };
     assert.equal(gateTools(rules("block x"), tools, { session: "s" }).ask, tools.ask);

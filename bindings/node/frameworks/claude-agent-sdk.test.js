@@ -75,8 +75,8 @@ after(() => rmSync(folder, { recursive: true }));
 /** The tools of the program, as an MCP server in this process. */
 function serverOf(tools) {
   const respond = async (message) => {
-    const [, body] = tools[message.params.name];
     try {
+      const [, body] = tools[message.params.name];
       return { content: [{ type: "text", text: String(body(message.params.arguments)) }] };
     } catch (error) {
       return { content: [{ type: "text", text: String(error) }], isError: true };
@@ -109,6 +109,8 @@ async function play(gate, turns, { session, tools, agent, prompt = "go", ...opti
 stories("Claude Agent SDK", play, {
   "without a session nothing runs": "every run of the program has a session",
   "streams are judged alike": "the program always streams",
+  "a question pauses": "a hook cannot pause a run; the approver is asked",
+  "a tool that runs elsewhere": "the hooks see every tool of the program",
 });
 
 it("Claude Agent SDK: sub-agents share the session", async () => {

@@ -3,44 +3,20 @@
 import assert from "node:assert/strict";
 import { it } from "node:test";
 
-import { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import { AIMessage, ToolMessage } from "@langchain/core/messages";
+import { ToolMessage } from "@langchain/core/messages";
 import { Command, MemorySaver } from "@langchain/langgraph";
 import { createAgent, tool } from "langchain";
 import { gateMiddleware } from "lockgate/langchain";
 import { z } from "zod";
 
+import { ScriptedChatModel } from "./scripted.js";
 import { rules, stories, toolsThat } from "./stories.js";
-
-let count = 0;
-
-/** Makes these calls, one list a turn, and then stops. */
-class Scripted extends BaseChatModel {
-  constructor(turns) {
-    super({});
-    this.turns = [...turns];
-  }
-
-  _llmType() {
-    return "scripted";
-  }
-
-  bindTools() {
-    return this;
-  }
-
-  async _generate() {
-    const calls = (this.turns.shift() ?? []).map(([name, args]) => ({ name, args, id: `c${++count}`, type: "tool_call" }));
-    const message = new AIMessage({ content: calls.length ? "" : "done", tool_calls: calls });
-    return { generations: [{ text: "", message }] };
-  }
-}
 
 const toolsOf = (bodies) => Object.entries(bodies).map(([name, [argument, body]]) =>
   tool(async (input) => body(input), { name, description: name, schema: z.object({ [argument]: z.string() }) }));
 
 const agentOf = (gate, turns, bodies, options, more = []) => createAgent({
-  model: new Scripted(turns),
+  model: new ScriptedChatModel(turns),
   tools: [...toolsOf(bodies), ...more],
   middleware: [gateMiddleware(gate, options)],
   checkpointer: options?.pause ? new MemorySaver() : undefined,
@@ -54,6 +30,8 @@ stories("LangChain.js", async (gate, turns, { session, stream, tools }) => {
   if (stream) for await (const part of await agent.stream(START, { ...thread(session), streamMode: "values" })) state = part;
   else state = await agent.invoke(START, thread(session));
   return state.messages.filter((it) => ToolMessage.isInstance(it)).map((it) => String(it.content));
+}, {
+  "a tool that runs elsewhere": "tools that the provider of the model runs never come here; leave them out",
 });
 
 it("LangChain.js: a question interrupts the graph and goes on with the answer", async () => {

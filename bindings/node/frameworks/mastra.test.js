@@ -59,6 +59,18 @@ stories("Mastra", async (gate, turns, { session, stream, tools }) => {
   const told = await (session ? gate.session(session).within(run) : run());
   const ids = turns.flat().map((_, at) => `c${first + at}`);
   return ids.map((id) => JSON.stringify(told.get(id)) ?? "");
+}, {
+  "a question pauses": "an approval of the framework is for a tool and not for a call; the approver is asked",
+});
+
+it("Mastra: sub-agents share the session", async () => {
+  const ran = [];
+  const gate = rules("limit send to 1 per session");
+  const inner = () => agentOf(gate, [[["send", { to: "b" }]]], toolsThat(ran)).generate("go", { maxSteps: 9 }).then((it) => it.text);
+  const tools = { ...toolsThat(ran), another: ["note", inner] };
+  const outer = agentOf(gate, [[["send", { to: "a" }]], [["another", { note: "" }]]], tools);
+  await gate.session("s1").within(() => outer.generate("go", { maxSteps: 9 }));
+  assert.deepEqual(ran, ["send a"]);
 });
 
 it("Mastra: a tool that runs elsewhere is told, and strict refuses it", (test) => {

@@ -10,14 +10,14 @@ import { Gate, Policy } from "lockgate";
 import { gateClient, gateServer } from "lockgate/mcp";
 import { z } from "zod";
 
-const rules = (text, options) => new Gate(Policy.rules(text), options);
+import { rules, stories } from "./stories.js";
 
 /** A client that is connected to a server with these tools. */
 async function connected(gate, tools, { session = "s1", side = "server" } = {}) {
   const server = new McpServer({ name: "test", version: "1.0.0" });
   if (side === "server") gateServer(gate, server, { session });
-  for (const [name, run] of Object.entries(tools)) {
-    server.registerTool(name, { inputSchema: { text: z.string().optional() } }, run);
+  for (const [name, run, inputSchema = { text: z.string().optional() }] of Array.isArray(tools) ? tools : Object.entries(tools)) {
+    server.registerTool(name, { inputSchema }, run);
   }
   const client = new Client({ name: "test", version: "1.0.0" });
   const [here, there] = InMemoryTransport.createLinkedPair();
@@ -29,27 +29,24 @@ const says = (text) => ({ content: [{ type: "text", text }] });
 const textOf = (result) => result.content.map((it) => it.text).join("");
 
 for (const side of ["server", "client"]) {
+  const leftOut = {
+    "streams are judged alike": "MCP has no streams of results",
+    "a question pauses": "a call of MCP cannot pause; the approver is asked",
+    "sub agents": "servers and clients do not see agents; they find the session from the request",
+    "a tool that runs elsewhere": "every call of a server or client passes the gate",
+  };
+  stories(`MCP SDK, at the ${side}`, async (gate, turns, { session, tools }) => {
+    const bodies = Object.entries(tools).map(([name, [argument, body]]) => [name, (input) => says(body(input)), { [argument]: z.string() }]);
+    const client = await connected(gate, bodies, { session: session ?? null, side });
+    const told = [];
+    for (const turn of turns) {
+      const results = await Promise.all(turn.map(([name, input]) => client.callTool({ name, arguments: input })));
+      told.push(...results.map(textOf));
+    }
+    return told;
+  }, leftOut);
+
   describe(`MCP SDK, at the ${side}`, () => {
-    it("runs what is allowed, and tells why another call does not run", async () => {
-      const ran = [];
-      const tools = { backup: ({ text }) => (ran.push(text), says("saved")), delete: () => (ran.push("delete"), says("gone")) };
-      const client = await connected(rules("require backup before delete"), tools, { side });
-      const refused = await client.callTool({ name: "delete", arguments: {} });
-      assert.equal(refused.isError, true);
-      assert.match(textOf(refused), /delete requires a successful call to backup first/);
-      assert.deepEqual(ran, []);
-      assert.equal(textOf(await client.callTool({ name: "backup", arguments: { text: "x" } })), "saved");
-      assert.equal(textOf(await client.callTool({ name: "delete", arguments: {} })), "gone");
-      assert.deepEqual(ran, ["x", "delete"]);
-      assert.equal((await client.listTools()).tools.length, 2);
-    });
-
-    it("masks inputs and outputs", async () => {
-      const policy = new Policy({ texts: { "p.yaml": "mask: label\nrules: [{id: m, when: {tool: search}, then: redact}]" } });
-      const client = await connected(new Gate(policy), { search: ({ text }) => says(`${text} bob@example.com`) }, { side });
-      assert.equal(textOf(await client.callTool({ name: "search", arguments: { text: "ada@example.com" } })), "[EMAIL] [EMAIL]");
-    });
-
     it("withholds an output, wherever it stands", async () => {
       const policy = new Policy({ texts: { "p.yaml": "output_rules: [{id: keys, tool: read, block_patterns: [\"PRIVATE KEY\"], message: That file holds a key.}]\nrules: [{id: r, when: {tool: other}, then: block}]" } });
       const client = await connected(new Gate(policy), { read: () => ({ ...says("PRIVATE KEY"), structuredContent: { key: "PRIVATE KEY" } }) }, { side });
@@ -76,13 +73,6 @@ for (const side of ["server", "client"]) {
       const result = await client.request({ method: "tools/call", params: { name: "send", arguments: {}, task: { ttl: 1000 } } }, z.any()).catch((error) => ({ isError: true, error }));
       if (side === "server") assert.deepEqual([result.isError, ran.length], [true, 0]);
       else assert.equal((await client.callTool({ name: "send", arguments: {}, task: { ttl: 1000 } })).isError, true);
-    });
-
-    it("asks the approver", async () => {
-      for (const [approver, passes] of [[async () => true, true], [async () => "no", false], [undefined, false]]) {
-        const client = await connected(rules("require human-approval before deploy", { approver }), { deploy: () => says("live") }, { side });
-        assert.equal((await client.callTool({ name: "deploy", arguments: {} })).isError ?? false, !passes);
-      }
     });
 
     it("runs nothing without a session, or when the gate fails", async () => {

@@ -1,17 +1,20 @@
 /** The OpenAI Agents SDK with its own scripted model. */
 
 import assert from "node:assert/strict";
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, it } from "node:test";
 
-import { Agent, Runner, handoff, setTracingDisabled, tool } from "@openai/agents";
+import { Agent, RunState, Runner, handoff, setTracingDisabled, tool } from "@openai/agents";
 import { ScriptedModel, assistantMessage, functionCall } from "@openai/agents-core/testing";
-import { Gate, Policy } from "lockgate";
 import { gateAgent } from "lockgate/openai-agents";
 import { z } from "zod";
 
+import { rules, stories } from "./stories.js";
+
 setTracingDisabled(true);
 
-const rules = (text, options) => new Gate(Policy.rules(text), options);
 let count = 0;
 const call = (name, args = {}) => functionCall(name, args, { callId: `c${++count}` });
 
@@ -36,42 +39,52 @@ async function run(gate, ran, turns, { bodies, agent, ...options } = {}) {
   return result.newItems.filter((it) => it.type === "tool_call_output_item").map((it) => it.output);
 }
 
-describe("OpenAI Agents SDK", () => {
-  it("1 allowed, blocked and masked calls in one batch", async () => {
-    const ran = [];
-    const policy = new Policy({ texts: { "p.yaml": "mask: label\nrules: [{id: m, when: {tool: search}, then: redact}]", "r.rules": "require backup before remove" } });
-    const seen = await run(new Gate(policy), ran, [[call("send", { text: "x" }), call("remove"), call("search", { text: "ada@example.com" })]], { bodies: { search: ({ text }) => `${text} bob@example.com` } });
-    assert.deepEqual(ran, [["send", "x"], ["search", "[EMAIL]"]]);
-    assert.equal(seen[0], "send done");
-    assert.match(seen[1], /^remove requires a successful call to backup first\./);
-    assert.equal(seen[2], "[EMAIL] [EMAIL]");
-  });
+/** The tools of the stories. */
+const toolsOf = (bodies) => Object.entries(bodies).map(([name, [argument, body]]) =>
+  tool({ name, description: name, parameters: z.object({ [argument]: z.string().default("") }), execute: async (input) => body(input) }));
 
-  it("2 and 3 a failure earns nothing, a success opens", async () => {
+stories("OpenAI Agents SDK", async (gate, turns, { session, stream, tools }) => {
+  const calls = turns.map((turn) => turn.map(([name, args]) => call(name, args)));
+  const agent = gateAgent(gate, new Agent({ name: "a", tools: toolsOf(tools) }), { session });
+  const result = await new Runner({ model: new ScriptedModel([...calls, [assistantMessage("done")]]) }).run(agent, "go", { stream: stream === true });
+  if (stream) await result.completed;
+  const told = new Map(result.newItems.filter((it) => it.type === "tool_call_output_item").map((it) => [it.rawItem.callId, it.output]));
+  return calls.flat().map((it) => String(told.get(it.callId)));
+});
+
+describe("OpenAI Agents SDK", () => {
+  it("an output that the program calls a failure earns nothing", async () => {
     const gate = rules("require backup before remove");
-    const fails = { backup: () => { throw new Error("disk full"); } };
-    assert.match((await run(gate, [], [[call("backup")], [call("remove")]], { bodies: fails }))[1], /requires a successful call/);
     const bad = { bodies: { backup: () => "bad" }, isFailure: (output) => output === "bad" };
     assert.match((await run(gate, [], [[call("backup")], [call("remove")]], bad))[1], /requires a successful call/);
-    assert.deepEqual(await run(gate, [], [[call("backup")], [call("remove")]]), ["backup done", "remove done"]);
-    assert.deepEqual((await gate.session("s1").status()).pending, []);
   });
 
-  it("4 limits are exact within a batch", async () => {
-    const ran = [];
-    await run(rules("limit send to 1 per session"), ran, [[call("send"), call("send"), call("send")]]);
-    assert.equal(ran.length, 1);
-  });
-
-  it("5 only a plain yes of the approver lets a call pass", async () => {
-    for (const [approver, passes] of [[() => true, true], [() => "no", false], [() => { throw new Error("x"); }, false], [undefined, false]]) {
+  it("a question pauses the run, and goes on in another process", async () => {
+    for (const [approves, runs] of [[true, 1], [false, 0]]) {
+      const folder = mkdtempSync(join(tmpdir(), "lockgate-node-"));
+      chmodSync(folder, 0o700);
+      const open = () => rules("require human-approval before remove\nlimit send to 1 per session", { store: `sqlite:${join(folder, "l.db")}` });
       const ran = [];
-      await run(rules("require human-approval before deploy", { approver }), ran, [[call("deploy")]]);
-      assert.equal(ran.length, passes ? 1 : 0);
+      const model = new ScriptedModel([[call("remove", { text: "x" }), call("send")], [assistantMessage("done")]]);
+      const agent = () => new Agent({ name: "a", tools: toolsThat(ran) });
+      const first = gateAgent(open(), agent(), { session: "s1", pause: true });
+      const paused = await new Runner({ model }).run(first, "go");
+      assert.equal(paused.interruptions.length, 1);
+      assert.deepEqual(ran.filter(([name]) => name === "remove"), []);
+      const gate = open();
+      const later = gateAgent(gate, agent(), { session: "s1", pause: true });
+      // The state is written down and read again, as it would be in another process.
+      const state = await RunState.fromString(later, paused.state.toString());
+      const [item] = state.getInterruptions();
+      approves ? state.approve(item) : state.reject(item);
+      await new Runner({ model }).run(later, state);
+      assert.equal(ran.filter(([name]) => name === "remove").length, runs);
+      assert.equal(ran.filter(([name]) => name === "send").length, 1);
+      rmSync(folder, { recursive: true });
     }
   });
 
-  it("7 and 8 nothing runs where the gate fails, without a session, or with arguments that are not JSON", async () => {
+  it("nothing runs where the gate fails, without a session, or with arguments that are not JSON", async () => {
     const ran = [];
     assert.match((await run(rules("block x"), ran, [[call("send")]], { session: undefined }))[0], /no session/);
     assert.match((await run(rules("block x"), ran, [[call("send")]], { session: () => { throw new Error("x"); } }))[0], /Lockgate failed/);
@@ -80,7 +93,7 @@ describe("OpenAI Agents SDK", () => {
     assert.deepEqual(ran, []);
   });
 
-  it("9 hand-offs, clones and agents as tools are gated and share the session", async () => {
+  it("hand-offs, clones and agents as tools are gated and share the session", async () => {
     const ran = [];
     const gate = rules("limit send to 1 per session");
     const other = new Agent({ name: "other", tools: toolsThat(ran) });
@@ -94,16 +107,7 @@ describe("OpenAI Agents SDK", () => {
     assert.notEqual(clone.invoke, first.tools[0].invoke);
   });
 
-  it("10 streams are judged alike", async () => {
-    const ran = [];
-    const model = new ScriptedModel([[call("send"), call("send")], [assistantMessage("done")]]);
-    const agent = gateAgent(rules("limit send to 1 per session"), new Agent({ name: "a", tools: toolsThat(ran) }), { session: "s1" });
-    const result = await new Runner({ model }).run(agent, "go", { stream: true });
-    await result.completed;
-    assert.equal(ran.length, 1);
-  });
-
-  it("14 a tool that runs elsewhere is told, and strict refuses it", async (test) => {
+  it("a tool that runs elsewhere is told, and strict refuses it", async (test) => {
     const warned = test.mock.method(process, "emitWarning", () => {});
     const hosted = { type: "hosted_tool", name: "web_search", providerData: { type: "web_search" } };
     await gateAgent(rules("block x"), new Agent({ name: "a", tools: [hosted] })).getAllTools();

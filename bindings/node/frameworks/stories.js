@@ -84,6 +84,22 @@ export function stories(framework, play, leftOut = {}) {
       assert.deepEqual(ran, []);
     });
 
+    story("a refused call earns nothing", async () => {
+      // Some frameworks fire the events of a result for calls that never ran.
+      const gate = rules("require human-approval before remove\nrequire remove before send");
+      const { ran } = await tell(gate, [[["remove", { path: "x" }]], [["send", { to: "ada" }]]]);
+      assert.deepEqual([ran, (await gate.session("s1").status()).pending], [[], []]);
+    });
+
+    story("a tool that is not there leaves nothing behind", async () => {
+      const gate = rules("require nothing before send\nlimit remove to 1 per session");
+      const ran = [];
+      // Some frameworks end the run.
+      await tell(gate, [[["nothing", {}]], [["send", { to: "ada" }]]], { ran }).catch(() => {});
+      await tell(gate, [[["remove", { path: "x" }]]], { ran });
+      assert.deepEqual([ran, (await gate.session("s1").status()).pending], [["remove x"], []]);
+    });
+
     story("without a session nothing runs", async () => {
       const { ran, told } = await tell(rules("block x"), [[["send", { to: "a" }]]], { session: null });
       assert.match(told[0], /no session/);

@@ -156,10 +156,11 @@ export class Gate {
    * One agent's conversation.
    *
    * @param {string} name
-   * @param {{ unattended?: boolean }} [options] With `unattended`, a call that needs a human is blocked.
+   * @param {{ unattended?: boolean, about?: import("./session.js").SessionAbout }} [options] With `unattended`, a call that needs
+   *   a human is blocked. `about` is told with each of its calls, those of framework adapters too: `{ principal: { role: "sre" } }`.
    */
-  session(name, { unattended = false } = {}) {
-    return new Session(this, name, (alone) => asked(() => this.#native.session(name, alone)), unattended);
+  session(name, { unattended = false, about } = {}) {
+    return new Session(this, name, (alone) => asked(() => this.#native.session(name, alone)), unattended, about);
   }
 
   /** The session that `session.within` has set for the caller. */
@@ -179,8 +180,10 @@ export class Gate {
    */
   sessionFor(named, own) {
     if (named instanceof Session) return named;
-    if (named) return this.session(named);
-    if (current.getStore()?.gate === this) return this.currentSession();
+    const around = current.getStore();
+    // The session around the caller may know more about the same session.
+    if (named) return around?.gate === this && around.name === named ? around : this.session(named);
+    if (around?.gate === this) return around;
     return own ? this.session(own) : this.currentSession();
   }
 

@@ -21,15 +21,19 @@
 import { LockgateError } from "./errors.js";
 import { permitOf, settleFailure } from "./guard.js";
 import { errorText } from "./plain.js";
+import { Question } from "./ruling.js";
 
 /** @typedef {import("./gate.js").Gate} Gate */
 /** @typedef {import("./session.js").Session} Session */
+/** @typedef {import("./ruling.js").Ruling} Ruling */
 
 /**
  * @typedef {object} AgentOptions
  * @property {string | Session | ((runContext: any) => string | Session)} [session] The session, or a function that finds it from
  *   the context of a run; otherwise that of `session.within`.
  * @property {(output: any, tool: string) => boolean} [isFailure] Which outputs are failures, besides errors.
+ * @property {boolean} [pause] Whether a call that needs a human interrupts the run, and goes on after `state.approve(item)`.
+ *   Otherwise the gate's approver is asked.
  * @property {boolean} [strict] Whether a tool that cannot be gated is an error, and not a warning.
  */
 
@@ -77,20 +81,32 @@ function hide(agent, name, value) {
 
 /** @param {Gate} gate @param {any} tool @param {AgentOptions} options */
 function gateTool(gate, tool, options) {
+  /** Rulings between the SDK's question whether a call needs approval, and its run. @type {Map<string, Ruling>} */
+  const ruled = new Map();
+  const sessionOf = (/** @type {any} */ runContext) =>
+    gate.sessionFor(typeof options.session === "function" ? options.session(runContext) : options.session);
+
+  const permitFor = async (/** @type {any} */ runContext, /** @type {string} */ text, /** @type {string} */ id) => {
+    const session = sessionOf(runContext);
+    if (!options.pause) return permitOf(session, await session.judge(tool.name, parsed(text), { id }));
+    const ruling = ruled.get(id) ?? (await approved(session, tool.name, id)) ?? (await session.call(tool.name, parsed(text), { id }));
+    ruled.delete(id);
+    if (ruling instanceof Question) throw new LockgateError(`${ruling.sentence} Another human must agree; call again.`);
+    return permitOf(session, ruling);
+  };
+
   const invoke = async (/** @type {any} */ runContext, /** @type {string} */ text, /** @type {any} */ details) => {
     let permit;
     try {
-      const named = typeof options.session === "function" ? options.session(runContext) : options.session;
-      const session = gate.sessionFor(named);
-      const id = details?.toolCall?.callId;
-      permit = await permitOf(session, await session.judge(tool.name, parsed(text), { id }));
+      permit = await permitFor(runContext, text, details?.toolCall?.callId);
     } catch (error) {
       return error instanceof LockgateError ? error.message : `Lockgate failed, so the tool did not run: ${errorText(error)}`;
     }
     let output;
     try {
-      // The text of the model is left alone where nothing is masked: the SDK has parsed it already.
-      output = await tool.invoke(runContext, permit.isMasked ? JSON.stringify(permit.input) : text, details);
+      // The text of the model is left alone where it is what was judged: the SDK has parsed it already.
+      const judged = permit.isMasked || options.pause ? JSON.stringify(permit.input) : text;
+      output = await tool.invoke(runContext, judged, details);
       const failed = (typeof output === "string" && FAILURE.test(output)) || (options.isFailure?.(output, tool.name) ?? false);
       return (await permit.settle(output, { ok: !failed })).value;
     } catch (error) {
@@ -98,7 +114,30 @@ function gateTool(gate, tool, options) {
       throw error;
     }
   };
-  return { ...tool, invoke };
+  if (!options.pause) return { ...tool, invoke };
+
+  const needsApproval = async (/** @type {any} */ runContext, /** @type {any} */ input, /** @type {string} */ id) => {
+    const own = await tool.needsApproval(runContext, input, id);
+    try {
+      const ruling = await sessionOf(runContext).call(tool.name, input, { id });
+      if (ruling instanceof Question) return true;
+      ruled.set(id, ruling);
+    } catch {
+      // `invoke` meets the same, and tells the model.
+    }
+    return own;
+  };
+  return { ...tool, invoke, needsApproval };
+}
+
+/** The ruling of a call that the SDK interrupted for: it only runs one of these after `state.approve`. @param {Session} session @param {string} tool @param {string} id */
+async function approved(session, tool, id) {
+  for (const name of await session.questions()) {
+    const question = session.question(name);
+    if (question.tool !== tool || question.callId !== id) continue;
+    // Somebody may have answered elsewhere while the run was paused.
+    return (await question.resume()) ?? (await question.answer(true, "the human at the run"));
+  }
 }
 
 /** @param {string} text */

@@ -18,6 +18,12 @@ import { Output, Question, rulingOf } from "./ruling.js";
 /** @typedef {import("./policy.js").About} About */
 /** @typedef {import("./ruling.js").Ruling} Ruling */
 
+/**
+ * What the host knows about the calls of a session. A function gets the tool and its input.
+ *
+ * @typedef {About | ((tool: string, input: JsonObject) => About)} SessionAbout
+ */
+
 /** The session around the caller. @type {AsyncLocalStorage<Session>} */
 export const current = new AsyncLocalStorage();
 
@@ -28,10 +34,14 @@ export class Session {
   /** @type {NativeSession} */
   #guarded;
 
-  /** @param {Gate} gate @param {string} name @param {(unattended: boolean) => NativeSession} open @param {boolean} unattended */
-  constructor(gate, name, open, unattended) {
+  /** @type {SessionAbout | undefined} */
+  #about;
+
+  /** @param {Gate} gate @param {string} name @param {(unattended: boolean) => NativeSession} open @param {boolean} unattended @param {SessionAbout} [about] */
+  constructor(gate, name, open, unattended, about) {
     this.gate = gate;
     this.name = name;
+    this.#about = about;
     this.#native = open(unattended);
     // Guarded tools ask only where somebody can answer.
     const isAlone = !gate.approver && gate.waitSeconds === undefined;
@@ -69,7 +79,7 @@ export class Session {
   /** @param {NativeSession} session @param {string} tool @param {JsonObject} [input] @param {About} [about] @returns {Promise<Ruling>} */
   async #judge(session, tool, input, about) {
     if (!this.gate.isLater) return this.#judgeSync(session, tool, input, about);
-    const [text, told] = [objectText(input, `the input of \`${tool}\``), aboutText(about)];
+    const [text, told] = [objectText(input, `the input of \`${tool}\``), this.#told(tool, input, about)];
     try {
       return rulingOf(await askedLater(() => session.callLater(tool, text, told)), tool, this.name, text, this.gate);
     } finally {
@@ -79,12 +89,20 @@ export class Session {
 
   /** @param {NativeSession} session @param {string} tool @param {JsonObject} [input] @param {About} [about] @returns {Ruling} */
   #judgeSync(session, tool, input, about) {
-    const [text, told] = [objectText(input, `the input of \`${tool}\``), aboutText(about)];
+    const [text, told] = [objectText(input, `the input of \`${tool}\``), this.#told(tool, input, about)];
     try {
       return rulingOf(asked(() => session.call(tool, text, told)), tool, this.name, text, this.gate);
     } finally {
       this.gate.tell();
     }
+  }
+
+  /** What is told about a call: what the session says of all its calls, and what is said of this one. @param {string} tool @param {JsonObject | undefined} input @param {About | undefined} about */
+  #told(tool, input, about) {
+    if (this.#about === undefined) return aboutText(about);
+    const told = typeof this.#about === "function" ? JSON.parse(objectText(this.#about(tool, input ?? {}), "what is told about the session's calls")) : this.#about;
+    const own = Object.entries(about ?? {}).filter(([, value]) => value !== undefined && value !== null);
+    return aboutText({ ...told, ...Object.fromEntries(own) });
   }
 
   /**
@@ -110,7 +128,7 @@ export class Session {
 
   /** @param {string} tool @param {JsonObject} [input] @param {About} [about] */
   #explanation(tool, input, about) {
-    return { do: "explain", tool, input: objectText(input, `the input of \`${tool}\``), about: aboutText(about) };
+    return { do: "explain", tool, input: objectText(input, `the input of \`${tool}\``), about: this.#told(tool, input, about) };
   }
 
   /**

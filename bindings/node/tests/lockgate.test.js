@@ -431,6 +431,32 @@ describe("stores", () => {
   });
 });
 
+describe("what the host knows about a session", () => {
+  const texts = { "r.yaml": "rules: [{id: r, when: {tool: send, sender: {name: eve}}, then: block, message: Not for Eve.}]" };
+
+  it("is told with each of its calls", async () => {
+    const gate = new Gate(new Policy({ texts }));
+    const tools = gate.tools({ send: async () => "sent" });
+    for (const [about, passes] of [[{ sender: { name: "eve" } }, false], [{ sender: { name: "ada" } }, true], [(tool, input) => ({ sender: { name: `${tool} ${input.to}` } }), true], [() => ({ sender: { name: "eve" } }), false]]) {
+      const sent = gate.session("s", { about }).within(() => tools.send({ to: "x" }));
+      if (passes) assert.equal(await sent, "sent");
+      else await assert.rejects(sent, /Not for Eve/);
+      // An adapter that names the same session gets the one around it.
+      gate.session("s", { about }).within(() => assert.equal(gate.sessionFor("s").name, "s"));
+    }
+    const session = gate.session("s", { about: { sender: { name: "eve" } } });
+    assert.equal(session.callSync("send", {}, { sender: { name: "ada" } }).decision, "run");
+    assert.equal(session.callSync("send", {}, { sender: null }).decision, "block");
+  });
+
+  it("blocks if it cannot be told", async () => {
+    const gate = new Gate(new Policy({ texts }));
+    for (const about of [{ unknown: 1 }, () => { throw new Error("a slip"); }, async () => ({}), () => 7]) {
+      await assert.rejects(async () => gate.session("s", { about }).call("send"));
+    }
+  });
+});
+
 describe("the package", () => {
   it("is the same for import and require, and in workers", async () => {
     assert.equal(createRequire(import.meta.url)("lockgate").Gate, lockgate.Gate);

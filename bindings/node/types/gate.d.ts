@@ -132,10 +132,12 @@ export declare class Gate {
      * One agent's conversation.
      *
      * @param {string} name
-     * @param {{ unattended?: boolean }} [options] With `unattended`, a call that needs a human is blocked.
+     * @param {{ unattended?: boolean, about?: import("./session.js").SessionAbout }} [options] With `unattended`, a call that needs
+     *   a human is blocked. `about` is told with each of its calls, those of framework adapters too: `{ principal: { role: "sre" } }`.
      */
-    session(name: string, { unattended }?: {
+    session(name: string, { unattended, about }?: {
         unattended?: boolean;
+        about?: import("./session.js").SessionAbout;
     }): Session;
     /** The session that `session.within` has set for the caller. */
     currentSession(): Session;

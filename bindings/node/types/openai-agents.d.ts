@@ -19,6 +19,7 @@
  */
 export type Gate = import("./gate.js").Gate;
 export type Session = import("./session.js").Session;
+export type Ruling = import("./ruling.js").Ruling;
 export type AgentOptions = {
     /**
      * The session, or a function that finds it from
@@ -29,6 +30,11 @@ export type AgentOptions = {
      * Which outputs are failures, besides errors.
      */
     isFailure?: (output: any, tool: string) => boolean;
+    /**
+     * Whether a call that needs a human interrupts the run, and goes on after `state.approve(item)`.
+     * Otherwise the gate's approver is asked.
+     */
+    pause?: boolean;
     /**
      * Whether a tool that cannot be gated is an error, and not a warning.
      */

@@ -10,11 +10,17 @@ export type NativeSession = import("./native.js").NativeSession;
 export type JsonObject = import("./plain.js").JsonObject;
 export type About = import("./policy.js").About;
 export type Ruling = import("./ruling.js").Ruling;
+export type SessionAbout = About | ((tool: string, input: JsonObject) => About);
 /** @typedef {import("./gate.js").Gate} Gate */
 /** @typedef {import("./native.js").NativeSession} NativeSession */
 /** @typedef {import("./plain.js").JsonObject} JsonObject */
 /** @typedef {import("./policy.js").About} About */
 /** @typedef {import("./ruling.js").Ruling} Ruling */
+/**
+ * What the host knows about the calls of a session. A function gets the tool and its input.
+ *
+ * @typedef {About | ((tool: string, input: JsonObject) => About)} SessionAbout
+ */
 /** The session around the caller. @type {AsyncLocalStorage<Session>} */
 export declare const current: AsyncLocalStorage<Session>;
 /** One agent's conversation: what its rules remember. Sessions of one name are one session. */
@@ -22,8 +28,8 @@ export declare class Session {
     #private;
     gate: import("./gate.js").Gate;
     name: string;
-    /** @param {Gate} gate @param {string} name @param {(unattended: boolean) => NativeSession} open @param {boolean} unattended */
-    constructor(gate: Gate, name: string, open: (unattended: boolean) => NativeSession, unattended: boolean);
+    /** @param {Gate} gate @param {string} name @param {(unattended: boolean) => NativeSession} open @param {boolean} unattended @param {SessionAbout} [about] */
+    constructor(gate: Gate, name: string, open: (unattended: boolean) => NativeSession, unattended: boolean, about?: SessionAbout);
     /** Runs `fn` so that this is the session of all guarded tools that it calls. @template T @param {() => T} fn @returns {T} */
     within<T>(fn: () => T): T;
     /**

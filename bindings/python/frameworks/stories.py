@@ -134,6 +134,20 @@ class Stories:
         self.assertTold("a validator failed", told)
         self.assertEqual(self.ran, [])
 
+    def test_a_refused_call_earns_nothing(self) -> None:
+        # Some frameworks fire the events of a result for calls that never ran.
+        gate = Gate(Policy.rules("require human-approval before delete\nrequire delete before send"))
+        self.tell(gate, [("delete", {"path": "x"})], [("send", {"to": "ada"})])
+        self.assertEqual((self.ran, gate.session("s1").status()["pending"]), ([], []))
+
+    def test_a_tool_that_is_not_there_leaves_nothing_behind(self) -> None:
+        gate = Gate(Policy.rules("require nothing before send\nlimit delete to 1 per session"))
+        with contextlib.suppress(Exception):
+            # Some frameworks end the run.
+            self.tell(gate, [("nothing", {})], [("send", {"to": "ada"})])
+        self.tell(gate, [("delete", {"path": "x"})])
+        self.assertEqual((self.ran, gate.session("s1").status()["pending"]), (["delete x"], []))
+
     def test_without_a_session_nothing_runs(self) -> None:
         (told,) = self.tell(Gate(Policy.rules("block x")), [("send", {"to": "ada"})], session=None)
         self.assertTold("no session", told)

@@ -49,6 +49,10 @@ class Scripted(FunctionInvocationLayer, BaseChatClient):  # type: ignore[misc]
 
 
 class AgentFramework(Stories, unittest.TestCase):
+    LEFT_OUT = {
+        "a_question_pauses": "an approval of the framework is for a tool and not for a call; the approver is asked",
+        "a_tool_that_runs_elsewhere": "tools that the provider of the model runs never come here; leave them out",
+    }
     async def play(self, gate: Gate, *turns: list[Call], session: str | None = "s1", stream: bool = False) -> list[str]:
         agent = Agent(client=Scripted(list(turns)), tools=self.functions(), middleware=[GateMiddleware(gate)])
         with in_session(gate, session):
@@ -62,6 +66,19 @@ class AgentFramework(Stories, unittest.TestCase):
         contents = [it for message in response.messages for it in message.contents]
         told = {it.call_id: str(it.result) + str(it.exception or "") for it in contents if it.type == "function_result"}
         return [told[it.call_id] for it in contents if it.type == "function_call"]
+
+    def test_sub_agents_share_the_session(self) -> None:
+        gate = Gate(Policy.rules("limit send to 1 per session"))
+
+        def agent(turns: list[list[Call]], more: tuple[Any, ...] = ()) -> Agent:
+            tools = [*self.functions(), *more]
+            return Agent(client=Scripted(turns), name="a", tools=tools, middleware=[GateMiddleware(gate)])
+
+        inner = agent([[("send", {"to": "b"})]]).as_tool(name="another", description="another agent")
+        outer = agent([[("send", {"to": "a"})], [("another", {"task": "send"})]], (inner,))
+        with gate.session("s1"):
+            asyncio.run(outer.run("go"))
+        self.assertEqual(self.ran, ["send a"])
 
     def test_the_session_of_the_framework_counts(self) -> None:
         gate = Gate(Policy.rules("limit send to 1 per session"))

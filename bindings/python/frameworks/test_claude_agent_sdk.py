@@ -98,6 +98,8 @@ class ClaudeAgentSdk(Stories, unittest.TestCase):
     LEFT_OUT = {
         "without_a_session_nothing_runs": "every run of the program has a session",
         "streams_are_judged_alike": "the program always streams",
+        "a_question_pauses": "a hook cannot pause a run; the approver is asked",
+        "a_tool_that_runs_elsewhere": "the hooks see every tool of the program",
     }
 
     async def play(

@@ -12,7 +12,12 @@ from stories import Call, Stories
 
 
 class FastMcp(Stories, unittest.TestCase):
-    LEFT_OUT = {"streams_are_judged_alike": "MCP has no streams of results"}
+    LEFT_OUT = {
+        "streams_are_judged_alike": "MCP has no streams of results",
+        "a_question_pauses": "a call of MCP cannot pause; the approver is asked",
+        "sub_agents": "a server does not see agents; it finds the session from the request",
+        "a_tool_that_runs_elsewhere": "a server has only tools of its own",
+    }
 
     async def play(self, gate: Gate, *turns: list[Call], session: str | None = "s1", stream: bool = False) -> list[str]:
         server = FastMCP("s", middleware=[GateMiddleware(gate, session=session)])

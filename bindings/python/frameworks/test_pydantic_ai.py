@@ -14,7 +14,10 @@ from stories import Call, Stories, in_session
 
 
 class PydanticAi(Stories, unittest.TestCase):
-    LEFT_OUT = {"without_a_session_nothing_runs": "every run has a conversation"}
+    LEFT_OUT = {
+        "without_a_session_nothing_runs": "every run has a conversation",
+        "a_tool_that_runs_elsewhere": "tools that the provider of the model runs never come here; leave them out",
+    }
     count = 0
 
     def agent(self, gate: Gate, *turns: list[Call], pause: bool = False) -> Agent[Any, Any]:
@@ -51,6 +54,19 @@ class PydanticAi(Stories, unittest.TestCase):
                 result: Any = await agent.run("go")  # type: ignore[no-redef]
         parts = [part for message in result.all_messages() for part in message.parts]
         return [str(part.content) for part in parts if part.part_kind in ("tool-return", "retry-prompt")]
+
+    def test_sub_agents_share_the_session(self) -> None:
+        gate = Gate(Policy.rules("limit send to 1 per session"))
+        outer = self.agent(gate, [("send", {"to": "a"})], [("another", {})])
+
+        @outer.tool_plain
+        async def another() -> str:
+            """Runs another agent."""
+            return str((await self.agent(gate, [("send", {"to": "b"})]).run("go")).output)
+
+        with gate.session("s1"):
+            outer.run_sync("go")
+        self.assertEqual(self.ran, ["send a"])
 
     def test_the_conversation_is_the_session(self) -> None:
         gate = Gate(Policy.rules("limit send to 1 per session"))

@@ -46,6 +46,9 @@ class Scripted(Model):
 
 
 class Strands(Stories, unittest.TestCase):
+    LEFT_OUT = {
+        "a_tool_that_runs_elsewhere": "every tool of an agent runs in the program",
+    }
     def agent(self, gate: Gate, turns: tuple[list[Call], ...], **options: Any) -> Agent:
         tools = [tool(it) for it in self.functions()]
         return Agent(model=Scripted(list(turns)), tools=tools, hooks=[GateHooks(gate, **options)], callback_handler=None)

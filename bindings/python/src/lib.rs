@@ -18,7 +18,7 @@ mod _lockgate {
     #[pymodule_export]
     use crate::{
         gate::{Gate, ManualClock},
-        policy::Policy,
+        policy::{Policy, read_data},
         ruling::{Output, Permit, Question, Refusal},
         session::Session,
     };

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use lockgate::CustomNames;
-use lockgate_bindings::{findings, mistakes, rules_about};
+use lockgate_bindings::{data, findings, mistakes, rules_about};
 use pyo3::{prelude::*, types::PyDict};
 
 use crate::{convert::to_python, error, ruling::form, session::tool_call};
@@ -11,6 +11,13 @@ use crate::{convert::to_python, error, ruling::form, session::tool_call};
 /// Rules that were read and compiled.
 #[pyclass(frozen, module = "lockgate")]
 pub(crate) struct Policy(pub(crate) lockgate::Policy);
+
+/// What a text in YAML or JSON holds, by the parser that reads policies.
+#[pyfunction]
+pub(crate) fn read_data<'py>(py: Python<'py>, name: &str, text: &str) -> PyResult<Bound<'py, PyAny>> {
+    let read = data(name, text).map_err(|error| error::policy(&error.to_string(), &mistakes(&error)))?;
+    to_python(py, &read)
+}
 
 #[pymethods]
 impl Policy {

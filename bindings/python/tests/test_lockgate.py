@@ -11,6 +11,7 @@ import tempfile
 import threading
 import unittest
 import unittest.mock
+import warnings
 
 import lockgate
 from lockgate import Blocked, Gate, InputError, LockgateError, Permit, Policy, PolicyError, Question, Refusal
@@ -444,6 +445,44 @@ class Stores(unittest.TestCase):
                 gate("block x", store=store)
         with self.assertRaises(lockgate.StoreError):
             gate("block x", store=f"sqlite:{__file__}/lockgate.db")
+
+
+class About(unittest.TestCase):
+    """What the host knows about a session."""
+
+    TEXTS = {"r.yaml": "rules: [{id: r, when: {tool: send, sender: {name: eve}}, then: block, message: Not for Eve.}]"}
+
+    def test_it_is_told_with_each_call_of_the_session(self):
+        gate = lockgate.Gate(lockgate.Policy(texts=self.TEXTS))
+
+        @gate.tool
+        def send(to):
+            return "sent"
+
+        eve, ada = {"sender": {"name": "eve"}}, {"sender": {"name": "ada"}}
+        for about, passes in [(eve, False), (ada, True), (lambda tool, input: {"sender": {"name": f"{tool} {input['to']}"}}, True), (lambda *_: eve, False)]:
+            with gate.session("s", about=about) as session:
+                # An adapter that names the same session gets the one around it.
+                self.assertIs(gate.session_for("s", None), session)
+                self.assertIsNot(gate.session_for("t", None), session)
+                if passes:
+                    self.assertEqual(send(to="x"), "sent")
+                else:
+                    self.assertRaisesRegex(lockgate.Blocked, "Not for Eve", send, to="x")
+        session = gate.session("s", about=eve)
+        self.assertIsInstance(session.call("send", {}, **ada), lockgate.Permit)
+        self.assertIsInstance(session.call("send", {}, sender=None), lockgate.Refusal)
+
+    def test_what_cannot_be_told_blocks(self):
+        gate = lockgate.Gate(lockgate.Policy(texts=self.TEXTS))
+
+        async def later(*_):
+            return {}
+
+        for about in [{"unknown": 1}, lambda *_: 1 / 0, later, lambda *_: 7]:
+            with self.assertRaises(Exception), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                gate.session("s", about=about).call("send")
 
 
 if __name__ == "__main__":

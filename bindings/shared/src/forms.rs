@@ -1,8 +1,11 @@
 //! The JSON that functions of the host and authors of policies see.
 
 use lockgate::{
-    Attempt, Call, Diagnostic, Policy, PolicyError, Success,
-    engine::policy::{Clause, OutputRule},
+    Attempt, Call, Diagnostic, Policy, PolicyError, Source, Success,
+    engine::{
+        languages,
+        policy::{Clause, OutputRule},
+    },
 };
 use serde_json::{Map, Value, json};
 
@@ -17,6 +20,14 @@ pub fn mistakes(error: &PolicyError) -> Value {
         PolicyError::Mistaken(mistakes) => diagnostics(mistakes),
         _ => Value::Array(Vec::new()),
     }
+}
+
+/// What a text in YAML or JSON holds, by the parser that reads policies.
+///
+/// # Errors
+/// Every mistake of the text.
+pub fn data(name: &str, text: &str) -> Result<Value, PolicyError> {
+    languages::data(&Source::new(name, text)).map_err(PolicyError::Mistaken)
 }
 
 /// The rules that look at calls of a tool, and then those that look at its results, in file order: `rule`, `kind` (check, sandbox,

@@ -10,5 +10,5 @@ mod options;
 
 pub use about::{AboutError, tell};
 pub use clock::SharedClock;
-pub use forms::{attempt_form, call_form, findings, mistakes, rules_about, success_form};
+pub use forms::{attempt_form, call_form, data, findings, mistakes, rules_about, success_form};
 pub use options::{OptionError, Options};

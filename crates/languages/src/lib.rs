@@ -5,6 +5,7 @@
 //! folder: [`one_line`], [`when_then`], [`ruleset`], [`workflow`], and [`nets`] for hand-written nets.
 
 mod accept;
+mod data;
 mod detect;
 pub mod draft;
 mod format;
@@ -31,6 +32,7 @@ pub mod workflow;
 mod yaml;
 
 pub use accept::{AcceptedFinding, accept};
+pub use data::data;
 pub use draft::Draft;
 pub use format::format;
 pub use includes::included_name;

@@ -40,7 +40,7 @@ class GatePlugin(BasePlugin):
         self,
         gate: Gate,
         *,
-        session: str | None = None,
+        session: str | Session | None = None,
         pause: bool = False,
         is_failure: Callable[[Any], bool] | None = None,
         name: str = "lockgate",

@@ -27,7 +27,7 @@ class GateMiddleware(FunctionMiddleware):
     """Judges every tool call of an agent. A call that needs a human asks the gate's approver."""
 
     def __init__(
-        self, gate: Gate, *, session: str | None = None, is_failure: Callable[[Any], bool] | None = None
+        self, gate: Gate, *, session: str | Session | None = None, is_failure: Callable[[Any], bool] | None = None
     ) -> None:
         self.gate, self.session, self.is_failure = gate, session, is_failure
 

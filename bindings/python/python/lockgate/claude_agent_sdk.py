@@ -33,7 +33,7 @@ ANSWER_SECONDS = 600.0
 def hooks(
     gate: Gate,
     *,
-    session: str | None = None,
+    session: str | Session | None = None,
     hears: bool = False,
     is_failure: Callable[[Any], bool] | None = None,
 ) -> dict[str, list[HookMatcher]]:
@@ -58,7 +58,7 @@ def hooks(
 class Hooks:
     """The functions that the SDK calls."""
 
-    def __init__(self, gate: Gate, session: str | None, is_failure: Callable[[Any], bool] | None) -> None:
+    def __init__(self, gate: Gate, session: str | Session | None, is_failure: Callable[[Any], bool] | None) -> None:
         self.gate, self.session, self.is_failure = gate, session, is_failure
 
     def find(self, event: Any) -> Session:

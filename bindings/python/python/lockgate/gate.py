@@ -10,8 +10,8 @@ from typing import Any, TypeVar, overload
 
 from . import _lockgate
 from ._lockgate import ManualClock, Output, Permit, Question, Refusal
-from .errors import LockgateError
-from .guard import Approver, guarded, run, run_async
+from .errors import InputError, LockgateError
+from .guard import Approver, close_coroutine, guarded, run, run_async
 
 __all__ = ["Gate", "Policy", "Session"]
 
@@ -24,6 +24,10 @@ Validator = Callable[[dict[str, Any], dict[str, Any]], "str | None"]
 ResultHook = Callable[[dict[str, Any], dict[str, Any]], None]
 #: Gets every call with its verdict, after it was stored.
 Listener = Callable[[dict[str, Any], dict[str, Any]], None]
+
+#: What the host knows about calls: sender, principal, context, metadata, environment, cwd, parent. A function gets the tool and
+#: its input.
+About = Mapping[str, Any] | Callable[[str, dict[str, Any]], Mapping[str, Any]]
 
 #: How long a question is open if nothing else is said.
 ANSWER_SECONDS = 600.0
@@ -156,9 +160,12 @@ class Gate:
         """A gate under the policy of a file, or of the policy files of a folder."""
         return cls(Policy(path), **options)
 
-    def session(self, name: str, *, unattended: bool = False) -> Session:
-        """One agent's conversation. In a ``with`` block it is the session of all guarded tools."""
-        return Session(self, name, unattended=unattended)
+    def session(self, name: str, *, unattended: bool = False, about: About | None = None) -> Session:
+        """One agent's conversation. In a ``with`` block it is the session of all guarded tools.
+
+        ``about`` is told with each of its calls, those of framework adapters too: ``about={"principal": {"role": "sre"}}``.
+        """
+        return Session(self, name, unattended=unattended, about=about)
 
     def current_session(self) -> Session:
         """The session of the ``with`` block around the caller."""
@@ -169,14 +176,17 @@ class Gate:
             )
         return session
 
-    def session_for(self, name: str | None, own: str | None) -> Session:
+    def session_for(self, name: str | Session | None, own: str | None) -> Session:
         """The session that counts for an adapter: one by name, that of the ``with`` block, or the framework's own.
 
         There is no default: a session that many conversations share lets one spend the budget of another.
         """
         current = _current.get()
+        if isinstance(name, Session):
+            return name
         if name is not None:
-            return self.session(name)
+            # The block around the caller may know more about the same session.
+            return current if current is not None and current.gate is self and current.name == name else self.session(name)
         if current is not None and current.gate is self:
             return current
         if own:
@@ -237,8 +247,9 @@ class Gate:
 class Session:
     """One agent's conversation: what its rules remember. Sessions of one name are one session."""
 
-    def __init__(self, gate: Gate, name: str, *, unattended: bool = False) -> None:
+    def __init__(self, gate: Gate, name: str, *, unattended: bool = False, about: About | None = None) -> None:
         self.gate = gate
+        self._about = about
         self._session = gate._gate.session(name, unattended=unattended)
         # Guarded tools ask only where somebody can answer.
         is_alone = gate.approver is None and gate.wait_seconds is None
@@ -262,7 +273,7 @@ class Session:
 
         ``about`` is what the host knows: id, cwd, environment, parent, sender, principal, context, metadata.
         """
-        return self._session.call(tool, input, **about)
+        return self._session.call(tool, input, **self._told(tool, input, about))
 
     async def acall(self, tool: str, input: dict[str, Any] | None = None, **about: Any) -> Ruling:
         """The same, without keeping the event loop waiting for a disk."""
@@ -270,7 +281,7 @@ class Session:
 
     def judge(self, tool: str, input: dict[str, Any] | None, about: Mapping[str, Any]) -> Ruling:
         """Judges a call of a guarded tool: it asks only where somebody can answer."""
-        return self._guarded.call(tool, input, **about)
+        return self._guarded.call(tool, input, **self._told(tool, input, about))
 
     async def judge_async(self, tool: str, input: dict[str, Any] | None, about: Mapping[str, Any]) -> Ruling:
         """The same, without keeping the event loop waiting for a disk."""
@@ -283,9 +294,20 @@ class Session:
         input: dict[str, Any] | None,
         about: Mapping[str, Any],
     ) -> Ruling:
+        about = self._told(tool, input, about)
         if self.gate.is_slow:
             return await asyncio.to_thread(session.call, tool, input, **about)
         return session.call(tool, input, **about)
+
+    def _told(self, tool: str, input: dict[str, Any] | None, about: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What is told about a call: what the session says of all its calls, and what is said of this one."""
+        if self._about is None:
+            return about
+        told = self._about(tool, input or {}) if callable(self._about) else self._about
+        if not isinstance(told, Mapping):
+            close_coroutine(told)
+            raise InputError(f"what is told about the calls of a session is a {type(told).__name__} and not a dict")
+        return {**told, **{key: value for key, value in about.items() if value is not None}}
 
     def run(self, tool: str, input: dict[str, Any], function: Callable[..., Any], **about: Any) -> Any:
         """Judges a call, runs ``function(**input)`` and settles. Raises :class:`Blocked` if it must not run."""
@@ -299,7 +321,7 @@ class Session:
 
     def explain(self, tool: str, input: dict[str, Any] | None = None, **about: Any) -> list[dict[str, Any]]:
         """What each rule says to a call now, by itself. Nothing is stored."""
-        return self._session.explain(tool, input, **about)
+        return self._session.explain(tool, input, **self._told(tool, input, about))
 
     def settle(self, call_id: str, output: Any = None, *, ok: bool = True) -> Output:
         """Stores the result of a call whose permit was detached."""

@@ -43,7 +43,7 @@ def permit_of(session: Session, ruling: Ruling) -> Permit:
             continue
         granted = _ask(approver, ruling)
         if inspect.isawaitable(granted):
-            _close(granted)
+            close_coroutine(granted)
             granted = False
         ruling = ruling.answer(granted is True, APPROVER)
     if isinstance(ruling, Refusal):
@@ -81,7 +81,7 @@ def _ask(approver: Approver, question: Question) -> Any:
         return False
 
 
-def _close(awaitable: Any) -> None:
+def close_coroutine(awaitable: Any) -> None:
     """Ends a coroutine that nobody will await."""
     close = getattr(awaitable, "close", None)
     if close is not None:
@@ -179,16 +179,15 @@ def guarded(
         raise LockgateError(f"`{name}` takes any number of positional arguments; rules need a name for each")
 
     # What every tool of a framework is: arguments by name, and nothing else. Binding costs more than judging.
-    by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-    is_simple = owner is None and rest is None and all(it.kind in by_name for it in parameters)
-    names = frozenset(signature.parameters)
+    is_simple = owner is None and all(it.kind is not inspect.Parameter.POSITIONAL_ONLY for it in parameters)
+    names = frozenset(signature.parameters) - {rest}
     defaults = {it.name: it.default for it in parameters if it.default is not inspect.Parameter.empty}
 
     def input_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         if is_simple and not args:
             input = {**defaults, **kwargs}
             # Otherwise an argument is missing or unknown, and binding says which.
-            if input.keys() == names:
+            if names <= input.keys() and (rest is not None or len(input) == len(names)):
                 return input, {}
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()

@@ -36,7 +36,7 @@ class GateMiddleware(AgentMiddleware[Any, Any]):
     gate's approver is asked.
     """
 
-    def __init__(self, gate: Gate, *, session: str | None = None, pause: bool = False) -> None:
+    def __init__(self, gate: Gate, *, session: str | Session | None = None, pause: bool = False) -> None:
         super().__init__()
         self.gate = gate
         self.session = session

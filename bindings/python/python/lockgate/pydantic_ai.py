@@ -35,7 +35,7 @@ class GateCapability(AbstractCapability[Any]):
     """
 
     gate: Gate
-    session: str | None = None
+    session: str | Session | None = None
     pause: bool = False
 
     async def wrap_tool_execute(

@@ -14,10 +14,12 @@ from .audit import (
     CollectingAuditSink,
     CompositeSink,
     FileAuditSink,
+    MarkEvictedError,
     RedactionPolicy,
     StdoutAuditSink,
 )
 from .guard import Edictum
+from .loading import TemplateInfo
 from .model import (
     ApprovalBackend,
     ApprovalDecision,
@@ -48,9 +50,11 @@ __all__ = [
     "EdictumToolError",
     "EvaluationResult",
     "FileAuditSink",
+    "MarkEvictedError",
     "Principal",
     "RedactionPolicy",
     "RuleResult",
     "StdoutAuditSink",
+    "TemplateInfo",
     "ToolCall",
 ]

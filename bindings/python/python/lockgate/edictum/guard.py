@@ -9,16 +9,15 @@ import inspect
 import json
 import logging
 import os
-import pathlib
 import uuid
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from .._lockgate import Permit, Question, Refusal
-from ..errors import PolicyError
 from ..gate import Gate, Policy, Session
 from ..guard import plain
 from .audit import AuditAction, AuditEvent, AuditSink, CollectingAuditSink, CompositeSink, RedactionPolicy
+from .loading import TemplateInfo, declared, joined, load, mode_of, refuse, templates_in, text_of, version_of, workflow_text
 from .model import (
     ApprovalBackend,
     ApprovalDecision,
@@ -39,7 +38,6 @@ PrincipalResolver = Callable[[str, dict[str, Any]], "Principal | None"]
 
 logger = logging.getLogger(__name__)
 
-TEMPLATES = pathlib.Path(__file__).parent / "templates"
 #: How long a backend is given, in seconds, as Edictum does. The rule's own ``timeout`` is kept by the gate.
 APPROVAL_SECONDS = 300
 #: Edictum's words for the kinds of rules.
@@ -84,11 +82,15 @@ class Edictum:
         self._principal, self._principal_resolver = principal, principal_resolver
         self._approval_backend = approval_backend
         self._session_id = str(uuid.uuid4())
+        #: What :meth:`from_multiple` joins: files, texts and options.
+        self._given: tuple[list[Any], Mapping[str, str], Mapping[str, Any]] = ([], {}, {})
+        self._version: str | None = None
         #: The Lockgate gate, for the adapters of agent frameworks.
         self.gate = Gate(
             policy,
             mode=self.mode,
             store=store,
+            approver=self._approved if approval_backend is not None else None,
             describe={prefix: selector(function) for prefix, function in (custom_selectors or {}).items()},
             run_programs=workflow_exec_evaluator_enabled,
         )
@@ -108,11 +110,11 @@ class Edictum:
     ) -> Edictum:
         """Loads rulesets, and a workflow beside them. Options are those of the constructor."""
         if not paths:
-            raise EdictumConfigError("no ruleset was given; name at least one file")
+            raise EdictumConfigError("from_yaml() requires at least one path")
         refuse(custom_operators, backend, return_report)
         files = [*paths, *([workflow_path] if workflow_path is not None else [])]
         texts = {**declared(tools), **workflow_text(workflow_path, workflow_content)}
-        return cls(load(files, texts, options), **options)
+        return cls._of(files, texts, options)
 
     @classmethod
     def from_yaml_string(
@@ -131,7 +133,7 @@ class Edictum:
         files = [workflow_path] if workflow_path is not None else []
         texts = {**declared(tools), "ruleset.yaml": text_of(content)}
         texts.update(workflow_text(workflow_path, workflow_content))
-        return cls(load(files, texts, options), **options)
+        return cls._of(files, texts, options)
 
     @classmethod
     def from_bundle_dict(cls, bundle: Mapping[str, Any], **options: Any) -> Edictum:
@@ -139,24 +141,43 @@ class Edictum:
         return cls.from_yaml_string(json.dumps(bundle), **options)
 
     @classmethod
+    def from_multiple(cls, guards: list[Edictum]) -> Edictum:
+        """The rules of several guards together, with the options of the first. Two rules of one name are a mistake."""
+        if not guards:
+            raise EdictumConfigError("from_multiple() requires at least one guard")
+        return cls._of([], joined([guard._given[:2] for guard in guards]), guards[0]._given[2])
+
+    @classmethod
+    def _of(
+        cls, files: list[str | os.PathLike[str]], texts: Mapping[str, str], options: Mapping[str, Any]
+    ) -> Edictum:
+        guard = cls(load(files, texts, options), **options)
+        # Each file's own mode is kept by the gate; this is what the guard says of itself.
+        guard.mode = options.get("mode") or mode_of(files, texts) or "enforce"
+        guard._given, guard._version = (files, texts, options), version_of(files, texts)
+        return guard
+
+    @classmethod
     def from_template(
         cls, name: str, *, template_dirs: list[str | os.PathLike[str]] | None = None, **options: Any
     ) -> Edictum:
         """Loads a ruleset by its name, from folders of yours or from those of the package."""
-        for folder in [*(pathlib.Path(it) for it in template_dirs or []), TEMPLATES]:
-            if (folder / f"{name}.yaml").is_file():
-                return cls.from_yaml(folder / f"{name}.yaml", **options)
-        raise EdictumConfigError(f"no template is called `{name}`; there are: {', '.join(cls.list_templates())}")
+        known = cls.list_templates(template_dirs)
+        for template in known:
+            if template.name == name:
+                return cls.from_yaml(template.path, **options)
+        names = ", ".join(it.name for it in known)
+        raise EdictumConfigError(f"Template '{name}' not found; there are: {names}")
 
     @classmethod
-    def list_templates(cls) -> list[str]:
-        """The names of the templates in the package."""
-        return sorted(file.stem for file in TEMPLATES.glob("*.yaml"))
+    def list_templates(cls, template_dirs: list[str | os.PathLike[str]] | None = None) -> list[TemplateInfo]:
+        """The templates of folders of yours and of the package; the first of a name counts."""
+        return templates_in(template_dirs)
 
     @property
     def policy_version(self) -> str:
-        """The hash of the policy: the same if and only if the same files are read in the same order."""
-        return self.gate.policy.hash
+        """What the policy is: the SHA-256 of one ruleset's text, or a hash of several files in their order."""
+        return self._version or self.gate.policy.hash
 
     def set_principal(self, principal: Principal) -> None:
         """Who calls from now on, where a call does not say."""
@@ -241,7 +262,7 @@ class Edictum:
             run_id=session.name,
             parent_call_id=parent_call_id,
             environment=environment or self.environment,
-            principal=principal or self._resolve(tool_name, args),
+            principal=principal or self.principal_of(tool_name, args),
             metadata=metadata or {},
         )
         before = self._stages(session)
@@ -315,6 +336,12 @@ class Edictum:
             logger.exception("the approval backend failed, so the call is not approved")
             return None
 
+    async def _approved(self, question: Question) -> bool:
+        """What the backend says about a call of a framework's adapter."""
+        call = ToolCall(question.tool, question.input)
+        decision = await self._answer(call, question.verdict["session"], question, first(question.verdict)["reason"])
+        return decision is not None and decision.approved is True
+
     async def _execute(
         self,
         session: Session,
@@ -381,6 +408,7 @@ class Edictum:
             principal=dataclasses.asdict(call.principal) if call.principal else None,
             decision_source=self._source(call, obstacle) if obstacle else None,
             decision_name=obstacle["rule"] if obstacle else None,
+            contracts_evaluated=[self._evaluated(call, obstacle)] if obstacle else [],
             reason=reason,
             session_attempt_count=counters["attempts"],
             session_execution_count=counters["tool_calls"],
@@ -388,6 +416,10 @@ class Edictum:
             **{"mode": self.mode, "workflow": next(iter(self._stages(session)), None), **fields},
         )
         await self.audit_sink.emit(event)
+
+    def _evaluated(self, call: ToolCall, obstacle: Mapping[str, Any]) -> dict[str, Any]:
+        told = {"name": obstacle["rule"], "type": self._source(call, obstacle), "passed": False}
+        return {**told, "message": obstacle.get("reason"), "metadata": {"tags": obstacle.get("tags", [])}}
 
     def _stages(self, session: Session) -> list[dict[str, Any]]:
         return session.status()["workflows"] if self._has_workflow else []
@@ -405,7 +437,8 @@ class Edictum:
                 await self._emit(session, call, action, workflow=moved)
         return after
 
-    def _resolve(self, tool: str, args: dict[str, Any]) -> Principal | None:
+    def principal_of(self, tool: str, args: dict[str, Any]) -> Principal | None:
+        """Who calls, where the call does not say."""
         if self._principal_resolver is not None:
             return self._principal_resolver(tool, args)
         return self._principal
@@ -432,10 +465,14 @@ def selector(function: Callable[[ToolCall], dict[str, Any]]) -> Callable[[dict[s
 
 def about(call: ToolCall) -> dict[str, Any]:
     """What the gate is told beside the tool and its input."""
-    principal = None
-    if call.principal is not None:
-        principal = {key: value for key, value in dataclasses.asdict(call.principal).items() if value is not None}
-    return {"environment": call.environment, "principal": principal, "metadata": call.metadata or None}
+    return {"environment": call.environment, "principal": known(call.principal), "metadata": call.metadata or None}
+
+
+def known(principal: Principal | None) -> dict[str, Any] | None:
+    """What is known of who calls."""
+    if principal is None:
+        return None
+    return {key: value for key, value in dataclasses.asdict(principal).items() if value is not None}
 
 
 def result_of(rule: Mapping[str, Any], found: Mapping[str, Any] | None) -> RuleResult:
@@ -460,50 +497,3 @@ def told(function: Callable[..., Any], *args: Any) -> None:
         function(*args)
     except Exception:
         logger.exception("a callback raised")
-
-
-def load(
-    files: list[str | os.PathLike[str]], texts: Mapping[str, str], options: Mapping[str, Any]
-) -> Policy:
-    """The policy of these files and texts."""
-    try:
-        return Policy(*files, texts=texts, selectors=list(options.get("custom_selectors") or {}))
-    except PolicyError as error:
-        raise EdictumConfigError(str(error), error.diagnostics) from error
-
-
-def declared(tools: Mapping[str, Mapping[str, Any]] | None) -> dict[str, str]:
-    """Tools that are declared in code, as a ruleset whose only rule is switched off."""
-    if not tools:
-        return {}
-    idle = {"action": "block", "message": "not in force"}
-    rule = {"id": "declared-tools", "type": "pre", "tool": "*", "enabled": False, "then": idle}
-    rule["when"] = {"tool.name": {"exists": True}}
-    head = {"apiVersion": "edictum/v1", "kind": "Ruleset", "metadata": {"name": "declared-tools"}}
-    bundle = {**head, "defaults": {"mode": "enforce"}, "tools": {key: dict(it) for key, it in tools.items()}}
-    return {"declared-tools.yaml": json.dumps({**bundle, "rules": [rule]})}
-
-
-def workflow_text(path: Any, content: str | bytes | None) -> dict[str, str]:
-    """A workflow that is given as a text."""
-    if path is not None and content is not None:
-        raise EdictumConfigError("give `workflow_path` or `workflow_content`, not both")
-    return {} if content is None else {"workflow.yaml": text_of(content)}
-
-
-def text_of(content: str | bytes) -> str:
-    """A file's content as text."""
-    try:
-        return content if isinstance(content, str) else content.decode()
-    except UnicodeDecodeError as error:
-        raise EdictumConfigError("the ruleset is not UTF-8; save it as UTF-8") from error
-
-
-def refuse(custom_operators: Any, backend: Any, return_report: bool) -> None:
-    """Says what is not here, and what to do instead."""
-    if custom_operators:
-        raise EdictumConfigError("custom operators are not here; use a custom selector that answers true or false")
-    if backend is not None:
-        raise EdictumConfigError("storage backends are not here; give `store=\"sqlite:FILE\"`")
-    if return_report:
-        raise EdictumConfigError("there is no composition report; overrides are in `guard.gate.policy.findings`")

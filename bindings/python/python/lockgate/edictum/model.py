@@ -40,6 +40,10 @@ class EdictumConfigError(PolicyError):
     """Rules or a workflow cannot be loaded, or an option asks for what is not here. Every mistake is in the message."""
 
 
+class MissingRulesetError(EdictumConfigError, FileNotFoundError):
+    """A file of rules or of a workflow does not exist."""
+
+
 class EdictumToolError(LockgateError):
     """The tool ran and failed. The message is what may be passed on of its result."""
 

@@ -1,0 +1,3 @@
+"""Edictum's ``edictum.evaluation``."""
+
+from .model import EvaluationResult, RuleResult  # noqa: F401

@@ -1,0 +1,3 @@
+"""PolicyShield's ``policyshield.approval.base``."""
+
+from . import ApprovalBackend, ApprovalRequest, ApprovalResponse  # noqa: F401

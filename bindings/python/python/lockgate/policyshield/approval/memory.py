@@ -1,0 +1,3 @@
+"""PolicyShield's ``policyshield.approval.memory``."""
+
+from . import InMemoryBackend  # noqa: F401

@@ -1,0 +1,3 @@
+"""PolicyShield's ``policyshield.core``."""
+
+from ..models import *  # noqa: F403

@@ -1,0 +1,3 @@
+"""PolicyShield's ``policyshield.core.exceptions``."""
+
+from ..exceptions import *  # noqa: F403

@@ -1,0 +1,3 @@
+"""PolicyShield's ``policyshield.core.models``."""
+
+from ..models import *  # noqa: F403

@@ -1,0 +1,3 @@
+"""PolicyShield's ``policyshield.core.parser``."""
+
+from ..rules import *  # noqa: F403

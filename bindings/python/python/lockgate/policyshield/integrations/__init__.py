@@ -1,0 +1,1 @@
+"""PolicyShield's tools for agent frameworks."""

@@ -1,0 +1,3 @@
+"""PolicyShield's ``policyshield.shield``."""
+
+from ..engine import *  # noqa: F403

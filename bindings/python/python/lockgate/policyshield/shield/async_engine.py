@@ -1,0 +1,3 @@
+"""PolicyShield's ``policyshield.shield.async_engine``."""
+
+from ..engine import *  # noqa: F403
