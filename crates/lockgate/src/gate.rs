@@ -48,7 +48,6 @@ use crate::{
 pub struct Gate {
     core: Arc<Core>,
     confirm: Option<Arc<Confirmation>>,
-    #[cfg_attr(not(feature = "store"), expect(dead_code, reason = "there is no log to read"))]
     log: Option<Database>,
 }
 
@@ -155,7 +154,10 @@ impl Gate {
 
 impl fmt::Debug for Gate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Gate").field("policy", &self.core.engine.policy().hash()).finish_non_exhaustive()
+        f.debug_struct("Gate")
+            .field("policy", &self.core.engine.policy().hash())
+            .field("is_stored", &self.log.is_some())
+            .finish_non_exhaustive()
     }
 }
 

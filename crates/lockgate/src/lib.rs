@@ -337,7 +337,10 @@ mod runner;
 mod session;
 pub mod sight;
 mod sources;
-#[cfg_attr(not(feature = "store"), path = "store_url/none.rs")]
+#[cfg(feature = "store")]
+mod store_url;
+#[cfg(not(feature = "store"))]
+#[path = "store_url/none.rs"]
 mod store_url;
 mod tool_call;
 mod track;
