@@ -82,6 +82,8 @@ fn pictures(policy: &Policy, status: &Status) -> Vec<Picture> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     fn ask(question: &Value) -> Value {
@@ -148,6 +150,23 @@ mod tests {
         assert_eq!(verified["findings"][0]["code"], "unknown-keyword");
         let played = ask(&json!({"do": "play", "policy": "requier a before b", "session": "a"}));
         assert_eq!(played["loads"], false);
+    }
+
+    #[test]
+    fn every_example_of_the_page_loads_and_is_played() {
+        let examples: Vec<Value> = serde_json::from_str(include_str!("../page/examples.json")).unwrap();
+        assert!(examples.len() > 3);
+        for example in examples {
+            let (policy, session) = (&example["policy"], &example["session"]);
+            let played = ask(&json!({"do": "play", "policy": policy, "session": session}));
+            assert_eq!(played["loads"], true, "{}", example["name"]);
+            let steps = played["steps"].as_array().unwrap();
+            assert!(steps.iter().all(|step| step["mistake"].is_null()), "{steps:?}");
+            let verdicts: BTreeSet<&str> =
+                steps.iter().filter_map(|step| step["answer"]["verdict"].as_str()).collect();
+            // An example in which everything passes shows little.
+            assert!(verdicts.contains("block"), "{}: {verdicts:?}", example["name"]);
+        }
     }
 
     #[test]
