@@ -15,8 +15,10 @@ use clap::{Parser, Subcommand};
 mod bench;
 mod counts;
 mod peers;
+mod playground;
 mod readme;
 mod report;
+mod site;
 
 /// Do what the project needs besides being built and tested
 #[derive(Debug, Parser)]
@@ -30,7 +32,9 @@ struct Xtask {
 enum Task {
     Bench(bench::Bench),
     Counts(counts::Counts),
+    Playground(playground::Playground),
     Readme(readme::Readme),
+    Site(site::Site),
 }
 
 fn main() -> ExitCode {
@@ -41,7 +45,9 @@ fn main() -> ExitCode {
     match Xtask::parse().task {
         Task::Bench(bench) => bench.run(),
         Task::Counts(counts) => counts.run(),
+        Task::Playground(playground) => playground.run(),
         Task::Readme(readme) => readme.run(),
+        Task::Site(site) => site.run(),
     }
 }
 

@@ -29,8 +29,9 @@ pub(crate) struct Readme {
     page: PathBuf,
 }
 
-/// What `./test` runs besides this: itself, and a step that has its own line there.
-const RUN_ELSEWHERE: &[&str] = &["./test", "cargo xtask counts"];
+/// What `./test` runs besides this: itself, and steps that have their own line there.
+const RUN_ELSEWHERE: &[&str] =
+    &["./test", "./test python", "./test node", "cargo xtask counts", "cargo xtask playground"];
 
 impl Readme {
     pub(crate) fn run(&self) -> ExitCode {

@@ -1,4 +1,4 @@
-//! The report: `docs/benchmarks.md`, its plots, and the figures in README.md, from what was recorded and from nowhere else.
+//! The report: `docs/benchmarks.md`, its plots, and the figures in README.md and docs/compare.md, from what was recorded and from nowhere else.
 //!
 //! [`pages`] is a function of the recorded lines alone, so that a test can hold the pages against them: a figure that was
 //! edited by hand fails it. Nothing is measured in here.
@@ -19,7 +19,9 @@ mod plot;
 
 const PAGE: &str = "docs/benchmarks.md";
 const PLOTS: &str = "docs/benchmarks";
-const README: &str = "README.md";
+/// Pages that show a few figures, and how they link to all of them.
+const SHOWING: [(&str, &str); 2] =
+    [("README.md", "docs/benchmarks.md"), ("docs/compare.md", "benchmarks.md")];
 const LINE_MAX: usize = 120;
 
 /// Writes all pages.
@@ -32,15 +34,24 @@ pub(crate) fn write(root: &Path) -> Result<(), String> {
             "there are no figures in `{FIGURES}`; try `cargo xtask bench all --record` on an idle machine first"
         ));
     }
-    let readme = root.join(README);
-    let readme = fs::read_to_string(&readme).map_err(|error| cannot("read", &readme, &error))?;
+    let showing = showing(root)?;
     remove_plots(root)?;
-    for (name, text) in pages(&lines, &readme)? {
+    for (name, text) in pages(&lines, &showing)? {
         let file = root.join(&name);
         fs::write(&file, text).map_err(|error| cannot("write", &file, &error))?;
         eprintln!("wrote {}", name.display());
     }
     Ok(())
+}
+
+/// The pages that show a few figures, as they are.
+fn showing(root: &Path) -> Result<[String; 2], String> {
+    let read = |name: &str| {
+        let file = root.join(name);
+        fs::read_to_string(&file).map_err(|error| cannot("read", &file, &error))
+    };
+    let [(readme, _), (compare, _)] = SHOWING;
+    Ok([read(readme)?, read(compare)?])
 }
 
 /// A work that is measured no more leaves no plot behind.
@@ -58,11 +69,13 @@ fn plots_in(root: &Path) -> Vec<PathBuf> {
 }
 
 /// Every page as it has to be: its place in the repository, and its text.
-fn pages(lines: &[Line], readme: &str) -> Result<Vec<(PathBuf, String)>, String> {
-    let mut pages = vec![
-        (PathBuf::from(PAGE), page(lines)),
-        (PathBuf::from(README), headlines::put_into(readme, &headlines::block(lines))?),
-    ];
+fn pages(lines: &[Line], showing: &[String; 2]) -> Result<Vec<(PathBuf, String)>, String> {
+    let mut pages = vec![(PathBuf::from(PAGE), page(lines))];
+    for ((name, link), text) in SHOWING.iter().zip(showing) {
+        let block = headlines::block(lines, link);
+        let put = headlines::put_into(text, &block).map_err(|error| format!("`{name}`: {error}"))?;
+        pages.push((PathBuf::from(name), put));
+    }
     for table in table::tables(lines).iter().filter(|table| has_plot(table)) {
         pages.push((Path::new("docs").join(plot_name(table)), plot::svg(table, &plot::Colours::of(lines))?));
     }
@@ -288,16 +301,18 @@ pub(crate) mod tests {
     #[test]
     fn the_report_is_what_the_recorded_figures_give() {
         let root = root();
-        let readme = fs::read_to_string(root.join(README)).unwrap();
+        let showing = showing(&root).unwrap();
         let Ok(text) = fs::read_to_string(root.join(FIGURES)) else {
             let again =
                 "without recorded figures there is no report; measure with `cargo xtask bench all --record`";
             assert!(!root.join(PAGE).exists(), "{again}");
             assert_eq!(plots_in(&root), Vec::<PathBuf>::new(), "{again}");
-            assert_eq!(headlines::put_into(&readme, "").unwrap(), readme, "{again}");
+            showing
+                .iter()
+                .for_each(|page| assert_eq!(headlines::put_into(page, "").unwrap(), *page, "{again}"));
             return;
         };
-        let pages = pages(&line::read(&text).unwrap(), &readme).unwrap();
+        let pages = pages(&line::read(&text).unwrap(), &showing).unwrap();
         for (name, text) in &pages {
             let there = fs::read_to_string(root.join(name)).unwrap_or_default();
             assert!(there == *text, "{} was edited; run `cargo xtask bench --report`", name.display());
@@ -312,20 +327,22 @@ pub(crate) mod tests {
     #[test]
     fn the_same_figures_give_the_same_report() {
         let lines = made_up();
-        let first = pages(&lines, EMPTY).unwrap();
+        let empty = [EMPTY.to_owned(), EMPTY.to_owned()];
+        let first = pages(&lines, &empty).unwrap();
         let names: Vec<_> = first.iter().map(|(name, _)| name.to_str().unwrap()).collect();
         assert_eq!(
             names,
             [
                 "docs/benchmarks.md",
                 "README.md",
+                "docs/compare.md",
                 "docs/benchmarks/decide-rules-about-other-tools.svg",
                 "docs/benchmarks/decide-every-rule-has-a-regex.svg"
             ]
         );
-        assert_eq!(pages(&lines, EMPTY).unwrap(), first);
+        assert_eq!(pages(&lines, &empty).unwrap(), first);
         let written: Vec<Line> = line::read(&line::write(&lines)).unwrap();
-        assert_eq!(pages(&written, EMPTY).unwrap(), first, "writing lines down changes nothing");
+        assert_eq!(pages(&written, &empty).unwrap(), first, "writing lines down changes nothing");
     }
 
     #[test]
@@ -333,17 +350,17 @@ pub(crate) mod tests {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         fs::create_dir_all(root.join(PLOTS)).unwrap();
-        fs::write(root.join(README), EMPTY).unwrap();
+        SHOWING.iter().for_each(|(page, _)| fs::write(root.join(page), EMPTY).unwrap());
         fs::write(root.join(FIGURES), line::write(&made_up())).unwrap();
         fs::write(root.join(PLOTS).join("old.svg"), "").unwrap();
         write(root).unwrap();
         let page = fs::read_to_string(root.join(PAGE)).unwrap();
-        let readme = fs::read_to_string(root.join(README)).unwrap();
+        let readme = fs::read_to_string(root.join("README.md")).unwrap();
         assert!(readme.contains("Cedar") && readme.ends_with("<!-- end -->\n\nmore\n"), "{readme}");
         assert_eq!(plots_in(root).len(), 2);
         write(root).unwrap();
         assert_eq!(fs::read_to_string(root.join(PAGE)).unwrap(), page);
-        assert_eq!(fs::read_to_string(root.join(README)).unwrap(), readme);
+        assert_eq!(fs::read_to_string(root.join("README.md")).unwrap(), readme);
     }
 
     #[test]

@@ -7,6 +7,7 @@
 import { createRequire } from "node:module";
 
 import { LockgateError, translated } from "./errors.js";
+import { platformFile } from "./platform.js";
 
 /**
  * @typedef {object} NativePolicy
@@ -67,7 +68,7 @@ import { LockgateError, translated } from "./errors.js";
 /** @returns {Native} */
 function load() {
   try {
-    return createRequire(import.meta.url)("../lockgate.node");
+    return createRequire(import.meta.url)(platformFile("lockgate.node") ?? "../lockgate.node");
   } catch (error) {
     throw new LockgateError(
       "the native module of Lockgate cannot be loaded, so no tool may run; build it for this platform with " +

@@ -7,7 +7,9 @@
 use std::{fmt, io};
 
 use anstyle::{AnsiColor, Style};
-use lockgate::engine::{Decision, PolicyError, languages::render};
+use lockgate::engine::{Decision, PolicyError};
+
+use crate::pages::drawn;
 
 /// How wide the text may be that we lay out ourselves.
 pub(crate) const WIDTH: usize = 80;
@@ -48,7 +50,7 @@ pub(crate) enum CommandError {
 impl From<PolicyError> for CommandError {
     fn from(error: PolicyError) -> Self {
         match error {
-            PolicyError::Mistaken(mistakes) => Self::Drawn(render(&mistakes, true)),
+            PolicyError::Mistaken(mistakes) => Self::Drawn(drawn(&mistakes)),
             error => Self::said(error),
         }
     }

@@ -10,6 +10,7 @@ mod console;
 mod elevated;
 mod human;
 mod known_tools;
+mod lasting;
 mod pages;
 #[cfg_attr(not(unix), path = "platform/other.rs")]
 mod platform;

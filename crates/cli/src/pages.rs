@@ -1,9 +1,11 @@
-//! The pages on findings, for `lockgate explain CODE`.
+//! The pages on findings, for `lockgate explain CODE`, and where they are on the web: a terminal shows each code as a link.
 //!
 //! They are those of `docs/findings`, word for word, so that a terminal without the repository has them too. What is
 //! plain from its example has no page of its own but a row in the page of its language, and that row is shown.
 
 use std::borrow::Cow;
+
+use lockgate::engine::{Diagnostic, languages::render_linked};
 
 /// Each code that has a page with the page, in the order of the alphabet.
 pub(crate) const PAGES: [(&str, &str); 42] = [
@@ -52,13 +54,37 @@ pub(crate) const PAGES: [(&str, &str); 42] = [
 ];
 
 /// The pages of the languages, whose tables have a row for each of the other codes.
-const LANGUAGES: [(&str, &str); 5] = [
-    ("one-line rules", include_str!("../../../docs/rules.md")),
-    ("nets", include_str!("../../../docs/nets.md")),
-    ("when/then rules", include_str!("../../../docs/when-then.md")),
-    ("rulesets", include_str!("../../../docs/rulesets.md")),
-    ("workflows", include_str!("../../../docs/workflows.md")),
+const LANGUAGES: [(&str, &str, &str); 5] = [
+    ("one-line rules", "rules.md", include_str!("../../../docs/rules.md")),
+    ("nets", "nets.md", include_str!("../../../docs/nets.md")),
+    ("when/then rules", "when-then.md", include_str!("../../../docs/when-then.md")),
+    ("rulesets", "rulesets.md", include_str!("../../../docs/rulesets.md")),
+    ("workflows", "workflows.md", include_str!("../../../docs/workflows.md")),
 ];
+
+/// Where the pages are, unless this variable names another place, or `none`.
+const PLACE: (&str, &str) = ("LOCKGATE_DOCS", "https://github.com/lockgate/lockgate/blob/main/docs");
+
+/// Draws what the author of a policy should know, for a terminal. Where the output is none, links and colours are taken out.
+pub(crate) fn drawn(diagnostics: &[Diagnostic]) -> String {
+    let (variable, place) = PLACE;
+    let named = std::env::var(variable).unwrap_or_default();
+    let place = if named.is_empty() { place } else { named.trim_end_matches('/') };
+    // These two show the characters of a link instead of taking them.
+    let takes_links = !matches!(std::env::var("TERM").as_deref(), Ok("dumb" | "linux"));
+    let takes_links = takes_links && place.starts_with("https://");
+    render_linked(diagnostics, |code| Some(format!("{place}/{}", file_on(code)?)).filter(|_| takes_links))
+}
+
+/// The file of docs/ that speaks of a code.
+fn file_on(code: &str) -> Option<String> {
+    if PAGES.iter().any(|(known, _)| *known == code) {
+        return Some(format!("findings/{code}.md"));
+    }
+    let row = format!("| `{code}` | ");
+    let mut languages = LANGUAGES.iter();
+    languages.find(|(.., text)| text.contains(row.as_str())).map(|(_, file, _)| (*file).to_owned())
+}
 
 /// The page on a code, or what the languages say about it.
 pub(crate) fn page_on(code: &str) -> Option<Cow<'static, str>> {
@@ -70,7 +96,7 @@ pub(crate) fn page_on(code: &str) -> Option<Cow<'static, str>> {
 fn page_of_rows(code: &str) -> Option<String> {
     let start = format!("| `{code}` | ");
     let mut page = String::new();
-    for (language, text) in LANGUAGES {
+    for (language, _, text) in LANGUAGES {
         for row in text.lines().filter_map(|line| line.strip_prefix(start.as_str())) {
             let mut cells = row.trim_end().trim_end_matches('|').split(" | ").map(str::trim);
             let (Some(example), Some(what)) = (cells.next(), cells.next()) else { continue };
@@ -91,7 +117,7 @@ mod tests {
 
     use lockgate::engine::policy::FINDINGS;
 
-    use super::{PAGES, page_on};
+    use super::{PAGES, file_on, page_on};
 
     #[test]
     fn every_page_of_the_folder_is_in_the_table_under_its_own_name() {
@@ -113,6 +139,16 @@ mod tests {
             assert!(page.is_some_and(|page| page.starts_with(&format!("# `{code}`\n"))), "{code}");
         }
         assert_eq!(page_on("nothing-like-this"), None);
+    }
+
+    #[test]
+    fn every_finding_has_a_file_of_the_docs() {
+        let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+        for code in FINDINGS {
+            assert!(docs.join(file_on(code).unwrap()).is_file(), "{code}");
+        }
+        assert_eq!(file_on("unknown-keyword").as_deref(), Some("rules.md"));
+        assert_eq!(file_on("nothing-like-this"), None);
     }
 
     #[test]

@@ -8,6 +8,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use crate::lasting::runner_of;
+
 /// The version, and where it is known the commit and its date.
 pub(crate) const VERSION: &str = env!("LOCKGATE_VERSION");
 
@@ -18,6 +20,9 @@ const ANSWER_TIME: Duration = Duration::from_secs(5);
 pub(crate) fn doubt(program: &Path) -> Option<String> {
     if !program.is_file() {
         return Some("is not there".to_owned());
+    }
+    if let Some(runner) = runner_of(program) {
+        return Some(format!("is in the cache of {runner}, which may be emptied at any time"));
     }
     if let Some(folder) = build_folder(program) {
         return Some(format!(
@@ -32,8 +37,11 @@ pub(crate) fn doubt(program: &Path) -> Option<String> {
     }
 }
 
-/// The folder of builds that a program is in. Builds mark their folder as one that can be made again.
+/// The folder of builds that a program is in. Builds mark their folder as one that can be made again, and so do caches.
 pub(crate) fn build_folder(program: &Path) -> Option<PathBuf> {
+    if runner_of(program).is_some() {
+        return None;
+    }
     let marked = |folder: &&Path| folder.join("CACHEDIR.TAG").is_file();
     program.ancestors().skip(1).find(marked).map(Path::to_path_buf)
 }
@@ -85,6 +93,10 @@ mod tests {
         assert_eq!(doubt(&program).unwrap(), "does not tell its version");
         fs::write(folder.join("target/CACHEDIR.TAG"), "").unwrap();
         assert!(doubt(&program).unwrap().starts_with("is in the build folder"));
+        let cached = folder.join("target/_npx/x/lockgate");
+        fs::create_dir_all(cached.parent().unwrap()).unwrap();
+        fs::write(&cached, "").unwrap();
+        assert!(doubt(&cached).unwrap().starts_with("is in the cache of npx"));
     }
 
     #[test]

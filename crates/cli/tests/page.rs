@@ -1,8 +1,8 @@
 #![cfg(unix)]
-//! The page "Protect Claude Code in three commands", played to the letter against the real hook.
+//! The page "Protect Claude Code in three commands" and the pages to start with, played to the letter against the real program.
 //!
 //! Blocks marked `console` hold commands behind `$` and what they print; `…` stands for any text, alone in a line for any
-//! lines. Blocks of JSON and TOML with a name are files of the project. `exit=N` is the exit code, `human` is typed by a
+//! lines. Blocks of JSON, TOML and rules with a name are files of the project; other blocks are not played. `exit=N` is the exit code, `human` is typed by a
 //! human at a terminal, `background` goes on while the next blocks are played and has to let the call pass in the end.
 #![allow(
     clippy::unwrap_used,
@@ -19,10 +19,17 @@ use serde_json::Value;
 
 const PAGE: &str = include_str!("../../../docs/claude-code.md");
 
+/// Other pages whose commands are run, each with how many it has at least.
+const STARTS: [(&str, &str, usize); 3] = [
+    ("mcp", include_str!("../../../docs/start/mcp.md"), 4),
+    ("team-server", include_str!("../../../docs/start/team-server.md"), 3),
+    ("security-reviewer", include_str!("../../../docs/start/security-reviewer.md"), 7),
+];
+
 /// A fenced block: the words behind its fence, and its lines.
-fn blocks() -> Vec<(Vec<&'static str>, Vec<&'static str>)> {
+fn blocks(page: &'static str) -> Vec<(Vec<&'static str>, Vec<&'static str>)> {
     let mut blocks = Vec::new();
-    let mut lines = PAGE.lines();
+    let mut lines = page.lines();
     while let Some(line) = lines.next() {
         if let Some(info) = line.strip_prefix("```") {
             let body = lines.by_ref().take_while(|line| *line != "```").collect();
@@ -82,8 +89,8 @@ fn what_the_page_says_is_compared_to_the_letter() {
 
 /// A project of its own, with programs named as on the page: `lockgate` is the one that was built, and the stand-in for
 /// cargo installs nothing but looks whether what it is told to install is there.
-fn page_world() -> World {
-    let world = World::without_human("page-claude-code");
+fn page_world(name: &str) -> World {
+    let world = World::without_human(&format!("page-{name}"));
     fs::create_dir_all(world.path("bin")).unwrap();
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_lockgate"), world.path("bin/lockgate")).unwrap();
     let clone = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().parent().unwrap();
@@ -128,51 +135,8 @@ fn run_as_human(world: &World, line: &str) -> Said {
 
 #[test]
 fn claude_code_is_protected_in_three_commands() {
-    let world = page_world();
-    let mut waiting: Vec<Child> = Vec::new();
-    let mut commands = Vec::new();
-    for (info, lines) in blocks() {
-        match info.as_slice() {
-            ["json" | "toml", file] => {
-                let is_json = info[0] == "json";
-                let text = lines.join("\n");
-                if is_json {
-                    let event: Value = serde_json::from_str(&text).unwrap();
-                    assert_eq!(event["hook_event_name"], "PreToolUse", "{file}");
-                }
-                world.write(&format!("project/{file}"), &text);
-            }
-            ["console", options @ ..] => {
-                let mut lines = lines.as_slice();
-                while let [first, rest @ ..] = lines {
-                    let line = first.strip_prefix("$ ").unwrap_or_else(|| panic!("not a command: {first}"));
-                    let end = rest.iter().position(|line| line.starts_with("$ ")).unwrap_or(rest.len());
-                    let (told, next) = rest.split_at(end);
-                    lines = next;
-                    commands.push(line);
-                    if options.contains(&"background") {
-                        waiting
-                            .push(hook(&world, line.strip_prefix("lockgate hook claude-code < ").unwrap()));
-                        continue;
-                    }
-                    if line == "lockgate pending" {
-                        wait_for_questions(&world, 2);
-                    }
-                    let said = match options.contains(&"human") {
-                        true => run_as_human(&world, line),
-                        false => run(&world, line),
-                    };
-                    let code = options.iter().find_map(|option| option.strip_prefix("exit="));
-                    let code = code.map_or(0, |code| code.parse().unwrap());
-                    assert_eq!(said.code(), Some(code), "{line}: {}{}", said.out(), said.err());
-                    let out = said.out();
-                    let out: Vec<&str> = out.lines().collect();
-                    assert!(is_told(&out, told), "{line}: told {told:#?}, printed {out:#?} {}", said.err());
-                }
-            }
-            _ => panic!("what is to be done with a block of {info:?}?"),
-        }
-    }
+    let world = page_world("claude-code");
+    let Played { waiting, commands } = play(&world, PAGE);
     // The hook that waited goes on, and the answer was the human's.
     assert_eq!(waiting.len(), 1);
     for child in waiting {
@@ -192,6 +156,67 @@ fn claude_code_is_protected_in_three_commands() {
     );
     assert!(!world.path("project/.claude/settings.local.json").exists());
     assert!(world.path("project/.lockgate/policy.rules").exists());
+}
+
+#[test]
+fn the_pages_to_start_with_do_what_they_say() {
+    for (name, page, count) in STARTS {
+        let commands = play(&page_world(name), page).commands;
+        assert!(commands.len() >= count, "{name} has lost its commands: {commands:?}");
+    }
+}
+
+/// What came of a page: hooks that wait, and all commands.
+struct Played {
+    waiting: Vec<Child>,
+    commands: Vec<&'static str>,
+}
+
+fn play(world: &World, page: &'static str) -> Played {
+    let mut waiting: Vec<Child> = Vec::new();
+    let mut commands = Vec::new();
+    for (info, lines) in blocks(page) {
+        match info.as_slice() {
+            ["json" | "toml" | "rules", file] => {
+                let text = lines.join("\n");
+                if file.ends_with(".json") && !file.starts_with('.') {
+                    let event: Value = serde_json::from_str(&text).unwrap();
+                    assert_eq!(event["hook_event_name"], "PreToolUse", "{file}");
+                }
+                world.write(&format!("project/{file}"), &text);
+            }
+            ["console", options @ ..] => {
+                let mut lines = lines.as_slice();
+                while let [first, rest @ ..] = lines {
+                    let line = first.strip_prefix("$ ").unwrap_or_else(|| panic!("not a command: {first}"));
+                    let end = rest.iter().position(|line| line.starts_with("$ ")).unwrap_or(rest.len());
+                    let (told, next) = rest.split_at(end);
+                    lines = next;
+                    commands.push(line);
+                    if options.contains(&"background") {
+                        waiting.push(hook(world, line.strip_prefix("lockgate hook claude-code < ").unwrap()));
+                        continue;
+                    }
+                    if line == "lockgate pending" {
+                        wait_for_questions(world, 2);
+                    }
+                    let said = match options.contains(&"human") {
+                        true => run_as_human(world, line),
+                        false => run(world, line),
+                    };
+                    let code = options.iter().find_map(|option| option.strip_prefix("exit="));
+                    let code = code.map_or(0, |code| code.parse().unwrap());
+                    assert_eq!(said.code(), Some(code), "{line}: {}{}", said.out(), said.err());
+                    let out = said.out();
+                    let out: Vec<&str> = out.lines().collect();
+                    assert!(is_told(&out, told), "{line}: told {told:#?}, printed {out:#?} {}", said.err());
+                }
+            }
+            ["sh" | "text"] => {}
+            _ => panic!("what is to be done with a block of {info:?}?"),
+        }
+    }
+    Played { waiting, commands }
 }
 
 fn wait_for_questions(world: &World, count: usize) {

@@ -96,6 +96,8 @@ fn an_agent_and_an_approver_meet_at_a_server_that_ends_when_it_is_told_to() {
     place.token("agent", Scope::Agent);
     place.token("admin", Scope::Admin);
     let mut server = place.serve();
+    let health = || place.run(&["serve", "health", "--server", "unix:gate.sock"]);
+    assert_eq!(health(), (Some(0), "the server is ready\n".to_owned(), String::new()));
     let call = |id: &str, tool: &str| format!(r#"{{"call":{{"id":"{id}","tool":"{tool}","session":"s"}}}}"#);
     let said = place.say("agent", &[&call("1", "push"), &call("2", "push"), &call("3", "deploy")]);
     let verdicts: Vec<&str> = said.iter().map(|answer| answer["verdict"].as_str().unwrap()).collect();
@@ -107,6 +109,7 @@ fn an_agent_and_an_approver_meet_at_a_server_that_ends_when_it_is_told_to() {
     assert_eq!(end(&mut server), Some(0));
     let said = place.say("agent", &[&call("4", "read"), r#"{"status":{}}"#]);
     assert_eq!(said[0]["verdict"], "block", "no server, no call");
+    assert_eq!(health().0, Some(2));
     assert!(said[1]["error"].as_str().unwrap().contains("cannot be reached"));
     // What was told is there for the next one.
     let mut server = place.serve();

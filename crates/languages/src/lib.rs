@@ -39,6 +39,6 @@ pub use includes::included_name;
 pub use lint::{KnownTools, check_names, lint};
 pub use load::{Options, compile, load, read};
 pub use migrate::{Migration, Rewrite, migrate};
-pub use render::render;
+pub use render::{render, render_linked};
 pub use ruleset::CustomNames;
 pub use to_rules::{RulesText, Unsaid, to_rules};

@@ -60,6 +60,7 @@ use self::{
 };
 use crate::{draft::Draft, includes::included_name};
 
+pub use self::examples::read_steps;
 pub(crate) use self::{
     effects::ends_phrase as ends_command,
     layout::laid_out,

@@ -11,10 +11,20 @@ use lockgate_policy::{Diagnostic, Severity, harmless};
 /// Draws the diagnostics in the given order with an empty line between two of them.
 pub fn render(diagnostics: &[Diagnostic], colour: bool) -> String {
     let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
-    diagnostics.iter().map(|diagnostic| draw(&renderer, diagnostic)).collect::<Vec<_>>().join("\n\n")
+    drawn(&renderer, diagnostics, |_| None)
 }
 
-fn draw(renderer: &Renderer, diagnostic: &Diagnostic) -> String {
+/// The same for a terminal: in colour, and each code leads to its page, where one is known.
+pub fn render_linked(diagnostics: &[Diagnostic], page: impl Fn(&str) -> Option<String>) -> String {
+    drawn(&Renderer::styled(), diagnostics, page)
+}
+
+fn drawn(renderer: &Renderer, diagnostics: &[Diagnostic], page: impl Fn(&str) -> Option<String>) -> String {
+    let each = diagnostics.iter().map(|diagnostic| draw(renderer, diagnostic, page(diagnostic.code)));
+    each.collect::<Vec<_>>().join("\n\n")
+}
+
+fn draw(renderer: &Renderer, diagnostic: &Diagnostic, page: Option<String>) -> String {
     let Excerpt { text, start, end } = excerpt(diagnostic);
     let label = (!diagnostic.label.is_empty()).then(|| harmless(&diagnostic.label));
     let snippet = Snippet::source(text)
@@ -28,8 +38,12 @@ fn draw(renderer: &Renderer, diagnostic: &Diagnostic) -> String {
     };
     let remedy =
         diagnostic.remedy.as_deref().map(|remedy| Level::HELP.with_name("try").message(harmless(remedy)));
-    let report =
-        level.primary_title(&diagnostic.message).id(diagnostic.code).element(snippet).elements(remedy);
+    let title = level.primary_title(&diagnostic.message).id(diagnostic.code);
+    let title = match page {
+        Some(page) => title.id_url(page),
+        None => title,
+    };
+    let report = title.element(snippet).elements(remedy);
     renderer.render(&[report])
 }
 

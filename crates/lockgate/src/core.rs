@@ -1,6 +1,9 @@
 //! What gates, sessions, permits and questions share.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{
+    LazyLock,
+    atomic::{AtomicU64, Ordering},
+};
 
 use lockgate_call::{Call, Files, SeenCall};
 use lockgate_gate::{AnswerError, AnswerStore, ApprovalId, StoredAnswer, Verdict};
@@ -19,7 +22,7 @@ pub(crate) struct Core {
     pub(crate) eyes: Option<Box<dyn Files + Send + Sync>>,
     pub(crate) answers: Box<dyn AnswerStore>,
     /// Tells the ids of this process from those of others that share a store.
-    pub(crate) id_prefix: String,
+    pub(crate) id_prefix: LazyLock<String>,
 }
 
 /// Counts the ids of all gates of this process, because two of them may share a store.
@@ -28,7 +31,7 @@ static MADE_IDS: AtomicU64 = AtomicU64::new(1);
 impl Core {
     /// An id for a call whose host has none.
     pub(crate) fn make_id(&self) -> String {
-        format!("{}-{}", self.id_prefix, MADE_IDS.fetch_add(1, Ordering::Relaxed))
+        format!("{}-{}", *self.id_prefix, MADE_IDS.fetch_add(1, Ordering::Relaxed))
     }
 
     /// The one look at a call.

@@ -10,6 +10,7 @@ pub use lockgate_pattern as pattern;
 pub use lockgate_petri as petri;
 pub use lockgate_policy as policy;
 pub use lockgate_prover as prover;
+#[cfg(feature = "store")]
 pub use lockgate_store as store;
 
 pub use lockgate_call::{
@@ -27,13 +28,16 @@ pub use lockgate_policy::{
 };
 pub use lockgate_prover::verify;
 
+#[cfg(feature = "store")]
 pub use crate::{
     archive::{PolicyArchive, bound_policy, policies_beside, waiting_policy},
     audit::{AuditFilter, NamePattern},
+    store_url::{Database, open_store},
+};
+pub use crate::{
     files::{LocalEyes, LocalFiles},
     policy_error::PolicyError,
     runner::LocalRunner,
     sources::{policy_files, read_sources},
-    store_url::{Database, open_store},
     track::track,
 };

@@ -1,19 +1,27 @@
 //! A policy in force, and how it is put together.
 
-use std::{fmt, path::Path, process, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    path::Path,
+    process,
+    sync::{Arc, LazyLock},
+    time::Duration,
+};
 
 use lockgate_call::{Call, Files};
 use lockgate_gate::{
-    AnswerError, AnswerStore, ApprovalId, Attempt, BackendAnswers, MemoryAnswers, MemoryStore, Notes,
-    PolicyChanges, Rulebook, SavedError, Settlement, StoreError, Success, Terms, TimeZone, UnknownNet,
-    Verdict,
+    AnswerError, AnswerStore, ApprovalId, Attempt, MemoryAnswers, MemoryStore, Notes, PolicyChanges,
+    Rulebook, SavedError, Settlement, StoreError, Success, Terms, TimeZone, UnknownNet, Verdict,
 };
 use lockgate_policy::Mode;
-use lockgate_store::{Options, Sqlite};
 use serde_json::{Map, Value};
 
+#[cfg(feature = "store")]
 use crate::{
     audit::{AuditError, AuditQuery, AuditRecord},
+    store_url::{StoreUrlError, open_store},
+};
+use crate::{
     clock::{Clock, SystemClock, milliseconds},
     core::Core,
     files::LocalEyes,
@@ -21,7 +29,7 @@ use crate::{
     policy_error::PolicyError,
     ruling::{Confirmation, Question},
     session::Session,
-    store_url::{Database, StoreUrlError, open_store},
+    store_url::Database,
     tool_call::{CallError, ToolCall},
 };
 
@@ -85,7 +93,9 @@ impl Gate {
         eyes: Option<Box<dyn Files + Send + Sync>>,
         answers: Box<dyn AnswerStore>,
     ) -> Self {
-        let id_prefix = format!("call-{}-{}", process::id(), SystemClock.now().0);
+        // Where hosts name their calls, neither the process nor the hour is asked for.
+        let id_prefix: LazyLock<String> =
+            LazyLock::new(|| format!("call-{}-{}", process::id(), SystemClock.now().0));
         Self { core: Arc::new(Core { engine, clock, eyes, answers, id_prefix }), confirm: None, log: None }
     }
 
@@ -120,6 +130,7 @@ impl Gate {
     ///
     /// # Errors
     /// When the sessions of this gate are in memory, or the log cannot be read.
+    #[cfg(feature = "store")]
     pub fn audit(&self, query: &AuditQuery) -> Result<Vec<AuditRecord>, AuditError> {
         query.read(self.log.as_ref().ok_or(AuditError::NoLog)?)
     }
@@ -143,7 +154,10 @@ impl Gate {
 
 impl fmt::Debug for Gate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Gate").field("policy", &self.core.engine.policy().hash()).finish_non_exhaustive()
+        f.debug_struct("Gate")
+            .field("policy", &self.core.engine.policy().hash())
+            .field("is_stored", &self.log.is_some())
+            .finish_non_exhaustive()
     }
 }
 
@@ -167,8 +181,10 @@ impl GateBuilder {
     ///
     /// # Errors
     /// When the file cannot be used: it is damaged, belongs to another program, or others can access it.
+    #[cfg(feature = "store")]
     pub fn sqlite(self, file: impl AsRef<Path>) -> Result<Self, lockgate_store::OpenError> {
-        Ok(self.stored_in(Database::Sqlite(Arc::new(Sqlite::open(file.as_ref(), Options::default())?))))
+        let file = lockgate_store::Sqlite::open(file.as_ref(), lockgate_store::Options::default())?;
+        Ok(self.stored_in(Database::Sqlite(Arc::new(file))))
     }
 
     /// The same by a URL: `memory:`, `sqlite:FILE`, or, with the feature `postgres`,
@@ -176,6 +192,7 @@ impl GateBuilder {
     ///
     /// # Errors
     /// When no kind of store has such a URL, or it cannot be used.
+    #[cfg(feature = "store")]
     pub fn store(self, url: &str) -> Result<Self, StoreUrlError> {
         Ok(match open_store(url)? {
             Some(database) => self.stored_in(database),
@@ -183,8 +200,9 @@ impl GateBuilder {
         })
     }
 
+    #[cfg(feature = "store")]
     fn stored_in(mut self, database: Database) -> Self {
-        self.answers = Box::new(BackendAnswers(database.backend()));
+        self.answers = Box::new(lockgate_gate::BackendAnswers(database.backend()));
         self.log = Some(database);
         self
     }

@@ -312,7 +312,9 @@
 //! `docs/when-then.md` that of when/then rules, `docs/nets.md` that of nets in files, and `examples/` beside this crate has
 //! three nets from code.
 
+#[cfg(feature = "store")]
 mod archive;
+#[cfg(feature = "store")]
 mod audit;
 mod clock;
 mod core;
@@ -335,12 +337,17 @@ mod runner;
 mod session;
 pub mod sight;
 mod sources;
+#[cfg(feature = "store")]
+mod store_url;
+#[cfg(not(feature = "store"))]
+#[path = "store_url/none.rs"]
 mod store_url;
 mod tool_call;
 mod track;
 mod verification;
 mod versions;
 
+#[cfg(feature = "store")]
 pub use audit::{AuditError, AuditQuery, AuditRecord};
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use diff::PolicyDiff;
@@ -358,6 +365,7 @@ pub use lockgate_policy::{
     workflow::{OperatorMove as StageMove, Progress as StageProgress},
 };
 pub use lockgate_prover::{Differences, NetReport, ProvedClaim, TooManyRules};
+#[cfg(feature = "store")]
 pub use lockgate_store::OpenError;
 pub use net::{Net, NetStates, Transition};
 pub use permit::{Output, Permit, SettleError};
@@ -368,6 +376,7 @@ pub use rule_view::RuleView;
 pub use ruling::{Question, Ruling};
 pub use session::{ExplainError, Session};
 pub use sight::Sight;
+#[cfg(feature = "store")]
 pub use store_url::StoreUrlError;
 pub use tool_call::{CallError, ToolCall, ToolResult};
 pub use verification::{LeftOutRule, Verification};

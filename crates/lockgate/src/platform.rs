@@ -2,11 +2,7 @@
 
 mod group;
 
-use std::{
-    fs, io,
-    os::unix::fs::{DirBuilderExt, MetadataExt},
-    path::Path,
-};
+use std::{fs, os::unix::fs::MetadataExt};
 
 pub(crate) use group::run;
 
@@ -17,6 +13,8 @@ pub(crate) fn has_other_names(path: &str) -> bool {
 }
 
 /// Makes a folder that only its user may look into, and those above it.
-pub(crate) fn make_private_folder(folder: &Path) -> io::Result<()> {
+#[cfg(feature = "store")]
+pub(crate) fn make_private_folder(folder: &std::path::Path) -> std::io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt as _;
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }

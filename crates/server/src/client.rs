@@ -35,6 +35,9 @@ use crate::{
 /// How long an answer may take. The server decides within less.
 const TIME_MAX: Duration = Duration::from_secs(40);
 
+/// How long a server may take to say that it is ready.
+const READY_TIME_MAX: Duration = Duration::from_secs(5);
+
 /// Where a server is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ServerUrl {
@@ -105,6 +108,40 @@ impl ServerUrl {
             true => Ok(Self::Tcp { authority: format!("{host}:{port}") }),
             false => Err(ClientError::Unencrypted(text.to_owned())),
         }
+    }
+
+    /// Whether the server can judge calls now: what `GET /readyz` says. No token is needed.
+    ///
+    /// # Errors
+    /// When no server answers.
+    pub fn is_ready(&self) -> Result<bool, ClientError> {
+        let request =
+            Request::get(Uri::from_static("/readyz")).header(HOST, self.host()).body(Full::default())?;
+        let runtime = Builder::new_current_thread().enable_all().build()?;
+        let (status, _) = runtime.block_on(self.send(request, READY_TIME_MAX))?;
+        Ok(status == StatusCode::OK)
+    }
+
+    /// What the `Host` header says.
+    fn host(&self) -> &str {
+        match self {
+            Self::Tcp { authority } => authority,
+            Self::Socket(_) => "lockgate",
+        }
+    }
+
+    async fn send(
+        &self,
+        request: Request<Full<Bytes>>,
+        time_max: Duration,
+    ) -> Result<(StatusCode, String), ClientError> {
+        let sent = async {
+            match self {
+                Self::Tcp { authority } => send_over(TcpStream::connect(authority).await?, request).await,
+                Self::Socket(path) => send_over(platform::connect(path).await?, request).await,
+            }
+        };
+        timeout(time_max, sent).await.unwrap_or(Err(ClientError::Late))
     }
 }
 
@@ -185,20 +222,13 @@ impl Client {
 
     fn post(&self, route: &str, body: &Value, at: Option<u64>) -> Result<String, ClientError> {
         let query = at.map(|at| format!("?at={at}")).unwrap_or_default();
-        let host = match &self.url {
-            ServerUrl::Tcp { authority } => authority.as_str(),
-            ServerUrl::Socket(_) => "lockgate",
-        };
         let uri: Uri = format!("/v1/{route}{query}").parse().map_err(hyper::http::Error::from)?;
         let request = Request::post(uri)
-            .header(HOST, host)
+            .header(HOST, self.url.host())
             .header(CONTENT_TYPE, "application/json")
             .header(AUTHORIZATION, format!("Bearer {}", self.token.as_str()))
             .body(Full::new(Bytes::from(body.to_string())))?;
-        let (status, text) = self.runtime.block_on(async {
-            let sent = timeout(TIME_MAX, self.send(request)).await;
-            sent.unwrap_or(Err(ClientError::Late))
-        })?;
+        let (status, text) = self.runtime.block_on(self.url.send(request, TIME_MAX))?;
         let answer = read_object(&text).map_err(|_| ClientError::Answer)?;
         match status {
             StatusCode::OK => Ok(text),
@@ -207,13 +237,6 @@ impl Client {
                 let detail = answer.get("detail").and_then(Value::as_str);
                 Err(detail.map_or(ClientError::Answer, |detail| ClientError::Refused(detail.to_owned())))
             }
-        }
-    }
-
-    async fn send(&self, request: Request<Full<Bytes>>) -> Result<(StatusCode, String), ClientError> {
-        match &self.url {
-            ServerUrl::Tcp { authority } => send_over(TcpStream::connect(authority).await?, request).await,
-            ServerUrl::Socket(path) => send_over(platform::connect(path).await?, request).await,
         }
     }
 }

@@ -67,6 +67,7 @@ const ROOMS: &[(&str, &[&str], &str)] = &[
         &["lockgate", "lockgate-bindings"],
         "translates the public API for Python, and decides nothing",
     ),
+    ("lockgate-playground", &["lockgate"], "asks the library in a browser, and keeps nothing"),
     (
         "lockgate-testkit",
         &["lockgate", "lockgate-store", "lockgate-agents", "lockgate-mcp", "lockgate-server", "lockgate-cli"],

@@ -1,4 +1,4 @@
-//! The few figures that README.md shows, between two marks that nobody sees.
+//! The few figures that README.md and docs/compare.md show, between two marks that nobody sees.
 
 use crate::bench::{
     DECIDING, LINKED, LOOKING_BACK, PROVING, READING,
@@ -22,8 +22,8 @@ const HEADLINES: [(&str, &str, Option<u64>); 8] = [
     ("reading and proving 2,000 linked rules with limits and approvals", LINKED, Some(2_000)),
 ];
 
-/// The text between the marks; empty where nothing was measured.
-pub(crate) fn block(lines: &[Line]) -> String {
+/// The text between the marks, with a link to all figures; empty where nothing was measured.
+pub(crate) fn block(lines: &[Line], link: &str) -> String {
     let tables = table::tables(lines);
     let row = |(name, work, size): &(&str, &str, Option<u64>)| {
         let table = tables.iter().find(|table| table.work == *work)?;
@@ -39,7 +39,7 @@ pub(crate) fn block(lines: &[Line]) -> String {
     });
     format!(
         "| what | Lockgate | beside it |\n|---|---|---|\n{rows}\nThe best of many samples, of whole processes the median, on {}; in brackets, how many times as long as Lockgate \
-         takes for the same. [docs/benchmarks.md](docs/benchmarks.md) has all figures, how they were taken, and where we lose.\n",
+         takes for the same. [docs/benchmarks.md]({link}) has all figures, how they were taken, and where we lose.\n",
         machine.unwrap_or_default()
     )
 }
@@ -66,7 +66,7 @@ fn row(name: &str, table: &Table<'_>, size: Option<u64>) -> Option<String> {
 /// The page with the block between its marks.
 pub(crate) fn put_into(page: &str, block: &str) -> Result<String, String> {
     let missing =
-        || format!("README.md has no block that begins with a line `{BEGIN} … -->` and ends with `{END}`");
+        || format!("the page has no block that begins with a line `{BEGIN} … -->` and ends with `{END}`");
     let (before, rest) = page.split_once(BEGIN).ok_or_else(missing)?;
     let (words, rest) = rest.split_once("-->\n").ok_or_else(missing)?;
     let (_, after) = rest.split_once(END).ok_or_else(missing)?;
@@ -95,14 +95,14 @@ mod tests {
             figure("no headline", 1_000, "Lockgate, judge", None, 400.0),
         ];
         assert_eq!(
-            block(&lines),
+            block(&lines, "docs/benchmarks.md"),
             "| what | Lockgate | beside it |\n|---|---|---|\n\
             | one decision, 1,000 rules with a regex each | 400 ns | Quick 300 ns (0.75×), Slow 95 µs (190×) |\n\n\
             The best of many samples, of whole processes the median, on a processor of tests, 2 cores, Linux 1.0, 2001-02-03; in brackets, how many times as long as Lockgate \
             takes for the same. [docs/benchmarks.md](docs/benchmarks.md) has all figures, how they were taken, and where we \
             lose.\n"
         );
-        assert_eq!(block(&[]), "");
+        assert_eq!(block(&[], "x"), "");
     }
 
     #[test]

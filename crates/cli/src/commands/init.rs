@@ -17,7 +17,6 @@ use lockgate_agents::{
     human_key::{self, HumanSetup},
     install::{
         Change, Job, Plan, Repository, Scope, excluded, is_installed, plan, plan_servers, record_installed,
-        running_program,
     },
     settings::{Approvals, FOLDER, find, starter_place, starter_policy},
 };
@@ -30,6 +29,7 @@ use crate::{
     console::{CommandError, Console, Ending, bold},
     human,
     known_tools::{doubts, lines, tools_of},
+    lasting::LastingProgram,
     version::build_folder,
 };
 
@@ -78,13 +78,19 @@ pub(crate) fn run(
     console: &mut Console<'_>,
 ) -> Result<Ending, CommandError> {
     let (project, environment) = (env::current_dir()?, Environment::of_process());
-    let wanted = wanted(arguments, &project, &environment, json, console)?;
+    let program = LastingProgram::of_process(&environment)?;
+    let wanted = wanted(arguments, &program, (&project, &environment), json, console)?;
+    let is_named = !wanted.agents.is_empty() || arguments.mcp || arguments.mcp_only;
+    if is_named && !arguments.change.dry_run {
+        program.put()?;
+    }
     let ending = settle(&wanted, &arguments.change, json, console)?;
     if ending == Ending::Yes && !arguments.change.dry_run {
         // Hooks look at this to see that they are still installed as they were.
-        let (program, scope) = (running_program()?, scope(&arguments.change));
+        let scope = scope(&arguments.change);
         for agent in &wanted.agents {
-            record_installed(*agent, &program, scope, &project, &environment).map_err(CommandError::said)?;
+            record_installed(*agent, &program.path, scope, &project, &environment)
+                .map_err(CommandError::said)?;
         }
     }
     if let (Ending::Yes, true, Ok(settings)) =
@@ -103,8 +109,8 @@ fn is_interactive(change: &ChangeArguments, json: bool) -> bool {
 
 fn wanted(
     arguments: &InitArguments,
-    project: &Path,
-    environment: &Environment,
+    program: &LastingProgram,
+    (project, environment): (&Path, &Environment),
     json: bool,
     console: &mut Console<'_>,
 ) -> Result<WantedChanges, CommandError> {
@@ -129,8 +135,11 @@ fn wanted(
     for agent in &agents {
         notes.extend(twice(*agent, scope, project, environment));
     }
-    let program = running_program()?;
-    if let Some(folder) = build_folder(&program) {
+    if !arguments.policy_only {
+        notes.extend(program.note());
+    }
+    let program = &program.path;
+    if let Some(folder) = build_folder(program) {
         notes.push(format!(
             "hooks will run `{}`, and a clean build of `{}` takes it away: then agents are blocked or run without a gate; \
              `cargo install --locked --path crates/cli` puts it where it stays",
@@ -141,7 +150,7 @@ fn wanted(
     if !arguments.change.dry_run {
         upgrade::refuse_agents("init", &agents, scope, project, environment)?;
     }
-    let job = Job::Install(&program);
+    let job = Job::Install(program);
     let mut plan = plan(&job, &agents, scope, project, environment).map_err(|errors| refused(&errors))?;
     if arguments.mcp || arguments.mcp_only {
         let named = &arguments.change.agents;

@@ -13,13 +13,14 @@ use lockgate::engine::{
     Diagnostic, Policy, PolicyError, Severity, Source,
     call::visible,
     gate::Rulebook,
-    languages::{Migration, migrate, render, to_rules},
+    languages::{Migration, migrate, to_rules},
     prover::diff,
 };
 use serde::Serialize;
 
 use crate::{
     console::{CommandError, Console, Ending},
+    pages::drawn,
     protocol::encode,
 };
 
@@ -139,7 +140,7 @@ fn into_rules(old: &Source, json: bool, console: &mut Console<'_>) -> Result<boo
         Sameness::Unproved(why) => writeln!(console.err, "{}: not proved the same: {why}", visible(name))?,
     }
     if !mistakes.is_empty() {
-        writeln!(console.err, "{}", render(&mistakes, true))?;
+        writeln!(console.err, "{}", drawn(&mistakes))?;
     }
     Ok(is_well)
 }
@@ -267,7 +268,7 @@ impl Rewrite {
             Sameness::Unproved(why) => writeln!(err, "{name}: not proved the same: {why}")?,
         }
         if !self.mistakes.is_empty() {
-            writeln!(err, "{}", render(&self.mistakes, true))?;
+            writeln!(err, "{}", drawn(&self.mistakes))?;
         }
         Ok(())
     }

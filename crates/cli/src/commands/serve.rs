@@ -6,6 +6,7 @@
 mod desk;
 mod guarded_lines;
 mod guarded_proxy;
+mod health;
 mod team;
 mod token;
 
@@ -64,6 +65,9 @@ pub(crate) enum ServeCommand {
     /// Make, list or revoke the tokens of the team server
     #[command(subcommand, after_help = token::TOKEN_EXAMPLES)]
     Token(token::TokenCommand),
+    /// Ask a running server whether it can judge calls
+    #[command(after_help = health::HEALTH_EXAMPLES)]
+    Health(health::HealthArguments),
 }
 
 pub(crate) fn run(
@@ -73,6 +77,7 @@ pub(crate) fn run(
 ) -> Result<Ending, CommandError> {
     match &arguments.command {
         Some(ServeCommand::Token(command)) => token::run(command, json, console),
+        Some(ServeCommand::Health(arguments)) => health::run(arguments, json, console),
         None if arguments.guardian => guard(arguments, console),
         None => {
             let ServeArguments { files, socket, data, team, .. } = arguments;

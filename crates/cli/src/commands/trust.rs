@@ -125,7 +125,7 @@ impl Wanted {
             lockgate::engine::languages::Options { is_unlinted: true, ..Default::default() },
         );
         let Some(policy) = policy else {
-            return Err(CommandError::Drawn(lockgate::engine::languages::render(&mistakes, true)));
+            return Err(CommandError::Drawn(crate::pages::drawn(&mistakes)));
         };
         let waiting = settings::waiting_items(settings, &policy);
         Ok(Self { record, waiting, replaces_built_in: settings.user.is_none() })

@@ -12,10 +12,7 @@ use std::{
 use clap::Args;
 use lockgate_agents::{
     Agent, Environment,
-    install::{
-        Job, Scope, installed_commands, is_installed, plan, record_installed, running_program,
-        wrapped_servers,
-    },
+    install::{Job, Scope, installed_commands, is_installed, plan, record_installed, wrapped_servers},
 };
 
 use super::{
@@ -25,6 +22,7 @@ use super::{
 use crate::{
     console::{CommandError, Console, Ending},
     human::{self, Opening},
+    lasting::LastingProgram,
     version::{build_folder, doubt},
 };
 
@@ -54,7 +52,8 @@ pub(crate) fn run(
     console: &mut Console<'_>,
 ) -> Result<Ending, CommandError> {
     let (project, environment) = (env::current_dir()?, Environment::of_process());
-    let program = running_program()?;
+    let lasting = LastingProgram::of_process(&environment)?;
+    let program = lasting.path.clone();
     if let Some(folder) = build_folder(&program) {
         return Err(CommandError::Said(format!(
             "this program is in the build folder `{}`, which a clean build takes away; install it first, such as with \
@@ -72,7 +71,13 @@ pub(crate) fn run(
         if !arguments.dry_run {
             refuse_agents("upgrade", &agents, scope, &project, &environment)?;
         }
-        let wanted = wanted(&program, agents, scope, &project, &environment)?;
+        let mut wanted = wanted(&program, agents, scope, &project, &environment)?;
+        if !wanted.agents.is_empty() {
+            wanted.notes.extend(lasting.note());
+        }
+        if !arguments.dry_run && !wanted.agents.is_empty() {
+            lasting.put()?;
+        }
         let change = ChangeArguments {
             agents: wanted.agents.clone(),
             user: scope == Scope::User,
@@ -147,7 +152,7 @@ pub(super) fn refuse_agents(
     project: &Path,
     environment: &Environment,
 ) -> Result<(), CommandError> {
-    let program = running_program()?;
+    let program = LastingProgram::of_process(environment)?.path;
     let is_other = |agent: &Agent| !other_programs(*agent, &program, scope, project, environment).is_empty();
     if !agents.iter().any(is_other) {
         return Ok(());

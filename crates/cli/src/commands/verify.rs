@@ -12,7 +12,7 @@ use lockgate::{
         Severity, Source,
         call::visible,
         gate::Rulebook,
-        languages::{KnownTools, check_names, render},
+        languages::{KnownTools, check_names},
         prover::ProvedClaim,
     },
 };
@@ -23,6 +23,7 @@ use crate::{
     arguments::{KnownToolsArguments, PolicyArguments},
     console::{CommandError, Console, Ending, bold, dim, wrong},
     known_tools::{agents_of, known_tools, unheard},
+    pages::drawn,
     progress::Progress,
     protocol::encode,
     reports::{annotation, sarif},
@@ -242,7 +243,7 @@ impl Report<'_> {
         if self.0.findings().is_empty() {
             return Ok(());
         }
-        writeln!(out, "{}\n", render(self.0.findings(), true))?;
+        writeln!(out, "{}\n", drawn(self.0.findings()))?;
         for finding in self.0.shown_findings() {
             let place = finding.diagnostic.source.place(finding.diagnostic.span);
             let place = visible(&format!("{}:{}", place.file, place.line));

@@ -15,7 +15,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use lockgate::engine::{PolicyError, Source, call::visible, languages::render, read_sources};
+use lockgate::engine::{PolicyError, Source, call::visible, read_sources};
 use serde::Serialize;
 
 use super::{
@@ -24,6 +24,7 @@ use super::{
 };
 use crate::{
     console::{CommandError, Console, Ending, dim, wrong},
+    pages::drawn,
     protocol::encode,
 };
 
@@ -191,7 +192,7 @@ fn round(
         }
         Seen::Unreadable(error) => {
             match error {
-                PolicyError::Mistaken(mistakes) => writeln!(console.out, "{}", render(mistakes, true))?,
+                PolicyError::Mistaken(mistakes) => writeln!(console.out, "{}", drawn(mistakes))?,
                 error => writeln!(console.out, "{}: {}", wrong("error"), visible(&error.to_string()))?,
             }
             Ending::CouldNotTell

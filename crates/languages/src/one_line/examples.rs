@@ -66,6 +66,23 @@ pub(super) fn example<'t>(parser: &mut Parser<'t>, line: Line<'_, 't>) {
     }
 }
 
+/// Reads steps as they stand in an example, without its verdict: the line of a session that somebody tries.
+///
+/// # Errors
+/// What is wrong with it, and what to write.
+pub fn read_steps(line: &str) -> Result<Vec<ExampleStep>, String> {
+    let text = format!("example: {line}");
+    let lead = Word { text: "example:", start: 0 };
+    let start = lead.text.len() + 1;
+    let led: Words<'_> = std::iter::once(lead).chain(said(line, start, true)).collect();
+    let words: Words<'_> = joined(&text, led).into_iter().skip(1).collect();
+    let told = |mistake: Mistake| format!("{}; {}", mistake.message, mistake.remedy);
+    words
+        .split(|word| word.text == ",")
+        .map(|it| step(it, span_of(&words), Lead::Key).map_err(told))
+        .collect()
+}
+
 /// Reads the words of an example; `whole` is where they stand, also when there are none.
 pub(crate) fn read_example(
     words: &[Word<'_>],

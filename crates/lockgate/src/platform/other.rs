@@ -1,7 +1,7 @@
 //! The same for systems that are not Unix: no program of a condition is run, because it could not be ended for certain, and other names of a
 //! file are not seen.
 
-use std::{fs, io, path::Path, process::Command, time::Instant};
+use std::{io, process::Command, time::Instant};
 
 use crate::program::{Ended, Output};
 
@@ -13,6 +13,7 @@ pub(crate) fn has_other_names(_: &str) -> bool {
     false
 }
 
-pub(crate) fn make_private_folder(folder: &Path) -> io::Result<()> {
-    fs::create_dir_all(folder)
+#[cfg(feature = "store")]
+pub(crate) fn make_private_folder(folder: &std::path::Path) -> io::Result<()> {
+    std::fs::create_dir_all(folder)
 }

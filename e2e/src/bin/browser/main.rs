@@ -1,10 +1,12 @@
-//! The dashboard in a real browser: `./test browser`.
+//! The dashboard and the playground in a real browser: `./test browser`, `./test playground`.
 //!
 //! `browser LOCKGATE FOLDER [WORD]` starts a server for each story, plays the story in Chromium, and keeps pictures of the pages in
-//! the folder for review. No story may make the browser complain: what the content policy forbids would be among it.
+//! the folder for review. A file that ends with `.html` in place of the program is the playground, which needs no server. No story may
+//! make the browser complain: what the content policy forbids would be among it.
 
 mod driver;
 mod look;
+mod playground;
 mod stories;
 mod team;
 
@@ -16,7 +18,7 @@ use std::{
     time::Instant,
 };
 
-use driver::{Driver, Programs, Setting};
+use driver::{Browser, Driver, Programs, Setting};
 use stories::{STORIES, Scene};
 use team::Team;
 
@@ -45,27 +47,46 @@ fn could_not(text: &str) -> ExitCode {
 }
 
 /// How many stories failed.
-fn play_all(programs: &Programs, lockgate: &Path, folder: &Path, word: &str) -> Result<usize, String> {
+fn play_all(programs: &Programs, tried: &Path, folder: &Path, word: &str) -> Result<usize, String> {
     let said = |error: io::Error| error.to_string();
     // Pictures and databases of the last run would be taken for those of this one.
     let _ = fs::remove_dir_all(folder);
     fs::create_dir_all(folder).map_err(said)?;
-    let (lockgate, folder) = (lockgate.canonicalize().map_err(said)?, folder.canonicalize().map_err(said)?);
+    let (tried, pictures) = (tried.canonicalize().map_err(said)?, folder.canonicalize().map_err(said)?);
     let driver = Driver::start(programs)?;
     let browser = driver.open(Setting::default())?;
-    let mut failed = 0;
-    let chosen: Vec<_> = STORIES.iter().filter(|(name, _)| name.contains(word)).collect();
+    let failed = if tried.extension().is_some_and(|ending| ending == "html") {
+        let scene = playground::Scene { browser: &browser, page: &tried, pictures: &pictures };
+        play_chosen(&browser, playground::STORIES, word, |story, _| story(&scene))
+    } else {
+        play_chosen(&browser, STORIES, word, |story, number| {
+            let team = Team::start(&tried, &pictures.join(format!("team-{number}")))?;
+            story(&Scene { driver: &driver, browser: &browser, team: &team, pictures: &pictures })
+        })
+    }?;
+    writeln!(io::stdout(), "pictures are in {}", pictures.display()).map_err(said)?;
+    Ok(failed)
+}
+
+/// Plays the stories whose names have a word in them, and tells how each ended.
+fn play_chosen<S>(
+    browser: &Browser,
+    stories: &[(&str, S)],
+    word: &str,
+    play: impl Fn(&S, usize) -> Result<(), String>,
+) -> Result<usize, String> {
+    let said = |error: io::Error| error.to_string();
+    let chosen: Vec<_> = stories.iter().filter(|(name, _)| name.contains(word)).collect();
     if chosen.is_empty() {
         return Err(format!("no story has `{word}` in its name"));
     }
+    let mut failed = 0;
     for (number, (name, story)) in chosen.iter().enumerate() {
         let begun = Instant::now();
-        let played = Team::start(&lockgate, &folder.join(format!("team-{number}"))).and_then(|team| {
-            // The page of the last story still wants its server.
-            browser.go("about:blank")?;
-            browser.complaints()?;
-            story(&Scene { driver: &driver, browser: &browser, team: &team, pictures: &folder })
-        });
+        // The page of the last story still wants its server.
+        browser.go("about:blank")?;
+        browser.complaints()?;
+        let played = play(story, number);
         let word = if played.is_ok() { "ok" } else { "FAILED" };
         writeln!(io::stdout(), "test {name} ... {word} ({:.1} s)", begun.elapsed().as_secs_f64())
             .map_err(said)?;
@@ -76,7 +97,6 @@ fn play_all(programs: &Programs, lockgate: &Path, folder: &Path, word: &str) -> 
     }
     let word = if failed == 0 { "ok" } else { "FAILED" };
     let passed = chosen.len() - failed;
-    writeln!(io::stdout(), "pictures are in {}", folder.display()).map_err(said)?;
     writeln!(io::stdout(), "test result: {word}. {passed} passed; {failed} failed; 0 ignored")
         .map_err(said)?;
     Ok(failed)

@@ -36,8 +36,8 @@ pub(crate) const STORIES: &[(&str, Story)] = &[
 ];
 
 /// Keys as WebDriver writes them.
-const TAB: &str = "\u{e004}";
-const ENTER: &str = "\u{e007}";
+pub(crate) const TAB: &str = "\u{e004}";
+pub(crate) const ENTER: &str = "\u{e007}";
 
 impl Scene<'_> {
     fn sign_in(&self, browser: &Browser, token: &str) -> Result<(), String> {
@@ -71,19 +71,19 @@ impl Scene<'_> {
     }
 }
 
-fn expect(what: &str, found: Option<&Value>, wanted: &str) -> Result<(), String> {
+pub(crate) fn expect(what: &str, found: Option<&Value>, wanted: &str) -> Result<(), String> {
     match found.and_then(Value::as_str) {
         Some(found) if found == wanted => Ok(()),
         found => Err(format!("{what}: {found:?} instead of {wanted}")),
     }
 }
 
-fn ensure(is_so: bool, what: impl Into<String>) -> Result<(), String> {
+pub(crate) fn ensure(is_so: bool, what: impl Into<String>) -> Result<(), String> {
     if is_so { Ok(()) } else { Err(what.into()) }
 }
 
 /// Nothing that the browser would have to complain about, such as content that the policy forbids.
-fn no_complaints(browser: &Browser) -> Result<(), String> {
+pub(crate) fn no_complaints(browser: &Browser) -> Result<(), String> {
     let told = browser.complaints()?;
     ensure(told.is_empty(), format!("the browser complains: {told:?}"))
 }
