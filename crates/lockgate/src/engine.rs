@@ -30,10 +30,11 @@ pub use lockgate_prover::verify;
 pub use crate::{
     archive::{PolicyArchive, bound_policy, policies_beside, waiting_policy},
     audit::{AuditFilter, NamePattern},
+    database::{Database, Newest, Records, SealNote, VerifiedDatabase},
     files::{LocalEyes, LocalFiles},
     policy_error::PolicyError,
     runner::LocalRunner,
     sources::{policy_files, read_sources},
-    store_url::{Database, open_store},
+    store_url::open_store,
     track::track,
 };

@@ -316,6 +316,7 @@ mod archive;
 mod audit;
 mod clock;
 mod core;
+mod database;
 mod diff;
 #[doc(hidden)]
 pub mod engine;

@@ -1,15 +1,18 @@
 //! Seals: the heads of all strands that changed, joined and signed about every second.
 //!
 //! What is signed, all numbers 8 bytes with the highest first: `lockgate/strands/v1`, a zero byte, the 16 bytes of the database's id,
-//! the seal's number, when it was made, the horizon, the number of heads, the root, the 32 bytes of the hash of the seal before
-//! it (zeros for the first). A leaf of the tree is the number of bytes of the session's name, the name, the length of its
-//! strand, and the hash of its last record; leaves are ordered by name. A seal's own hash is SHA-256 of what is signed and
-//! the signature.
+//! the seal's number, when it was made, the horizon, the number of heads, the version of the shared state, the root, the 32 bytes
+//! of the MAC of the shared state's row, the hash of the seal before it (zeros for the first). A leaf of the tree is the number of
+//! bytes of the session's name, the name, the version of its row, the length of its strand, and the hash of its last record; leaves
+//! are ordered by name. A seal's own hash is SHA-256 of what is signed and the signature.
 
 use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
 use sha2::{Digest, Sha256};
 
-use super::merkle;
+use super::{
+    engine::{SharedRow, ToSeal},
+    merkle,
+};
 use crate::audit::{Hash, START};
 
 const SEAL_TAG: &[u8] = b"lockgate/strands/v1\0";
@@ -18,15 +21,18 @@ const SEAL_TAG: &[u8] = b"lockgate/strands/v1\0";
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct SealedHead {
     pub(crate) strand: String,
+    /// The version of its row.
+    pub(crate) version: u64,
     pub(crate) length: u64,
     pub(crate) head: Hash,
 }
 
 impl SealedHead {
     fn leaf(&self) -> Hash {
-        let Self { strand, length, head } = self;
+        let Self { strand, version, length, head } = self;
         let name = strand.as_bytes();
-        merkle::leaf(&[&(name.len() as u64).to_be_bytes(), name, &length.to_be_bytes(), head].concat())
+        let numbers = [*version, *length].map(u64::to_be_bytes).concat();
+        merkle::leaf(&[&(name.len() as u64).to_be_bytes(), name, &numbers, head].concat())
     }
 }
 
@@ -41,8 +47,12 @@ pub struct Seal {
     pub horizon: u64,
     /// How many heads are under it.
     pub heads: u64,
-    /// The root of their tree.
+    /// The version of the shared state.
+    pub shared_version: u64,
+    /// The root of the tree of the heads.
     pub root: Hash,
+    /// The MAC of the row of the shared state.
+    pub shared: Hash,
     /// The hash of the seal before it.
     pub previous: Hash,
     /// The signature.
@@ -50,26 +60,34 @@ pub struct Seal {
 }
 
 impl Seal {
-    /// The seal after `last` over these heads.
+    /// The seal after the last one.
     pub(super) fn make(
-        last: Option<&Self>,
-        heads: &[SealedHead],
-        horizon: u64,
+        to_seal: &ToSeal,
+        shared: &SharedRow,
         at_ms: u64,
         database: &[u8; 16],
         key: &SigningKey,
     ) -> Self {
+        let ToSeal { last, heads, horizon, .. } = to_seal;
         let mut seal = Self {
-            n: last.map_or(1, |last| last.n + 1),
+            n: last.as_ref().map_or(1, |last| last.n + 1),
             at_ms,
-            horizon,
+            horizon: *horizon,
             heads: heads.len() as u64,
+            shared_version: shared.version.max(0).cast_unsigned(),
             root: root_of(heads),
-            previous: last.map_or(START, |last| last.hash(database)),
+            shared: mac(shared),
+            previous: last.as_ref().map_or(START, |last| last.hash(database)),
             signature: [0; 64],
         };
         seal.signature = key.sign(&seal.message(database)).to_bytes();
         seal
+    }
+
+    /// Whether this row of the shared state is the sealed one, or a later one.
+    pub(super) fn admits(&self, shared: &SharedRow) -> bool {
+        let version = shared.version.max(0).cast_unsigned();
+        version > self.shared_version || (version == self.shared_version && mac(shared) == self.shared)
     }
 
     /// Whether this key signed exactly this seal of this database.
@@ -90,10 +108,15 @@ impl Seal {
     }
 
     fn message(&self, database: &[u8; 16]) -> Vec<u8> {
-        let Self { n, at_ms, horizon, heads, root, previous, .. } = self;
-        let numbers = [*n, *at_ms, *horizon, *heads].map(u64::to_be_bytes).concat();
-        [SEAL_TAG, database, &numbers, root, previous].concat()
+        let Self { n, at_ms, horizon, heads, shared_version, root, shared, previous, .. } = self;
+        let numbers = [*n, *at_ms, *horizon, *heads, *shared_version].map(u64::to_be_bytes).concat();
+        [SEAL_TAG, database, &numbers, root, shared, previous].concat()
     }
+}
+
+/// The MAC of a row, as long as it is one.
+fn mac(shared: &SharedRow) -> Hash {
+    shared.seal.as_slice().try_into().unwrap_or(START)
 }
 
 fn root_of(heads: &[SealedHead]) -> Hash {
