@@ -9,11 +9,13 @@
     clippy::print_stdout,
     clippy::print_stderr,
     clippy::indexing_slicing,
+    clippy::panic,
     reason = "a promise that is broken ends its test, and the count goes to people"
 )]
 
 mod postgres;
 mod redis;
+mod servers;
 mod shared;
 
 use std::{
@@ -65,6 +67,7 @@ impl Run {
         for (test, body) in shared::TESTS {
             self.test(&format!("{name}: {test}"), &|| body(server));
         }
+        self.test(&format!("{name}: two servers are one"), &|| servers::two_servers_are_one(server));
         for (test, body) in own {
             self.test(&format!("{name}: {test}"), &|| body(server));
         }
