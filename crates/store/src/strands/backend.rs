@@ -25,11 +25,10 @@ use lockgate_gate::{
 use super::{
     columns::{SHARED, columns, question, session_place, shared_columns, whole},
     engine::{
-        AnswerWrite, Engine, EngineError, Position, Record, RowLock, Rows, SharedRow, StrandRecord,
-        StrandRow, ToSeal, Write, WriteToken,
+        AnswerWrite, Engine, EngineError, Position, RECORDS_MAX, Record, RowLock, Rows, SharedRow,
+        StrandRecord, StrandRow, ToSeal, Write, WriteToken,
     },
     known::{Before, Known},
-    reading::RECORDS_MAX,
     sealing::Seal,
 };
 use crate::{
@@ -203,10 +202,11 @@ impl Inner {
                 return Err(EngineError::Failed("has lost its last seals".to_owned()));
             }
             let shared = self.whole_shared(shared.as_ref(), known_shared).map_err(EngineError::Failed)?;
-            if last.as_ref().is_some_and(|last| !last.admits(shared)) {
+            if last.as_ref().is_some_and(|last| !last.admits(shared.head())) {
                 return Err(EngineError::Failed("has an older shared state than the sealed one".to_owned()));
             }
-            Ok(Seal::make(to_seal, shared, at_ms, &self.database, &self.key))
+            let sealed = (to_seal.heads.as_slice(), shared.head());
+            Ok(Seal::make(last.as_ref(), sealed, to_seal.horizon, at_ms, &self.database, &self.key))
         };
         match self.engine.seal(&make).map_err(|error| self.told(error))? {
             Some(seal) => {

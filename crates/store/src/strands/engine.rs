@@ -5,8 +5,8 @@
 
 use lockgate_gate::Time;
 
-use super::sealing::{Seal, SealedHead};
-use crate::audit::Hash;
+use super::sealing::{Seal, SealedHead, SharedHead};
+use crate::audit::{Hash, START};
 
 /// Marks one write, so that a gate whose connection broke can tell whether its own write is stored.
 pub(crate) type WriteToken = [u8; 16];
@@ -44,6 +44,14 @@ pub(crate) struct SharedRow {
     /// The public key that signs answers of humans; none until one is recorded.
     pub(crate) human_key: Option<Vec<u8>>,
     pub(crate) seal: Vec<u8>,
+}
+
+impl SharedRow {
+    /// What a seal says of it.
+    pub(super) fn head(&self) -> SharedHead {
+        let mac = self.seal.as_slice().try_into().unwrap_or(START);
+        SharedHead { version: self.version.max(0).cast_unsigned(), mac }
+    }
 }
 
 /// A human's answer as it is stored. One that is taken away keeps its row.
@@ -132,6 +140,24 @@ pub struct Position {
     pub transaction: u64,
     /// Its index in the transaction.
     pub index: u32,
+}
+
+/// A number has so many bits for the index in the transaction.
+const INDEX_BITS: u32 = 12;
+/// So many records fit into one write.
+pub(super) const RECORDS_MAX: usize = (1 << INDEX_BITS) - 1;
+
+impl Position {
+    /// The place as one number.
+    pub fn number(self) -> u64 {
+        (self.transaction << INDEX_BITS) | u64::from(self.index)
+    }
+
+    /// The place of a number.
+    pub fn of_number(number: u64) -> Self {
+        let index = (number & ((1 << INDEX_BITS) - 1)) as u32;
+        Self { transaction: number >> INDEX_BITS, index }
+    }
 }
 
 /// One record of the audit log, with its place in its strand and among all records.

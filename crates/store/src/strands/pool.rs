@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::EngineError;
+use super::engine::EngineError;
 
 /// Opens a connection before a deadline.
 type Open<C> = dyn Fn(Instant) -> Result<C, EngineError> + Send + Sync;

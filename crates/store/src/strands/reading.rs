@@ -14,25 +14,8 @@ use super::{
 };
 use crate::{Link, Query};
 
-/// A number has so many bits for the index in the transaction: so many records fit into one write.
-const INDEX_BITS: u32 = 12;
-/// The largest number of records in one write.
-pub(super) const RECORDS_MAX: usize = (1 << INDEX_BITS) - 1;
 /// How many records are read at once.
 const BATCH: u32 = 500;
-
-impl Position {
-    /// The place as one number.
-    pub fn number(self) -> u64 {
-        (self.transaction << INDEX_BITS) | u64::from(self.index)
-    }
-
-    /// The place of a number.
-    pub fn of_number(number: u64) -> Self {
-        let index = (number & ((1 << INDEX_BITS) - 1)) as u32;
-        Self { transaction: number >> INDEX_BITS, index }
-    }
-}
 
 /// The records that a query asks for, in order.
 pub struct SharedLinks<'a> {

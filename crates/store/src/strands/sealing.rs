@@ -9,10 +9,7 @@
 use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
 use sha2::{Digest, Sha256};
 
-use super::{
-    engine::{SharedRow, ToSeal},
-    merkle,
-};
+use super::merkle;
 use crate::audit::{Hash, START};
 
 const SEAL_TAG: &[u8] = b"lockgate/strands/v1\0";
@@ -34,6 +31,14 @@ impl SealedHead {
         let numbers = [*version, *length].map(u64::to_be_bytes).concat();
         merkle::leaf(&[&(name.len() as u64).to_be_bytes(), name, &numbers, head].concat())
     }
+}
+
+/// The row of the shared state when it was sealed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SharedHead {
+    pub(crate) version: u64,
+    /// The MAC of the row.
+    pub(crate) mac: Hash,
 }
 
 /// The signed root over the strands that changed.
@@ -60,24 +65,24 @@ pub struct Seal {
 }
 
 impl Seal {
-    /// The seal after the last one.
+    /// The seal after `last` over these heads.
     pub(super) fn make(
-        to_seal: &ToSeal,
-        shared: &SharedRow,
+        last: Option<&Self>,
+        (heads, shared): (&[SealedHead], SharedHead),
+        horizon: u64,
         at_ms: u64,
         database: &[u8; 16],
         key: &SigningKey,
     ) -> Self {
-        let ToSeal { last, heads, horizon, .. } = to_seal;
         let mut seal = Self {
-            n: last.as_ref().map_or(1, |last| last.n + 1),
+            n: last.map_or(1, |last| last.n + 1),
             at_ms,
-            horizon: *horizon,
+            horizon,
             heads: heads.len() as u64,
-            shared_version: shared.version.max(0).cast_unsigned(),
+            shared_version: shared.version,
             root: root_of(heads),
-            shared: mac(shared),
-            previous: last.as_ref().map_or(START, |last| last.hash(database)),
+            shared: shared.mac,
+            previous: last.map_or(START, |last| last.hash(database)),
             signature: [0; 64],
         };
         seal.signature = key.sign(&seal.message(database)).to_bytes();
@@ -85,9 +90,9 @@ impl Seal {
     }
 
     /// Whether this row of the shared state is the sealed one, or a later one.
-    pub(super) fn admits(&self, shared: &SharedRow) -> bool {
-        let version = shared.version.max(0).cast_unsigned();
-        version > self.shared_version || (version == self.shared_version && mac(shared) == self.shared)
+    pub(super) fn admits(&self, shared: SharedHead) -> bool {
+        shared.version > self.shared_version
+            || (shared.version == self.shared_version && shared.mac == self.shared)
     }
 
     /// Whether this key signed exactly this seal of this database.
@@ -112,11 +117,6 @@ impl Seal {
         let numbers = [*n, *at_ms, *horizon, *heads, *shared_version].map(u64::to_be_bytes).concat();
         [SEAL_TAG, database, &numbers, root, shared, previous].concat()
     }
-}
-
-/// The MAC of a row, as long as it is one.
-fn mac(shared: &SharedRow) -> Hash {
-    shared.seal.as_slice().try_into().unwrap_or(START)
 }
 
 fn root_of(heads: &[SealedHead]) -> Hash {

@@ -132,7 +132,7 @@ impl StrandStore {
             }
             Ok(shared) => {
                 if spoken.shared > shared.version
-                    || found.seal.as_ref().is_some_and(|seal| !seal.admits(shared))
+                    || found.seal.as_ref().is_some_and(|seal| !seal.admits(shared.head()))
                 {
                     let sentence = "the shared state is older than what sessions were judged by, or than the sealed one: an old row \
                                     was brought back";
