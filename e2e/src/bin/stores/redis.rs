@@ -5,7 +5,7 @@ use lockgate_testkit::{
     store_api::{Backend, Reach, RedisOptions, RowWrite, StoreError, StrandStore},
 };
 
-use crate::shared::{fill, put};
+use crate::shared::{fill, put, seal};
 
 type Test = (&'static str, fn(&RedisServer));
 
@@ -74,7 +74,7 @@ fn verify_finds_every_kind_of_tampering(server: &RedisServer) {
         let rest = sealed(server);
         let store = rest.store();
         put(&store, "later", b"x", "later").unwrap();
-        assert!(store.seal_now().unwrap());
+        seal(&store);
         put(&store, "last", b"x", "last").unwrap();
         let problems = store.verify().unwrap().verified.problems;
         assert!(problems.is_empty(), "{problems:?}");
@@ -92,7 +92,7 @@ fn a_halt_cannot_be_taken_back_by_who_has_no_key(server: &RedisServer) {
     rest.script("redis.call('COPY', p..'shared', 'old')").unwrap();
     let halt = RowWrite { shared_state: Some(b"halted"), entries: &[entry("halt")], ..RowWrite::default() };
     operator.lock("", Reach::SharedState).unwrap().write(&halt).unwrap();
-    assert!(operator.seal_now().unwrap());
+    seal(&operator);
     rest.script("redis.call('COPY', 'old', p..'shared', 'REPLACE')").unwrap();
     for store in [operator, rest.store()] {
         assert!(matches!(store.lock("s", Reach::Session), Err(StoreError::Tampered(_))));

@@ -1,10 +1,10 @@
 //! What holds for every store that gates share.
 
-use std::{sync::Barrier, thread};
+use std::{sync::Barrier, thread, time::Duration};
 
 use lockgate_testkit::{
     contract::{CASES, MemoryRest, Rest as _, SharedRest, SharedServer, entry, histories, play},
-    store_api::{Backend, Query, Reach, RowWrite, SessionRow, StoreError, StoredAnswer, Time},
+    store_api::{Backend, Query, Reach, RowWrite, SessionRow, StoreError, StoredAnswer, StrandStore, Time},
 };
 use proptest::{
     strategy::{Strategy, ValueTree},
@@ -183,7 +183,7 @@ fn nothing_that_was_told_is_lost_when_the_server_crashes(server: &dyn SharedServ
                 })
             })
             .collect();
-        thread::sleep(std::time::Duration::from_millis(500));
+        thread::sleep(Duration::from_millis(500));
         let crashed = server.crash();
         (writers.into_iter().map(|writer| writer.join().unwrap()).collect::<Vec<usize>>(), crashed)
     });
@@ -263,5 +263,14 @@ pub(crate) fn fill(rest: &dyn SharedRest) {
     store.keep_answer("s", 1, &StoredAnswer::unsigned(false, "ann", Time(5)), &entry("no")).unwrap();
     let shared = RowWrite { shared_state: Some(b"shared"), ..RowWrite::default() };
     store.lock("s", Reach::SharedState).unwrap().write(&shared).unwrap();
-    assert!(store.seal_now().unwrap());
+    seal(&store);
+}
+
+/// Seals all there is. Each store does so by itself every second and may be at it, so this looks until that has ended.
+pub(crate) fn seal(store: &StrandStore) {
+    let mut idle = 0;
+    while idle < 8 {
+        idle = if store.seal_now().unwrap() { 0 } else { idle + 1 };
+        thread::sleep(Duration::from_millis(50));
+    }
 }
