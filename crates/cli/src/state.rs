@@ -7,9 +7,15 @@
 use std::{
     env, fs,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
-use lockgate::engine::store::{Options, Sqlite};
+use lockgate::engine::{
+    Database,
+    call::visible,
+    open_store,
+    store::{Options, Sqlite},
+};
 use lockgate_agents::{Environment, settings};
 
 use crate::console::CommandError;
@@ -25,6 +31,21 @@ pub(crate) fn open_state(path: Option<&Path>) -> Result<Sqlite, CommandError> {
         return Err(CommandError::Said(text));
     }
     open(&path, options)
+}
+
+/// The database of a URL, for what can be done to a store that machines share; or else the one that [`open_state`] opens.
+pub(crate) fn open_database(store: Option<&str>, path: Option<&Path>) -> Result<Database, CommandError> {
+    let Some(url) = store else {
+        return open_state(path).map(|file| Database::Sqlite(Arc::new(file)));
+    };
+    match url.split_once("://") {
+        Some(_) => open_store(url).map_err(CommandError::said)?.ok_or_else(|| {
+            CommandError::Said(format!("`{}` is no store that others can read", visible(url)))
+        }),
+        None => Err(CommandError::Said(
+            "`--store` takes the URL of a store that machines share; name a file with `--state`".to_owned(),
+        )),
+    }
 }
 
 /// The same, but none where this folder's own database is not there yet. A database that was named has to be there.

@@ -47,7 +47,7 @@ pub(crate) trait PolicyTexts: Send + Sync {
 /// Texts in a folder, one file each.
 struct FolderTexts(PathBuf);
 
-#[cfg(feature = "postgres")]
+#[cfg(feature = "shared")]
 impl PolicyTexts for lockgate_store::StrandStore {
     fn keep(&self, hash: &str, text: &str) -> Result<(), String> {
         self.keep_policy_text(hash, text).map_err(|error| error.to_string())

@@ -14,7 +14,7 @@ use lockgate_store::{Link, Query, to_hex};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::store_url::Database;
+use crate::database::Database;
 
 /// Which records of the audit log to read. In names, `*` is any run of characters and `?` any one.
 ///
@@ -119,7 +119,7 @@ impl AuditQuery {
         let query = filter.query(0);
         match database {
             Database::Sqlite(file) => file.audit_log(query).try_for_each(|link| take(&link?, None))?,
-            #[cfg(feature = "postgres")]
+            #[cfg(feature = "shared")]
             Database::Shared(store) => {
                 let is_in_time = |at: u64| {
                     query.since.is_none_or(|since| at >= since.0)
@@ -147,11 +147,11 @@ impl AuditQuery {
 }
 
 /// How many records of a shared store are read at once.
-#[cfg(feature = "postgres")]
+#[cfg(feature = "shared")]
 const RECORDS_AT_ONCE: u32 = 1_000;
 
 /// When an entry was written.
-#[cfg(feature = "postgres")]
+#[cfg(feature = "shared")]
 #[derive(serde::Deserialize)]
 struct EntryMoment {
     at: u64,

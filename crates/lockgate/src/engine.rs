@@ -32,7 +32,8 @@ pub use lockgate_prover::verify;
 pub use crate::{
     archive::{PolicyArchive, bound_policy, policies_beside, waiting_policy},
     audit::{AuditFilter, NamePattern},
-    store_url::{Database, open_store},
+    database::{Database, Newest, Records, SealNote, VerifiedDatabase},
+    store_url::open_store,
 };
 pub use crate::{
     files::{LocalEyes, LocalFiles},

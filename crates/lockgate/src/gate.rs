@@ -24,12 +24,12 @@ use crate::{
 use crate::{
     clock::{Clock, SystemClock, milliseconds},
     core::Core,
+    database::Database,
     files::LocalEyes,
     policy::Policy,
     policy_error::PolicyError,
     ruling::{Confirmation, Question},
     session::Session,
-    store_url::Database,
     tool_call::{CallError, ToolCall},
 };
 
@@ -187,8 +187,8 @@ impl GateBuilder {
         Ok(self.stored_in(Database::Sqlite(Arc::new(file))))
     }
 
-    /// The same by a URL: `memory:`, `sqlite:FILE`, or, with the feature `postgres`,
-    /// `postgres://USER@HOST/DATABASE?key=FILE` for a database that gates on many machines share.
+    /// The same by a URL: `memory:`, `sqlite:FILE`, or, with the features `postgres` and `redis`,
+    /// `postgres://USER@HOST/DATABASE?key=FILE` and `redis://HOST/NUMBER?key=FILE` for a store that gates on many machines share.
     ///
     /// # Errors
     /// When no kind of store has such a URL, or it cannot be used.

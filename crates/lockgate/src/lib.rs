@@ -318,6 +318,11 @@ mod archive;
 mod audit;
 mod clock;
 mod core;
+#[cfg(feature = "store")]
+mod database;
+#[cfg(not(feature = "store"))]
+#[path = "database/none.rs"]
+mod database;
 mod diff;
 #[doc(hidden)]
 pub mod engine;
@@ -338,9 +343,6 @@ mod session;
 pub mod sight;
 mod sources;
 #[cfg(feature = "store")]
-mod store_url;
-#[cfg(not(feature = "store"))]
-#[path = "store_url/none.rs"]
 mod store_url;
 mod tool_call;
 mod track;

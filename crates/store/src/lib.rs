@@ -13,8 +13,8 @@
 //! `sqlite/state.rs`, `sqlite/roster.rs` and `sqlite/rows.rs` (what must be there, and how it is read and written),
 //! `sqlite/log.rs` and `sqlite/records.rs`, `sqlite/verify.rs`, `sqlite/verify_state.rs` and `audit/walk.rs`,
 //! `audit/lines.rs` (exports), `sqlite/forget.rs`, `sqlite/short_ids.rs`, `sqlite/human.rs`,
-//! `sqlite/sealing.rs` (older databases). With the feature `postgres`, `strands.rs` and `postgres.rs` are the store that many
-//! gates share.
+//! `sqlite/sealing.rs` (older databases). With the features `postgres` and `redis`, `strands.rs` is the store that many gates share,
+//! in `postgres.rs` or `redis.rs`.
 
 mod audit;
 mod error;
@@ -24,9 +24,11 @@ mod key_file;
 mod platform;
 #[cfg(feature = "postgres")]
 mod postgres;
+#[cfg(feature = "redis")]
+mod redis;
 mod seal;
 mod sqlite;
-#[cfg(feature = "postgres")]
+#[cfg(feature = "shared")]
 mod strands;
 
 pub use audit::{
@@ -36,6 +38,8 @@ pub use audit::{
 pub use error::{OpenError, OpenErrorKind};
 #[cfg(feature = "postgres")]
 pub use postgres::PostgresOptions;
+#[cfg(feature = "redis")]
+pub use redis::RedisOptions;
 pub use sqlite::{Durability, FORGET_BATCH_MAX, LOCKED_MAX, Links, Options, Query, Sqlite, WAIT_MAX};
-#[cfg(feature = "postgres")]
-pub use strands::{Position, Seal, StrandRecord, StrandStore, VerifiedStrands};
+#[cfg(feature = "shared")]
+pub use strands::{Position, Seal, SharedLinks, StrandRecord, StrandStore, VerifiedStrands};

@@ -13,6 +13,8 @@
 mod memory;
 mod ops;
 mod postgres;
+mod redis;
+mod shared;
 mod sqlite;
 
 use std::{
@@ -31,6 +33,8 @@ use lockgate::engine::{
 pub use memory::MemoryRest;
 pub use ops::{Op, histories, play};
 pub use postgres::{Cluster, PostgresRest};
+pub use redis::{RedisRest, RedisServer};
+pub use shared::{SharedRest, SharedServer};
 pub use sqlite::SqliteRest;
 
 /// Somewhere that sessions rest, and the way to it.

@@ -43,5 +43,5 @@ pub mod store_api {
         Time,
         gate::{Backend, Reach, RowWrite, SessionRow, StoreError, StoredAnswer},
     };
-    pub use lockgate_store::{PostgresOptions, StrandStore};
+    pub use lockgate_store::{PostgresOptions, Query, RedisOptions, StrandStore};
 }

@@ -99,6 +99,7 @@ const SECRETS: &[(&str, &[&str])] = &[
     ("maud", &["lockgate-server"]),
     ("postgres", &["lockgate-store"]),
     ("rable", &["lockgate-call"]),
+    ("redis", &["lockgate-store"]),
     ("roxmltree", &["lockgate-petri"]),
     ("rusqlite", &["lockgate-store"]),
 ];

@@ -45,7 +45,7 @@ pub(crate) struct GateArguments {
     /// With --server: the file that holds the token
     #[arg(long, value_name = "FILE", requires = "server")]
     pub(crate) token_file: Option<PathBuf>,
-    /// Where to store sessions: memory, or sqlite:FILE
+    /// Where to store sessions: memory, sqlite:FILE, postgres://USER@HOST/DATABASE?key=FILE, or redis://HOST/NUMBER?key=FILE
     #[arg(long, value_name = "URL", default_value = "memory")]
     pub(crate) store: String,
     /// The session of lines that do not name one

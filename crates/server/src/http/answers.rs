@@ -9,9 +9,8 @@ use axum::http::StatusCode;
 use lockgate::engine::{
     ApprovalId, Time,
     call::visible,
-    gate::{AnswerStore, Asked, Backend as _, BackendAnswers, JudgedCall, StoredAnswer},
+    gate::{AnswerStore, Asked, Backend, BackendAnswers, JudgedCall, StoredAnswer},
     policy::RuleId,
-    store::Sqlite,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -234,7 +233,7 @@ fn question_id(exchange: &Exchange<'_>, name: &str) -> Result<ApprovalId, Proble
     Ok(id)
 }
 
-fn answers(service: &Service) -> BackendAnswers<Arc<Sqlite>> {
+fn answers(service: &Service) -> BackendAnswers<Arc<dyn Backend>> {
     BackendAnswers(Arc::clone(&service.backend))
 }
 

@@ -58,17 +58,17 @@ pub(super) async fn stream(
         Problem::new(StatusCode::TOO_MANY_REQUESTS, format!("there are {STREAMS_MAX} streams already"))
     })?;
     let own = Arc::clone(service);
-    let head = tokio::task::spawn_blocking(move || own.backend.head());
-    let head = head.await.map_err(|_| Problem::panicked())??;
+    let ends = tokio::task::spawn_blocking(move || own.store.ends());
+    let (last, pruned) = ends.await.map_err(|_| Problem::panicked())??;
     let (sender, receiver) = channel(16);
-    if seen.is_some_and(|seen| seen < head.pruned) {
+    if seen.is_some_and(|seen| seen < pruned) {
         // The client reads everything anew: what it has missed is not there any more.
         let _ = sender.send(Bytes::from_static(b"event: resync\ndata: {}\n\n")).await;
     }
     let service = Arc::clone(service);
     tokio::spawn(async move {
         let _permit = permit;
-        follow(&service, (&caller, login.as_ref()), seen.unwrap_or(head.n), &sender).await;
+        follow(&service, (&caller, login.as_ref()), seen.unwrap_or(last), &sender).await;
     });
     let mut response = Response::new(Body::new(EventBody(receiver)));
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
@@ -122,7 +122,7 @@ async fn follow(
 /// The next events that a caller may see, and up to which record was read.
 fn next(service: &Service, caller: &Caller, seen: u64) -> Result<(Vec<Bytes>, u64), Problem> {
     let (mut events, mut read_to) = (Vec::new(), seen);
-    for link in service.backend.audit_log(Query { after_n: seen, limit: Some(BATCH), ..Query::default() }) {
+    for link in service.store.audit_log(Query { after_n: seen, limit: Some(BATCH), ..Query::default() }) {
         let link = link?;
         read_to = link.n;
         if may_see(caller, &read_entry(&link)?) {

@@ -126,7 +126,7 @@ pub(super) fn audit(exchange: &Exchange<'_>) -> Result<Reply, Problem> {
     let (filter, limit) = (filter(exchange)?, limit(exchange)?);
     let mut records = Vec::new();
     let mut read_to = exchange.number("after")?.unwrap_or(0);
-    for link in exchange.service.backend.audit_log(filter.query(read_to)) {
+    for link in exchange.service.store.audit_log(filter.query(read_to)) {
         let link = link?;
         read_to = link.n;
         let entry = read_entry(&link)?;
@@ -157,19 +157,26 @@ fn damaged(n: u64) -> Problem {
 pub(super) fn verify_audit(exchange: &Exchange<'_>) -> Result<Reply, Problem> {
     exchange.know(&[])?;
     exchange.enter_all()?;
-    let verified = exchange.service.backend.verify_trail(None, &mut |_| ())?;
+    let found = exchange.service.store.verify(None, &mut |_| ())?;
+    let verified = &found.verified;
     let head = verified.head.as_ref().map(|Head { n, hash, at, pruned, public_key, .. }| {
         json!({ "n": n, "hash": to_hex(hash), "at": at.0, "pruned": pruned, "key": to_hex(public_key) })
     });
-    Ok(Reply::of(&json!({
-        "whole": verified.is_whole() && head.is_some(),
+    let mut answer = json!({
+        "whole": found.is_whole(),
         "records": verified.records,
         "rows": verified.rows,
         "first": verified.first,
         "problems": verified.problems,
         "problems_untold": verified.problems_untold,
         "head": head,
-    })))
+    });
+    if let (Some(seal), Some(answer)) = (&found.seal, answer.as_object_mut()) {
+        let seal =
+            json!({ "n": seal.n, "hash": to_hex(&seal.hash), "at": seal.at.0, "key": to_hex(&seal.key) });
+        answer.insert("seal".to_owned(), seal);
+    }
+    Ok(Reply::of(&answer))
 }
 
 /// Counters for Prometheus. They are about all sessions, so they are for those who may enter all.
@@ -193,6 +200,6 @@ pub(super) fn livez(exchange: &Exchange<'_>) -> Result<Reply, Problem> {
 pub(super) fn readyz(exchange: &Exchange<'_>) -> Result<Reply, Problem> {
     exchange.know(&[])?;
     exchange.service.tokens.list()?;
-    exchange.service.backend.head()?;
+    exchange.service.store.ends()?;
     Ok(Reply::of(&json!({ "ready": true, "policy": exchange.service.policy.hash() })))
 }

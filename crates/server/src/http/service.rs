@@ -12,12 +12,12 @@ use ed25519_dalek::SigningKey;
 use lockgate::{
     Clock as _, Policy, SystemClock,
     engine::{
-        Gate, GateBuilder, Time,
+        Database, Gate, GateBuilder, Time,
         gate::{
-            AnswerTrust, Backend as _, HumanKey, Reach, RowWrite, UnknownNet,
+            AnswerTrust, Backend, HumanKey, Reach, RowWrite, UnknownNet,
             audit_log::{HUMAN_KEY, LogEntry, LogEvent},
         },
-        store::{Query, Sqlite, to_hex},
+        store::{Query, to_hex},
     },
 };
 use serde_json::{Map, Value};
@@ -72,7 +72,8 @@ pub enum ServiceError {
     Net(#[from] UnknownNet),
     /// The database belongs to another key.
     #[error(
-        "the answers in `{0}` are signed by another key than `answer.key`; restore that file, or begin with a new folder"
+        "the answers in `{0}` are signed by another key than `answer.key`; restore that file, copy it from another server of this database, or \
+         begin with a new folder"
     )]
     OtherKey(String),
 }
@@ -81,7 +82,8 @@ pub enum ServiceError {
 pub struct Service {
     pub(super) gate: Gate,
     pub(super) policy: Policy,
-    pub(super) backend: Arc<Sqlite>,
+    pub(super) store: Database,
+    pub(super) backend: Arc<dyn Backend>,
     pub(super) tokens: Tokens,
     pub(super) logins: Logins,
     pub(super) door: Door,
@@ -111,14 +113,14 @@ impl Service {
     pub fn new(
         builder: GateBuilder,
         policy: Policy,
-        backend: Arc<Sqlite>,
+        store: Database,
         data: &DataFolder,
         options: ServiceOptions,
     ) -> Result<Self, ServiceError> {
         let key = data.answer_key()?;
         let public = key.verifying_key().to_bytes();
-        let database = backend.database_id()?;
-        record_key(&backend, &public)?;
+        let database = store.id()?;
+        record_key(&store, &public)?;
         // A key that the dalek library has made is a valid one.
         let human = HumanKey::new(database, &public);
         let trust = human.map_or_else(|| AnswerTrust::Nobody("the key is weak".into()), AnswerTrust::Signed);
@@ -129,7 +131,8 @@ impl Service {
         Ok(Self {
             gate,
             policy,
-            backend,
+            backend: store.backend(),
+            store,
             tokens: Tokens::of(data),
             logins: Logins::default(),
             door: Door::new(options.hosts.clone()),
@@ -211,8 +214,8 @@ impl Service {
 }
 
 /// Records the key in the database, once: the audit log names all that ever signed answers.
-fn record_key(backend: &Sqlite, key: &[u8; 32]) -> Result<(), ServiceError> {
-    let other = || ServiceError::OtherKey(backend.path().display().to_string());
+fn record_key(backend: &Database, key: &[u8; 32]) -> Result<(), ServiceError> {
+    let other = || ServiceError::OtherKey(backend.place());
     if backend.human_key()?.is_none() {
         for link in backend.audit_log(Query::default()) {
             // Someone may have taken the row away, to have another key recorded.

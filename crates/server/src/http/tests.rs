@@ -16,7 +16,7 @@ use std::{
 use lockgate::{
     Policy,
     engine::{
-        Gate, Time,
+        Database, Gate, Time,
         store::{Options, Sqlite},
     },
 };
@@ -52,10 +52,10 @@ impl World {
     /// A server over a folder that may have been used before.
     fn over(folder: tempfile::TempDir, options: ServiceOptions) -> Self {
         let data = DataFolder::open(folder.path().join("data")).unwrap();
-        let backend = Arc::new(Sqlite::open(data.state(), Options::default()).unwrap());
+        let store = Database::Sqlite(Arc::new(Sqlite::open(data.state(), Options::default()).unwrap()));
         let policy = Policy::rules(POLICY).unwrap();
-        let builder = Gate::builder(policy.clone()).backend(Arc::clone(&backend));
-        let service = Service::new(builder, policy, backend, &data, options).unwrap();
+        let builder = Gate::builder(policy.clone()).backend(store.backend());
+        let service = Service::new(builder, policy, store, &data, options).unwrap();
         let (end, running, address) = run(service);
         Self { folder, address, end, running }
     }

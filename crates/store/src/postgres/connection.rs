@@ -4,15 +4,12 @@
 //! [`Connection`] runs its work on a thread and waits for it no longer than the deadline. One whose work did not end is given
 //! up, and what became of the work is unknown.
 
-use std::{
-    sync::{Condvar, Mutex, PoisonError, mpsc},
-    thread,
-    time::{Duration, Instant},
-};
+use std::{sync::mpsc, thread, time::Instant};
 
-use postgres::{Client, Config, NoTls, error::SqlState};
+use postgres::{Client, Config, error::SqlState};
+use tokio_postgres_rustls::MakeRustlsConnect;
 
-use crate::strands::EngineError;
+use crate::strands::{EngineError, Lent, Pool};
 
 type Work = Box<dyn FnOnce(&mut Client) + Send>;
 
@@ -22,13 +19,17 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    fn open(config: &Config, deadline: Instant) -> Result<Self, EngineError> {
+    pub(super) fn open(
+        config: &Config,
+        tls: &MakeRustlsConnect,
+        deadline: Instant,
+    ) -> Result<Self, EngineError> {
         let (work, queue) = mpsc::channel::<Work>();
         let (opened, is_open) = mpsc::channel();
-        let config = config.clone();
+        let (config, tls) = (config.clone(), tls.clone());
         thread::Builder::new()
             .name("lockgate-postgres".to_owned())
-            .spawn(move || match config.connect(NoTls) {
+            .spawn(move || match config.connect(tls) {
                 Err(error) => drop(opened.send(Err(cannot_connect(&error)))),
                 Ok(mut client) => {
                     if opened.send(Ok(())).is_ok() {
@@ -102,58 +103,7 @@ fn words(error: &postgres::Error) -> String {
     }
 }
 
-/// A few connections, lent one by one.
-pub(super) struct Pool {
-    config: Config,
-    wait: Duration,
-    size_max: usize,
-    idle: Mutex<Idle>,
-    returned: Condvar,
-}
-
-#[derive(Default)]
-struct Idle {
-    connections: Vec<Connection>,
-    /// How many are lent.
-    lent: usize,
-}
-
-impl Pool {
-    pub(super) fn new(config: Config, wait: Duration, size_max: usize) -> Self {
-        Self { config, wait, size_max: size_max.max(1), idle: Mutex::default(), returned: Condvar::new() }
-    }
-
-    pub(super) fn deadline(&self) -> Instant {
-        Instant::now() + self.wait
-    }
-
-    /// Lends a connection.
-    pub(super) fn lend(&self, deadline: Instant) -> Result<Lent<'_>, EngineError> {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        loop {
-            if let Some(connection) = idle.connections.pop() {
-                idle.lent += 1;
-                return Ok(Lent { pool: self, connection: Some(connection) });
-            }
-            if idle.lent < self.size_max {
-                idle.lent += 1;
-                drop(idle);
-                // Gives its place back if it cannot be opened.
-                let mut lent = Lent { pool: self, connection: None };
-                lent.connection = Some(Connection::open(&self.config, deadline)?);
-                return Ok(lent);
-            }
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Err(EngineError::Failed(format!(
-                    "has {} connections at work; try again",
-                    self.size_max
-                )));
-            }
-            idle = self.returned.wait_timeout(idle, left).unwrap_or_else(PoisonError::into_inner).0;
-        }
-    }
-
+impl Pool<Connection> {
     /// Runs work on any connection.
     pub(super) fn run<T: Send + 'static>(
         &self,
@@ -164,35 +114,12 @@ impl Pool {
     }
 }
 
-/// A connection that is lent; dropping it gives it back.
-pub(super) struct Lent<'a> {
-    pool: &'a Pool,
-    /// None once it cannot be used any more.
-    connection: Option<Connection>,
-}
-
-impl Lent<'_> {
+impl Lent<'_, Connection> {
     pub(super) fn run<T: Send + 'static>(
         &mut self,
         deadline: Instant,
         work: impl FnOnce(&mut Client) -> Result<T, postgres::Error> + Send + 'static,
     ) -> Result<T, EngineError> {
-        let Some(connection) = &self.connection else {
-            return Err(EngineError::Unknown("lost its connection".to_owned()));
-        };
-        let (result, is_usable) = connection.run(deadline, work);
-        if !is_usable {
-            self.connection = None;
-        }
-        result
-    }
-}
-
-impl Drop for Lent<'_> {
-    fn drop(&mut self) {
-        let mut idle = self.pool.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        idle.lent -= 1;
-        idle.connections.extend(self.connection.take());
-        self.pool.returned.notify_one();
+        self.with(|connection| connection.run(deadline, work))
     }
 }

@@ -7,30 +7,35 @@
 use std::time::Instant;
 
 use lockgate_gate::Time;
-use postgres::{Client, GenericClient, Row, types::ToSql};
+use postgres::{Client, GenericClient, IsolationLevel, Row, types::ToSql};
 
-use super::connection::{Lent, Pool};
+use super::connection::Connection;
 use crate::{
     audit::Hash,
     strands::{
-        AnswerRow, AnswerWrite, Engine, EngineError, ForgottenRow, MakeSeal, Position, Record, RowLock, Rows,
-        Seal, SealedHead, SharedRow, StrandRecord, StrandRow, Write,
+        AnswerRow, AnswerWrite, Engine, EngineError, ForgottenRow, Lent, MakeSeal, Pool, Position, Record,
+        RowLock, Rows, Seal, SealedHead, SharedRow, StrandRecord, StrandRow, ToSeal, Write,
     },
 };
 
 /// The engine of a store in Postgres.
 pub(super) struct PostgresEngine {
-    pool: Pool,
+    pool: Pool<Connection>,
     place: String,
 }
 
 impl PostgresEngine {
-    pub(super) fn new(pool: Pool, place: String) -> Self {
+    pub(super) fn new(pool: Pool<Connection>, place: String) -> Self {
         Self { pool, place }
     }
 }
 
-const SESSION_COLUMNS: &str = "session.version, session.bytes, session.clock, session.questions, session.length, session.head, session.token, session.seal";
+const SESSION_COLUMNS: &str = "session.version, session.bytes, session.clock, session.questions, session.length, session.head, \
+     session.answers, session.shared, session.seals, session.token, session.seal";
+const SHARED_COLUMNS: &str =
+    "shared_state.version, shared_state.bytes, shared_state.human_key, shared_state.seal";
+/// How many there are of them.
+const SESSION_COUNT: usize = 11;
 
 /// Locks that all writers take first, so that no two of them wait for each other.
 const LOCK_ALL: &str = "SELECT pg_advisory_xact_lock(7814601, 1)";
@@ -88,19 +93,20 @@ impl Engine for PostgresEngine {
         if is_written { Ok(()) } else { Err(EngineError::Conflict) }
     }
 
-    fn answer(&self, session: &str, number: i64) -> Result<Option<AnswerRow>, EngineError> {
+    fn answers(&self, session: &str) -> Result<(Rows, Vec<(i64, AnswerRow)>), EngineError> {
         let session = session.as_bytes().to_vec();
-        let row = self.pool.run(move |client| {
-            let statement = client.prepare(
-                "SELECT granted, by, at, proof, seal FROM lockgate.answer WHERE session = $1 AND number = $2",
+        let (rows, answers) = self.pool.run(move |client| {
+            let moment = client.build_transaction().isolation_level(IsolationLevel::RepeatableRead);
+            let mut moment = moment.read_only(true).start()?;
+            let rows = read_rows(&mut moment, &session)?;
+            let answers = moment.query(
+                "SELECT number, version, granted, by, at, proof, seal FROM lockgate.answer WHERE session = $1 ORDER BY number",
+                &[&session],
             )?;
-            client.query_opt(&statement, &[&session, &number])
+            moment.commit()?;
+            Ok((rows, answers))
         })?;
-        row.map(|row| {
-            let (by, proof) = (text(row.get(1))?, text(row.get(3))?);
-            Ok(AnswerRow { granted: row.get(0), by, at: row.get(2), proof, seal: row.get(4) })
-        })
-        .transpose()
+        Ok((rows?, answers.iter().map(answer_row).collect::<Result<_, _>>()?))
     }
 
     fn sessions(&self) -> Result<Vec<(String, i64, i64)>, EngineError> {
@@ -125,16 +131,16 @@ impl Engine for PostgresEngine {
         rows.into_iter().map(|row| text(row.get(0))).collect()
     }
 
-    fn remove_orphans(&self, before: Time) -> Result<(), EngineError> {
+    fn orphans(&self, before: Time) -> Result<Vec<String>, EngineError> {
         let before = i64::try_from(before.0).unwrap_or(i64::MAX);
-        self.pool.run(move |client| {
-            client.execute(
-                "DELETE FROM lockgate.answer WHERE at < $1 AND NOT EXISTS \
-                 (SELECT 1 FROM lockgate.session WHERE name = answer.session AND bytes IS NOT NULL)",
+        let rows = self.pool.run(move |client| {
+            client.query(
+                "SELECT name FROM lockgate.session WHERE bytes IS NULL AND answers > 0 AND EXISTS \
+                 (SELECT 1 FROM lockgate.answer WHERE answer.session = session.name AND answer.at < $1) ORDER BY name",
                 &[&before],
             )
         })?;
-        Ok(())
+        rows.into_iter().map(|row| text(row.get(0))).collect()
     }
 
     fn records(
@@ -153,6 +159,21 @@ impl Engine for PostgresEngine {
                  AND ($3::bytea IS NULL OR session = $3) ORDER BY tx, ord LIMIT $4",
             )?;
             client.query(&statement, &[&tx, &ord, &session, &count])
+        })?;
+        rows.iter().map(strand_record).collect()
+    }
+
+    fn records_before(&self, before: Option<Position>, count: u32) -> Result<Vec<StrandRecord>, EngineError> {
+        let before = before.unwrap_or(Position { transaction: i64::MAX.cast_unsigned(), index: 0 });
+        let (tx, ord, count) =
+            (whole(before.transaction), i32::try_from(before.index).unwrap_or(i32::MAX), i64::from(count));
+        let rows = self.pool.run(move |client| {
+            let statement = client.prepare(
+                "SELECT tx::text::bigint, ord, strand, n, prev, hash, entry FROM lockgate.record \
+                 WHERE (tx, ord) < ($1::bigint::text::xid8, $2) AND tx < pg_snapshot_xmin(pg_current_snapshot()) \
+                 ORDER BY tx DESC, ord DESC LIMIT $3",
+            )?;
+            client.query(&statement, &[&tx, &ord, &count])
         })?;
         rows.iter().map(strand_record).collect()
     }
@@ -179,7 +200,7 @@ impl Engine for PostgresEngine {
                 &[&name, &count],
             )
         })?;
-        rows.iter().map(|row| Ok((text(row.get(8))?, strand_row(row)?))).collect()
+        rows.iter().map(|row| Ok((text(row.get(SESSION_COUNT))?, strand_row(row)?))).collect()
     }
 
     fn keep_text(&self, hash: &str, text: &str) -> Result<(), EngineError> {
@@ -201,7 +222,7 @@ impl Engine for PostgresEngine {
         row.map(|row| text(row.get(0))).transpose()
     }
 
-    fn seal(&self, make: &MakeSeal<'_>) -> Result<bool, EngineError> {
+    fn seal(&self, make: &MakeSeal<'_>) -> Result<Option<Seal>, EngineError> {
         let deadline = self.pool.deadline();
         let mut lent = self.pool.lend(deadline)?;
         let read = lent.run(deadline, |client| {
@@ -212,36 +233,55 @@ impl Engine for PostgresEngine {
             }
             let last = client.query_opt(&format!("{SEALS} ORDER BY n DESC LIMIT 1"), &[])?;
             let from: i64 = last.as_ref().map_or(0, |row| row.get(2));
-            // One statement: heads and horizon are of one moment.
+            // One statement: heads and horizon are of one moment. The shared state may be a later one, and then it has no older one.
             let heads = client.query(
-                "SELECT name, length, head, pg_snapshot_xmin(pg_current_snapshot())::text::bigint FROM lockgate.session \
+                "SELECT name, version, length, head, pg_snapshot_xmin(pg_current_snapshot())::text::bigint FROM lockgate.session \
                  WHERE tx >= $1::bigint::text::xid8 AND tx < pg_snapshot_xmin(pg_current_snapshot()) ORDER BY name",
                 &[&from],
             )?;
-            Ok(Some((last, heads)))
+            let shared = client
+                .query_opt(&format!("SELECT {SHARED_COLUMNS} FROM lockgate.shared_state WHERE one = 1"), &[])?;
+            Ok(Some((last, heads, shared)))
         });
         let lock = Locked { lent, deadline, is_shared: false, is_open: true };
-        let Some((last, heads)) = read? else { return Ok(false) };
-        let Some(horizon) = heads.first().map(|row| row.get::<_, i64>(3)) else { return Ok(false) };
-        let last = last.as_ref().map(seal_of).transpose()?;
-        let heads: Vec<SealedHead> = heads.iter().map(|row| sealed_head(row, 0)).collect::<Result<_, _>>()?;
-        let seal = make(last.as_ref(), &heads, horizon.cast_unsigned());
+        let Some((last, heads, shared)) = read? else { return Ok(None) };
+        let Some(horizon) = heads.first().map(|row| row.get::<_, i64>(4)) else { return Ok(None) };
+        let to_seal = ToSeal {
+            last: last.as_ref().map(seal_of).transpose()?,
+            heads: heads.iter().map(|row| sealed_head(row, 0)).collect::<Result<_, _>>()?,
+            shared: shared.and_then(|row| shared_row(&row, 0)),
+            horizon: horizon.cast_unsigned(),
+        };
+        let seal = make(&to_seal)?;
+        let (made, heads) = (seal.clone(), to_seal.heads);
         lock.commit(move |client| {
-            let Seal { n, at_ms, horizon, heads: count, root, previous, signature } = &seal;
+            let Seal { n, at_ms, horizon, heads: count, shared_version, root, shared, previous, signature } = &seal;
             let n = whole(*n);
+            let [at, horizon, count, shared_version] = [at_ms, horizon, count, shared_version].map(|it| whole(*it));
             client.execute(
-                "INSERT INTO lockgate.seal (n, at, horizon, heads, root, previous, signature) VALUES ($1, $2, $3, $4, $5, $6, $7)",
-                &[&n, &whole(*at_ms), &whole(*horizon), &whole(*count), &root.as_slice(), &previous.as_slice(), &signature.as_slice()],
+                "INSERT INTO lockgate.seal (n, at, horizon, heads, shared_version, root, shared, previous, signature) \
+                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+                &[&n, &at, &horizon, &count, &shared_version, &root.as_slice(), &shared.as_slice(),
+                  &previous.as_slice(), &signature.as_slice()],
             )?;
             let names: Vec<&[u8]> = heads.iter().map(|it| it.strand.as_bytes()).collect();
+            let versions: Vec<i64> = heads.iter().map(|it| whole(it.version)).collect();
             let lengths: Vec<i64> = heads.iter().map(|it| whole(it.length)).collect();
             let hashes: Vec<&[u8]> = heads.iter().map(|it| it.head.as_slice()).collect();
             client.execute(
-                "INSERT INTO lockgate.sealed (seal, strand, length, head) SELECT $1, * FROM unnest($2::bytea[], $3::bigint[], $4::bytea[])",
-                &[&n, &names, &lengths, &hashes],
+                "INSERT INTO lockgate.sealed (seal, strand, version, length, head) \
+                 SELECT $1, * FROM unnest($2::bytea[], $3::bigint[], $4::bigint[], $5::bytea[])",
+                &[&n, &names, &versions, &lengths, &hashes],
             )?;
             Ok(true)
-        })
+        })?;
+        Ok(Some(made))
+    }
+
+    fn last_seal(&self) -> Result<Option<Seal>, EngineError> {
+        let row =
+            self.pool.run(|client| client.query_opt(&format!("{SEALS} ORDER BY n DESC LIMIT 1"), &[]))?;
+        row.as_ref().map(seal_of).transpose()
     }
 
     fn seals(&self, after: u64, count: u32) -> Result<Vec<(Seal, Vec<SealedHead>)>, EngineError> {
@@ -250,7 +290,7 @@ impl Engine for PostgresEngine {
             let seals = client.query(&format!("{SEALS} WHERE n > $1 ORDER BY n LIMIT $2"), &[&after, &count])?;
             let last: i64 = seals.last().map_or(0, |row| row.get(0));
             let heads = client.query(
-                "SELECT seal, strand, length, head FROM lockgate.sealed WHERE seal > $1 AND seal <= $2 ORDER BY seal, strand",
+                "SELECT seal, strand, version, length, head FROM lockgate.sealed WHERE seal > $1 AND seal <= $2 ORDER BY seal, strand",
                 &[&after, &last],
             )?;
             Ok((seals, heads))
@@ -267,11 +307,12 @@ impl Engine for PostgresEngine {
     }
 }
 
-const SEALS: &str = "SELECT n, at, horizon, heads, root, previous, signature FROM lockgate.seal";
+const SEALS: &str =
+    "SELECT n, at, horizon, heads, shared_version, root, shared, previous, signature FROM lockgate.seal";
 
 /// Rows that are locked by an open transaction; dropping it rolls back.
 struct Locked<'a> {
-    lent: Lent<'a>,
+    lent: Lent<'a, Connection>,
     deadline: Instant,
     is_shared: bool,
     is_open: bool,
@@ -346,8 +387,12 @@ impl WriteStatement {
     fn run(&self, client: &mut impl GenericClient) -> Result<bool, postgres::Error> {
         let Self { is_exclusive, name, shared_seen, shared, seen, row, records } = self;
         let shared = shared.as_ref();
-        let (shared_version, shared_bytes, shared_seal) =
-            (shared.map(|it| it.version), shared.map(|it| &it.bytes), shared.map(|it| &it.seal));
+        let (shared_version, shared_bytes, shared_human_key, shared_seal) = (
+            shared.map(|it| it.version),
+            shared.and_then(|it| it.bytes.as_ref()),
+            shared.and_then(|it| it.human_key.as_ref()),
+            shared.map(|it| &it.seal),
+        );
         let row = row.as_ref();
         let ns: Vec<i64> = records.iter().map(|it| it.n).collect();
         let prevs: Vec<&[u8]> = records.iter().map(|it| it.prev.as_slice()).collect();
@@ -356,11 +401,12 @@ impl WriteStatement {
         let sessions: Vec<Option<&[u8]>> =
             records.iter().map(|it| it.session.as_deref().map(str::as_bytes)).collect();
         let entries: Vec<&[u8]> = records.iter().map(|it| it.entry.as_bytes()).collect();
-        let values: [&(dyn ToSql + Sync); 21] = [
+        let values: [&(dyn ToSql + Sync); 25] = [
             is_exclusive,
             shared_seen,
             &shared_version,
             &shared_bytes,
+            &shared_human_key,
             &shared_seal,
             name,
             seen,
@@ -370,6 +416,9 @@ impl WriteStatement {
             &row.map(|it| it.questions),
             &row.map(|it| it.length),
             &row.map(|it| it.head.as_slice()),
+            &row.map(|it| it.answers),
+            &row.map(|it| it.shared),
+            &row.map(|it| it.seals),
             &row.map(|it| it.token.as_slice()),
             &row.map(|it| &it.seal),
             &ns,
@@ -380,24 +429,26 @@ impl WriteStatement {
             &entries,
         ];
         let statement = client.prepare(
-            "SELECT lockgate.write($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)",
+            "SELECT lockgate.write($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, \
+             $22, $23, $24, $25)",
         )?;
         Ok(client.query_one(&statement, &values)?.get(0))
     }
 }
 
 fn forget(client: &mut impl GenericClient, forgotten: &[ForgottenRow]) -> Result<bool, postgres::Error> {
-    for ForgottenRow { name, seen, row } in forgotten {
+    for ForgottenRow { name, seen, row, answers_from } in forgotten {
         let name = name.as_bytes();
         let written = client.execute(
-            "UPDATE lockgate.session SET version = $3, bytes = NULL, questions = 0, token = $4, seal = $5, tx = pg_current_xact_id() \
-             WHERE name = $1 AND version = $2",
-            &[&name, seen, &row.version, &row.token.as_slice(), &row.seal],
+            "UPDATE lockgate.session SET version = $3, bytes = NULL, questions = 0, answers = $4, token = $5, seal = $6, \
+             tx = pg_current_xact_id() WHERE name = $1 AND version = $2",
+            &[&name, seen, &row.version, &row.answers, &row.token.as_slice(), &row.seal],
         )?;
         if written != 1 {
             return Ok(false);
         }
-        client.execute("DELETE FROM lockgate.answer WHERE session = $1", &[&name])?;
+        client
+            .execute("DELETE FROM lockgate.answer WHERE session = $1 AND at < $2", &[&name, answers_from])?;
     }
     Ok(true)
 }
@@ -407,29 +458,24 @@ fn change_answer(
     session: &[u8],
     answer: Option<&AnswerWrite>,
 ) -> Result<(), postgres::Error> {
-    match answer {
-        None => {}
-        Some(AnswerWrite::Put { number, answer }) => {
-            let AnswerRow { granted, by, at, proof, seal } = answer;
-            client.execute(
-                "INSERT INTO lockgate.answer (session, number, granted, by, at, proof, seal) VALUES ($1, $2, $3, $4, $5, $6, $7)",
-                &[&session, number, granted, &by.as_bytes(), at, &proof.as_bytes(), seal],
-            )?;
-        }
-        Some(AnswerWrite::Remove { number }) => {
-            client.execute(
-                "DELETE FROM lockgate.answer WHERE session = $1 AND number = $2",
-                &[&session, number],
-            )?;
-        }
-    }
+    let Some(AnswerWrite { number, answer }) = answer else { return Ok(()) };
+    let AnswerRow { version, granted, by, at, proof, seal } = answer;
+    client.execute(
+        "INSERT INTO lockgate.answer (session, number, version, granted, by, at, proof, seal) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (session, number) DO UPDATE SET version = excluded.version, \
+         granted = excluded.granted, by = excluded.by, at = excluded.at, proof = excluded.proof, seal = excluded.seal",
+        &[&session, number, version, granted, &by.as_bytes(), at, &proof.as_bytes(), seal],
+    )?;
     Ok(())
 }
 
 /// The rows of a session, in one statement, so of one moment.
-fn read_rows(client: &mut Client, name: &[u8]) -> Result<Result<Rows, EngineError>, postgres::Error> {
+fn read_rows(
+    client: &mut impl GenericClient,
+    name: &[u8],
+) -> Result<Result<Rows, EngineError>, postgres::Error> {
     let statement = client.prepare(&format!(
-        "SELECT {SESSION_COLUMNS}, shared_state.version, shared_state.bytes, shared_state.seal FROM (SELECT 1) AS one \
+        "SELECT {SESSION_COLUMNS}, {SHARED_COLUMNS} FROM (SELECT 1) AS one \
          LEFT JOIN lockgate.session ON name = $1 LEFT JOIN lockgate.shared_state ON shared_state.one = 1"
     ))?;
     let row = client.query_one(&statement, &[&name])?;
@@ -437,12 +483,7 @@ fn read_rows(client: &mut Client, name: &[u8]) -> Result<Result<Rows, EngineErro
         None => Ok(None),
         Some(_) => strand_row(&row).map(Some),
     };
-    let shared = row.get::<_, Option<i64>>(8).map(|version| SharedRow {
-        version,
-        bytes: row.get(9),
-        seal: row.get(10),
-    });
-    Ok(session.map(|session| Rows { session, shared }))
+    Ok(session.map(|session| Rows { session, shared: shared_row(&row, SESSION_COUNT) }))
 }
 
 fn strand_row(row: &Row) -> Result<StrandRow, EngineError> {
@@ -453,9 +494,28 @@ fn strand_row(row: &Row) -> Result<StrandRow, EngineError> {
         questions: row.get(3),
         length: row.get(4),
         head: fixed(row.get(5))?,
-        token: fixed(row.get(6))?,
-        seal: row.get(7),
+        answers: row.get(6),
+        shared: row.get(7),
+        seals: row.get(8),
+        token: fixed(row.get(9))?,
+        seal: row.get(10),
     })
+}
+
+/// The row of the shared state from a column on, if it is there.
+fn shared_row(row: &Row, first: usize) -> Option<SharedRow> {
+    row.get::<_, Option<i64>>(first).map(|version| SharedRow {
+        version,
+        bytes: row.get(first + 1),
+        human_key: row.get(first + 2),
+        seal: row.get(first + 3),
+    })
+}
+
+fn answer_row(row: &Row) -> Result<(i64, AnswerRow), EngineError> {
+    let (by, proof) = (text(row.get(3))?, text(row.get(5))?);
+    let (version, granted, at, seal) = (row.get(1), row.get(2), row.get(4), row.get(6));
+    Ok((row.get(0), AnswerRow { version, granted, by, at, proof, seal }))
 }
 
 fn strand_record(row: &Row) -> Result<StrandRecord, EngineError> {
@@ -479,17 +539,20 @@ fn seal_of(row: &Row) -> Result<Seal, EngineError> {
         at_ms: number(1),
         horizon: number(2),
         heads: number(3),
-        root: fixed(row.get(4))?,
-        previous: fixed(row.get(5))?,
-        signature: fixed(row.get(6))?,
+        shared_version: number(4),
+        root: fixed(row.get(5))?,
+        shared: fixed(row.get(6))?,
+        previous: fixed(row.get(7))?,
+        signature: fixed(row.get(8))?,
     })
 }
 
 fn sealed_head(row: &Row, first: usize) -> Result<SealedHead, EngineError> {
-    let head: Hash = fixed(row.get(first + 2))?;
+    let head: Hash = fixed(row.get(first + 3))?;
     Ok(SealedHead {
         strand: text(row.get(first))?,
-        length: row.get::<_, i64>(first + 1).cast_unsigned(),
+        version: row.get::<_, i64>(first + 1).cast_unsigned(),
+        length: row.get::<_, i64>(first + 2).cast_unsigned(),
         head,
     })
 }

@@ -1,20 +1,19 @@
-//! Opens a store in Postgres: the URL, the key, the tables.
+//! Opens a store in Postgres: the URL, TLS, the tables.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    time::Duration,
+use std::{net::IpAddr, time::Duration};
+
+use lockgate_gate::StoreError;
+use postgres::{
+    Client, Config,
+    config::{Host, SslMode},
 };
 
-use ed25519_dalek::SigningKey;
-use lockgate_gate::StoreError;
-use postgres::{Client, Config, config::Host};
+use super::{connection::Connection, engine::PostgresEngine, tls};
+use crate::{
+    StrandStore,
+    strands::{EngineError, Founded, Ground, Pool, SharedRow, StoreUrl, settle, unavailable},
+};
 
-use super::{connection::Pool, engine::PostgresEngine};
-use crate::{StrandStore, key_file};
-
-/// The form of the tables; a store of a newer form is refused.
-const FORM: i32 = 1;
 /// Only one gate at a time makes the tables.
 const MAKE: &str = "SELECT pg_advisory_xact_lock(7814601, 2)";
 
@@ -34,25 +33,22 @@ impl Default for PostgresOptions {
     }
 }
 
-/// What the tables say about their store.
-struct Store {
-    form: i32,
-    id: Vec<u8>,
-    public_key: Vec<u8>,
-}
-
 impl StrandStore {
     /// Opens the store of a URL such as `postgres://gate@db.example/lockgate?key=/etc/lockgate/store.key`. `key` names the file of the
     /// store's key. The first gate makes the tables and the file; the file must then be copied to the machines of the
-    /// other gates, and must not be readable by others.
+    /// other gates, and must not be readable by others. Other machines are reached by TLS, unless the URL says `sslmode=disable`.
     ///
     /// # Errors
     /// When the URL, the key or the database cannot be used; nothing is replaced.
     pub fn open_postgres(url: &str, options: &PostgresOptions) -> Result<Self, StoreError> {
-        let (url, key_path) = split_key(url)?;
+        let url = StoreUrl::read(url, &["sslrootcert"])?;
         let mut config: Config = url
+            .url
             .parse()
             .map_err(|error| unavailable("the Postgres URL", format!("cannot be read: {error}")))?;
+        if !url.url.contains("sslmode=") {
+            config.ssl_mode(if is_near(&config) { SslMode::Disable } else { SslMode::Require });
+        }
         let place = place(&config);
         config.connect_timeout(options.wait).application_name("lockgate").tcp_user_timeout(options.wait);
         // A gate that vanishes while it holds a lock keeps others waiting for no longer than this.
@@ -60,33 +56,21 @@ impl StrandStore {
         config.options(&format!(
             "-c lock_timeout={ms} -c idle_in_transaction_session_timeout={ms} -c synchronous_commit=on"
         ));
-        let pool = Pool::new(config, options.wait, options.connections_max);
-        let (key, id) = prepare(&pool, &place, &key_path)?;
+        let tls = tls::connector(url.value("sslrootcert")).map_err(|why| unavailable(&place, why))?;
+        let open = move |deadline| Connection::open(&config, &tls, deadline);
+        let pool = Pool::new(options.wait, options.connections_max, open);
+        let (key, id) = settle(&pool, &place, &url.key)?;
         Self::new(Box::new(PostgresEngine::new(pool, place)), key, id)
     }
 }
 
-fn unavailable(place: &str, why: impl std::fmt::Display) -> StoreError {
-    StoreError::Unavailable(format!("`{place}` {why}"))
-}
-
-/// The URL without its `key`, and the key's path.
-fn split_key(url: &str) -> Result<(String, PathBuf), StoreError> {
-    let wanted = || {
-        unavailable(
-            "the Postgres URL",
-            "does not name the file of the store's key: add `?key=/absolute/path/store.key`; the first gate makes the file",
-        )
+/// Whether no network lies between.
+fn is_near(config: &Config) -> bool {
+    let is_near = |host: &Host| match host {
+        Host::Tcp(name) => name == "localhost" || name.parse().is_ok_and(|ip: IpAddr| ip.is_loopback()),
+        Host::Unix(_) => true,
     };
-    let (address, query) = url.split_once('?').ok_or_else(wanted)?;
-    let (keys, others): (Vec<&str>, Vec<&str>) = query.split('&').partition(|part| part.starts_with("key="));
-    let [key] = keys.as_slice() else { return Err(wanted()) };
-    let path = PathBuf::from(key.trim_start_matches("key="));
-    if !path.is_absolute() {
-        return Err(unavailable(&path.display().to_string(), "is not the absolute path of a key file"));
-    }
-    let query = others.join("&");
-    Ok((if query.is_empty() { address.to_owned() } else { format!("{address}?{query}") }, path))
+    config.get_hosts().iter().all(is_near) && config.get_hostaddrs().iter().all(IpAddr::is_loopback)
 }
 
 /// The database without user and password.
@@ -98,97 +82,46 @@ fn place(config: &Config) -> String {
     format!("postgres://{host}/{}", config.get_dbname().unwrap_or_default())
 }
 
-fn prepare(pool: &Pool, place: &str, key_path: &Path) -> Result<(SigningKey, [u8; 16]), StoreError> {
-    let told = |error| match error {
-        crate::strands::EngineError::Failed(why) | crate::strands::EngineError::Unknown(why) => {
-            unavailable(place, why)
-        }
-        crate::strands::EngineError::Conflict => StoreError::Conflict,
-    };
-    if let Some(store) = pool.run(find).map_err(told)? {
-        return with_key(&store, place, key_path);
+impl Ground for Pool<Connection> {
+    fn find(&self) -> Result<Option<Founded>, EngineError> {
+        self.run(find)
     }
-    let mut id = [0; 16];
-    getrandom::fill(&mut id)
-        .map_err(|error| unavailable(place, format!("got no random numbers: {error}")))?;
-    if fs::symlink_metadata(key_path).is_ok() {
-        let why = format!(
-            "has no tables of Lockgate, but `{}` shows that sessions were stored; restore the database from a copy, or move the key aside \
-             to begin with no sessions",
-            key_path.display()
-        );
-        return Err(unavailable(place, why));
-    }
-    let key = key_file::make(key_path)?;
-    let public_key = key.verifying_key().to_bytes();
-    let made = pool.run(move |client| make_tables(client, &id, &public_key)).map_err(told);
-    match made {
-        Ok(None) => Ok((key, id)),
-        // Another gate was first, or the tables cannot be made: a key without a store would be refused next time.
-        other => {
-            fs::remove_file(key_path).map_err(|error| {
-                unavailable(&key_path.display().to_string(), format!("cannot be removed: {error}"))
-            })?;
-            match other? {
-                Some(store) => with_key(&store, place, key_path),
-                None => Err(unavailable(place, "was not made")),
-            }
-        }
+
+    fn found(&self, store: Founded, shared: SharedRow) -> Result<bool, EngineError> {
+        self.run(move |client| make_tables(client, &store, &shared))
     }
 }
 
-fn with_key(store: &Store, place: &str, key_path: &Path) -> Result<(SigningKey, [u8; 16]), StoreError> {
-    if store.form != FORM {
-        let why = format!(
-            "was written in form {}, and this version of Lockgate reads form {FORM}; use the version that wrote it",
-            store.form
-        );
-        return Err(unavailable(place, why));
-    }
-    let Some(key) = key_file::read(key_path)? else {
-        let why = format!(
-            "is in use, but its key `{}` is not there; copy the file from the machine of another gate",
-            key_path.display()
-        );
-        return Err(unavailable(place, why));
-    };
-    let id = <[u8; 16]>::try_from(store.id.as_slice());
-    match id {
-        Ok(id) if store.public_key == key.verifying_key().to_bytes() => Ok((key, id)),
-        _ => Err(unavailable(place, format!("belongs to another key than `{}`", key_path.display()))),
-    }
-}
-
-fn find(client: &mut Client) -> Result<Option<Store>, postgres::Error> {
+fn find(client: &mut Client) -> Result<Option<Founded>, postgres::Error> {
     let is_there: bool = client.query_one("SELECT to_regclass('lockgate.store') IS NOT NULL", &[])?.get(0);
     if !is_there {
         return Ok(None);
     }
     let row = client.query_opt("SELECT form, id, public_key FROM lockgate.store WHERE one = 1", &[])?;
-    Ok(row.map(|row| Store { form: row.get(0), id: row.get(1), public_key: row.get(2) }))
+    Ok(row.map(|row| Founded { form: row.get(0), id: row.get(1), public_key: row.get(2) }))
 }
 
-/// Makes the tables. Returns the store that another gate has made meanwhile.
-fn make_tables(
-    client: &mut Client,
-    id: &[u8; 16],
-    public_key: &[u8; 32],
-) -> Result<Option<Store>, postgres::Error> {
+/// Makes the tables, unless another gate has made them meanwhile.
+fn make_tables(client: &mut Client, store: &Founded, shared: &SharedRow) -> Result<bool, postgres::Error> {
     let mut transaction = client.transaction()?;
     transaction.batch_execute(MAKE)?;
     let is_there: bool =
         transaction.query_one("SELECT to_regclass('lockgate.store') IS NOT NULL", &[])?.get(0);
     if is_there {
         transaction.rollback()?;
-        return find(client);
+        return Ok(false);
     }
     transaction.batch_execute(include_str!("schema.sql"))?;
     transaction.execute(
         "INSERT INTO lockgate.store (one, form, id, public_key) VALUES (1, $1, $2, $3)",
-        &[&FORM, &id.as_slice(), &public_key.as_slice()],
+        &[&store.form, &store.id, &store.public_key],
+    )?;
+    transaction.execute(
+        "INSERT INTO lockgate.shared_state (one, version, seal) VALUES (1, $1, $2)",
+        &[&shared.version, &shared.seal],
     )?;
     transaction.commit()?;
-    Ok(None)
+    Ok(true)
 }
 
 #[cfg(test)]
@@ -196,20 +129,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_url_names_the_key() {
-        let (url, key) = split_key("postgres://g@h/d?key=/k&sslmode=disable").unwrap();
-        assert_eq!((url.as_str(), key), ("postgres://g@h/d?sslmode=disable", PathBuf::from("/k")));
-        assert_eq!(split_key("postgres://g@h/d?key=/k").unwrap().0, "postgres://g@h/d");
-        for bad in
-            ["postgres://h/d", "postgres://h/d?x=1", "postgres://h/d?key=/a&key=/b", "postgres://h/d?key=rel"]
-        {
-            assert!(split_key(bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
     fn the_place_tells_no_password() {
         let config: Config = "postgres://user:secret@db.example/lockgate".parse().unwrap();
         assert_eq!(place(&config), "postgres://db.example/lockgate");
+    }
+
+    #[test]
+    fn only_this_machine_is_near() {
+        for (url, expected) in [
+            ("postgres://g@%2Ftmp/d", true),
+            ("postgres://g@127.0.0.1/d", true),
+            ("postgres://g@[::1]/d", true),
+            ("postgres://g@localhost/d", true),
+            ("postgres://g@localhost,db.example/d", false),
+            ("postgres://g@10.0.0.1/d", false),
+            ("postgres://g@127.0.0.1.example/d", false),
+            ("postgres://g@localhost/d?hostaddr=10.0.0.1", false),
+        ] {
+            assert_eq!(is_near(&url.parse().unwrap()), expected, "{url}");
+        }
     }
 }

@@ -16,23 +16,30 @@ CREATE TABLE lockgate.session (
   questions bigint NOT NULL,
   length    bigint NOT NULL,
   head      bytea NOT NULL,
+  answers   bigint NOT NULL,
+  shared    bigint NOT NULL,
+  seals     bigint NOT NULL,
   token     bytea NOT NULL,
   seal      bytea NOT NULL,
   tx        xid8 NOT NULL DEFAULT pg_current_xact_id()
 ) WITH (fillfactor = 70);
 CREATE INDEX ON lockgate.session (tx);
 
+-- Its one row is made with the tables and never deleted.
 CREATE TABLE lockgate.shared_state (
-  one     integer PRIMARY KEY CHECK (one = 1),
-  version bigint NOT NULL,
-  bytes   bytea NOT NULL,
-  seal    bytea NOT NULL
+  one       integer PRIMARY KEY CHECK (one = 1),
+  version   bigint NOT NULL,
+  bytes     bytea,
+  human_key bytea,
+  seal      bytea NOT NULL
 );
 
+-- An answer that is taken away keeps its row, without `granted`.
 CREATE TABLE lockgate.answer (
   session bytea NOT NULL,
   number  bigint NOT NULL,
-  granted boolean NOT NULL,
+  version bigint NOT NULL,
+  granted boolean,
   by      bytea NOT NULL,
   at      bigint NOT NULL,
   proof   bytea NOT NULL,
@@ -61,29 +68,33 @@ CREATE TABLE lockgate.policy (
 );
 
 CREATE TABLE lockgate.seal (
-  n         bigint PRIMARY KEY,
-  at        bigint NOT NULL,
-  horizon   bigint NOT NULL,
-  heads     bigint NOT NULL,
-  root      bytea NOT NULL,
-  previous  bytea NOT NULL,
-  signature bytea NOT NULL
+  n              bigint PRIMARY KEY,
+  at             bigint NOT NULL,
+  horizon        bigint NOT NULL,
+  heads          bigint NOT NULL,
+  shared_version bigint NOT NULL,
+  root           bytea NOT NULL,
+  shared         bytea NOT NULL,
+  previous       bytea NOT NULL,
+  signature      bytea NOT NULL
 );
 
 CREATE TABLE lockgate.sealed (
-  seal   bigint NOT NULL REFERENCES lockgate.seal,
-  strand bytea NOT NULL,
-  length bigint NOT NULL,
-  head   bytea NOT NULL,
+  seal    bigint NOT NULL REFERENCES lockgate.seal,
+  strand  bytea NOT NULL,
+  version bigint NOT NULL,
+  length  bigint NOT NULL,
+  head    bytea NOT NULL,
   PRIMARY KEY (seal, strand)
 );
 
 -- One decision in one round trip. Each statement of the function sees what was committed before it began, so the shared state
 -- is compared after the lock: once a halt is stored, nothing that was judged before it can be.
 CREATE FUNCTION lockgate.write(
-  is_exclusive boolean, shared_seen bigint, shared_version bigint, shared_bytes bytea, shared_seal bytea,
+  is_exclusive boolean, shared_seen bigint,
+  shared_version bigint, shared_bytes bytea, shared_human_key bytea, shared_seal bytea,
   row_name bytea, row_seen bigint, row_version bigint, row_bytes bytea, row_clock bigint, row_questions bigint,
-  row_length bigint, row_head bytea, row_token bytea, row_seal bytea,
+  row_length bigint, row_head bytea, row_answers bigint, row_shared bigint, row_seals bigint, row_token bytea, row_seal bytea,
   ns bigint[], prevs bytea[], hashes bytea[], ats bigint[], sessions bytea[], entries bytea[]
 ) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
@@ -94,18 +105,21 @@ BEGIN
   ELSE
     PERFORM pg_advisory_xact_lock_shared(7814601, 1);
   END IF;
-  IF coalesce((SELECT version FROM lockgate.shared_state WHERE one = 1), 0) <> shared_seen THEN
+  IF (SELECT version FROM lockgate.shared_state WHERE one = 1) IS DISTINCT FROM shared_seen THEN
     RETURN false;
   END IF;
   IF row_version IS NOT NULL THEN
     IF row_seen = 0 THEN
-      INSERT INTO lockgate.session (name, version, bytes, clock, questions, length, head, token, seal)
-        VALUES (row_name, row_version, row_bytes, row_clock, row_questions, row_length, row_head, row_token, row_seal)
+      INSERT INTO lockgate.session
+          (name, version, bytes, clock, questions, length, head, answers, shared, seals, token, seal)
+        VALUES (row_name, row_version, row_bytes, row_clock, row_questions, row_length, row_head, row_answers, row_shared,
+                row_seals, row_token, row_seal)
         ON CONFLICT DO NOTHING;
     ELSE
       UPDATE lockgate.session
         SET version = row_version, bytes = row_bytes, clock = row_clock, questions = row_questions, length = row_length,
-            head = row_head, token = row_token, seal = row_seal, tx = pg_current_xact_id()
+            head = row_head, answers = row_answers, shared = row_shared, seals = row_seals, token = row_token, seal = row_seal,
+            tx = pg_current_xact_id()
         WHERE name = row_name AND version = row_seen;
     END IF;
     GET DIAGNOSTICS written = ROW_COUNT;
@@ -114,9 +128,8 @@ BEGIN
     END IF;
   END IF;
   IF shared_version IS NOT NULL THEN
-    INSERT INTO lockgate.shared_state (one, version, bytes, seal)
-      VALUES (1, shared_version, shared_bytes, shared_seal)
-      ON CONFLICT (one) DO UPDATE SET version = excluded.version, bytes = excluded.bytes, seal = excluded.seal;
+    UPDATE lockgate.shared_state
+      SET version = shared_version, bytes = shared_bytes, human_key = shared_human_key, seal = shared_seal WHERE one = 1;
   END IF;
   INSERT INTO lockgate.record (strand, n, prev, hash, at, session, entry, ord)
     SELECT row_name, n, prev, hash, at, session, entry, ord

@@ -6,7 +6,7 @@
 //! version of it that was judged by: a halt is in force when it is stored.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashSet,
     hash::{BuildHasher, RandomState},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -19,16 +19,16 @@ use std::{
 
 use ed25519_dalek::SigningKey;
 use lockgate_gate::{
-    Backend, LockedRow, Reach, RowWrite, SessionListing, SessionRow, SignedAnswer, StoreError, StoredAnswer,
-    Time,
+    Backend, LockedRow, Reach, RowWrite, SessionListing, SessionRow, StoreError, StoredAnswer, Time,
 };
 
 use super::{
-    columns::{SHARED, answer_columns, answer_place, columns, question, session_place, whole},
+    columns::{SHARED, columns, question, session_place, shared_columns, whole},
     engine::{
-        AnswerRow, AnswerWrite, Engine, EngineError, Position, Record, RowLock, Rows, SharedRow,
-        StrandRecord, StrandRow, Write, WriteToken,
+        AnswerWrite, Engine, EngineError, Position, RECORDS_MAX, Record, RowLock, Rows, SharedRow,
+        StrandRecord, StrandRow, ToSeal, Write, WriteToken,
     },
+    known::{Before, Known},
     sealing::Seal,
 };
 use crate::{
@@ -43,8 +43,9 @@ const SEAL_EVERY: Duration = Duration::from_secs(1);
 const QUEUES: usize = 1_024;
 /// How often an answer is tried that other writers were faster than.
 pub(super) const TRIES_MAX: usize = 100;
-/// So many sessions are remembered as contended, and so many versions as seen.
+/// So many sessions are remembered as contended.
 const REMEMBERED_MAX: usize = 10_000;
+
 /// A store that many gates share. Clones share one connection pool.
 #[derive(Clone)]
 pub struct StrandStore {
@@ -57,13 +58,12 @@ pub(super) struct Inner {
     pub(super) engine: Box<dyn Engine>,
     pub(super) key: SigningKey,
     pub(super) database: [u8; 16],
-    sealer: Sealer,
+    pub(super) sealer: Sealer,
+    pub(super) known: Known,
     queues: Vec<Mutex<()>>,
     hasher: RandomState,
     /// Sessions that another gate has written while this one judged.
     contended: Mutex<HashSet<String>>,
-    /// The latest versions this process has seen: an older one was brought back.
-    versions: Mutex<HashMap<String, i64>>,
     has_changed: AtomicBool,
 }
 
@@ -84,16 +84,18 @@ impl StrandStore {
             queues: (0..QUEUES).map(|_| Mutex::default()).collect(),
             hasher: RandomState::new(),
             contended: Mutex::default(),
-            versions: Mutex::default(),
+            known: Known::default(),
             has_changed: AtomicBool::new(true),
         });
+        // A process knows nothing yet: the last seal says how new the shared state must be.
+        inner.note_last_seal()?;
         let (sender, ended) = mpsc::channel::<()>();
         let sealing = inner.clone();
         thread::Builder::new()
             .name("lockgate-seals".to_owned())
             .spawn(move || {
                 while ended.recv_timeout(SEAL_EVERY) == Err(mpsc::RecvTimeoutError::Timeout) {
-                    if sealing.has_changed.swap(false, Ordering::AcqRel) && sealing.seal().is_err() {
+                    if sealing.has_changed.swap(false, Ordering::AcqRel) && sealing.seal_changes().is_err() {
                         // Tried again in a second; `verify` tells how old the last seal is.
                         sealing.has_changed.store(true, Ordering::Release);
                     }
@@ -119,12 +121,17 @@ impl StrandStore {
         self.inner.database
     }
 
+    /// Its name in messages, without a password.
+    pub fn place(&self) -> &str {
+        self.inner.engine.place()
+    }
+
     /// Seals now what has changed. Returns false if nothing has, or if another gate is sealing.
     ///
     /// # Errors
     /// When the database cannot be reached.
     pub fn seal_now(&self) -> Result<bool, StoreError> {
-        self.inner.seal()
+        self.inner.seal_changes()
     }
 
     /// At most `count` records after a position, in order; of one session, if one is named. Records that are still being
@@ -170,7 +177,7 @@ impl Inner {
         StoreError::Unavailable(format!("`{}` {why}", self.engine.place()))
     }
 
-    fn tampered(&self, what: impl std::fmt::Display) -> StoreError {
+    pub(super) fn tampered(&self, what: impl std::fmt::Display) -> StoreError {
         StoreError::Tampered(format!(
             "`{}` {what}. Stop and tell the user. For the user: verify the audit log, and restore the database from a copy",
             self.engine.place()
@@ -185,15 +192,43 @@ impl Inner {
         }
     }
 
-    fn seal(&self) -> Result<bool, StoreError> {
+    /// Seals what changed since the last seal. What was brought back since then is not sealed.
+    fn seal_changes(&self) -> Result<bool, StoreError> {
         let at_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
-        self.engine
-            .seal(&|last, heads, horizon| Seal::make(last, heads, horizon, at_ms, &self.database, &self.key))
-            .map_err(|error| self.told(error))
+        let (known, known_shared) = (self.known.seal(), self.known.before("").shared);
+        let make = |to_seal: &ToSeal| {
+            let ToSeal { last, shared, .. } = to_seal;
+            if last.as_ref().map_or(0, |last| last.n) < known {
+                return Err(EngineError::Failed("has lost its last seals".to_owned()));
+            }
+            let shared = self.whole_shared(shared.as_ref(), known_shared).map_err(EngineError::Failed)?;
+            if last.as_ref().is_some_and(|last| !last.admits(shared.head())) {
+                return Err(EngineError::Failed("has an older shared state than the sealed one".to_owned()));
+            }
+            let sealed = (to_seal.heads.as_slice(), shared.head());
+            Ok(Seal::make(last.as_ref(), sealed, to_seal.horizon, at_ms, &self.database, &self.key))
+        };
+        match self.engine.seal(&make).map_err(|error| self.told(error))? {
+            Some(seal) => {
+                self.known.note_seal(seal.n);
+                Ok(true)
+            }
+            None => self.note_last_seal().map(|()| false),
+        }
+    }
+
+    fn note_last_seal(&self) -> Result<(), StoreError> {
+        let last = self.engine.last_seal().map_err(|error| self.told(error))?;
+        let key = self.key.verifying_key().to_bytes();
+        if let Some(seal) = last.filter(|seal| seal.is_signed_by(&key, &self.database)) {
+            self.known.note_seal(seal.n);
+            self.known.note_shared(whole(seal.shared_version));
+        }
+        Ok(())
     }
 
     /// Waits until no other call of the session is judged in this process.
-    fn queue(&self, name: &str) -> MutexGuard<'_, ()> {
+    pub(super) fn queue(&self, name: &str) -> MutexGuard<'_, ()> {
         let index = self.hasher.hash_one(name) as usize % QUEUES;
         // Invariant: the index is below the number of queues, of which there is at least one.
         #[expect(clippy::indexing_slicing, reason = "see the invariant")]
@@ -213,68 +248,77 @@ impl Inner {
         contended.insert(name.to_owned());
     }
 
-    /// Checks that rows are as they were written, and not older than what this process has seen.
-    fn check(&self, name: &str, rows: &Rows, known: i64) -> Result<(), StoreError> {
+    /// Checks that rows are as they were written, and not older than what this process has seen or what they speak of.
+    pub(super) fn check(&self, name: &str, rows: &Rows, before: Before) -> Result<(), StoreError> {
+        let shared = self
+            .whole_shared(rows.shared.as_ref(), before.shared)
+            .map_err(|problem| self.tampered(problem))?;
         let version = rows.session.as_ref().map_or(0, |row| row.version);
-        if let Some(row) = &rows.session
-            && !self.sealer.is_sealed(
-                &session_place(&[Column::Text(name)]),
-                row.version.cast_unsigned(),
-                &columns(row),
-                &row.seal,
-            )
-        {
-            return Err(self.tampered(format!("has a changed row of session `{name}`")));
+        if let Some(row) = &rows.session {
+            if !self.is_sealed(name, row) {
+                return Err(self.tampered(format!("has a changed row of session `{name}`")));
+            }
+            if row.shared > shared.version {
+                return Err(
+                    self.tampered(format!("has an older shared state than session `{name}` was judged by"))
+                );
+            }
         }
-        if let Some(SharedRow { version, bytes, seal }) = &rows.shared
-            && !self.sealer.is_sealed(&SHARED, version.cast_unsigned(), &[Column::Bytes(bytes)], seal)
-        {
-            return Err(self.tampered("has a changed row of the shared state"));
-        }
-        // What this process knew before it read was committed before it read.
-        if known > version {
+        if before.session > version {
             return Err(self.tampered(format!("has an older row of session `{name}` than before")));
         }
-        self.note_version(name, version);
+        self.known.note_session(name, version);
+        self.known.note_shared(shared.version);
         Ok(())
     }
 
-    /// The latest version of a row that this process has seen or written; 0 if none.
-    fn known_version(&self, name: &str) -> i64 {
-        self.versions.lock().unwrap_or_else(PoisonError::into_inner).get(name).copied().unwrap_or(0)
-    }
-
-    fn note_version(&self, name: &str, version: i64) {
-        let mut versions = self.versions.lock().unwrap_or_else(PoisonError::into_inner);
-        if versions.len() >= REMEMBERED_MAX {
-            versions.clear();
+    /// The row of the shared state, if it is there, as it was written, and not older than known. Otherwise what is wrong with it.
+    pub(super) fn whole_shared<'a>(
+        &self,
+        row: Option<&'a SharedRow>,
+        known: i64,
+    ) -> Result<&'a SharedRow, String> {
+        let row = row.ok_or("has lost the row of the shared state")?;
+        if !self.sealer.is_sealed(&SHARED, row.version.cast_unsigned(), &shared_columns(row), &row.seal) {
+            return Err("has a changed row of the shared state".to_owned());
         }
-        let known = versions.entry(name.to_owned()).or_default();
-        *known = version.max(*known);
+        if row.version < known {
+            return Err("has an older shared state than before".to_owned());
+        }
+        Ok(row)
     }
 
     pub(super) fn read(&self, name: &str) -> Result<Rows, StoreError> {
-        let known = self.known_version(name);
+        let before = self.known.before(name);
         let rows = self.engine.read(name).map_err(|error| self.told(error))?;
-        self.check(name, &rows, known)?;
+        self.check(name, &rows, before)?;
         Ok(rows)
     }
 
-    fn read_locked(&self, name: &str, is_shared: bool) -> Result<(Rows, Box<dyn RowLock + '_>), StoreError> {
-        let known = self.known_version(name);
+    pub(super) fn read_locked(
+        &self,
+        name: &str,
+        is_shared: bool,
+    ) -> Result<(Rows, Box<dyn RowLock + '_>), StoreError> {
+        let before = self.known.before(name);
         let (rows, lock) = self.engine.read_locked(name, is_shared).map_err(|error| self.told(error))?;
-        self.check(name, &rows, known)?;
+        self.check(name, &rows, before)?;
         Ok((rows, lock))
     }
 
-    /// The write that appends entries to a strand and stores a session with it, if there is one.
+    /// The write that appends entries to a strand and stores with it what else has changed.
     pub(super) fn next_write<'a>(
         &self,
         name: &'a str,
         rows: &Rows,
         session: Option<&SessionRow<'_>>,
         entries: &[String],
+        answer: Option<AnswerWrite>,
+        shared: Option<SharedRow>,
     ) -> Result<Write<'a>, StoreError> {
+        if entries.len() > RECORDS_MAX {
+            return Err(self.unavailable(format!("was given more than {RECORDS_MAX} records at once")));
+        }
         let before = rows.session.as_ref();
         let seen = before.map_or(0, |row| row.version);
         let (mut length, mut head) = before.map_or((0, START), |row| (row.length, row.head));
@@ -289,7 +333,8 @@ impl Inner {
             let session = found.session.map(std::borrow::Cow::into_owned);
             records.push(Record { n: length, prev, hash: head, at, session, entry: entry.clone() });
         }
-        let row = (session.is_some() || !records.is_empty()).then(|| {
+        let shared_seen = rows.shared.as_ref().map_or(0, |row| row.version);
+        let row = (session.is_some() || !records.is_empty() || shared.is_some()).then(|| {
             let (bytes, clock, questions) = match session {
                 Some(it) => (Some(it.bytes.to_vec()), whole(it.clock.0), whole(it.questions)),
                 None => before.map_or((None, 0, 0), |row| (row.bytes.clone(), row.clock, row.questions)),
@@ -301,21 +346,15 @@ impl Inner {
                 questions,
                 length,
                 head,
+                answers: before.map_or(0, |row| row.answers) + i64::from(answer.is_some()),
+                shared: shared.as_ref().map_or(shared_seen, |row| row.version),
+                seals: whole(self.known.seal()),
                 token: [0; 16],
                 seal: Vec::new(),
             }
         });
         let row = row.map(|row| self.sealed(name, row)).transpose()?;
-        Ok(Write {
-            name,
-            shared_seen: rows.shared.as_ref().map_or(0, |row| row.version),
-            shared: None,
-            seen,
-            row,
-            answer: None,
-            records,
-            forgotten: Vec::new(),
-        })
+        Ok(Write { name, shared_seen, shared, seen, row, answer, records, forgotten: Vec::new() })
     }
 
     pub(super) fn sealed(&self, name: &str, mut row: StrandRow) -> Result<StrandRow, StoreError> {
@@ -327,10 +366,25 @@ impl Inner {
         Ok(row)
     }
 
-    fn sealed_shared(&self, before: Option<&SharedRow>, bytes: &[u8]) -> SharedRow {
-        let version = before.map_or(1, |row| row.version + 1);
-        let seal = self.sealer.seal(&SHARED, version.cast_unsigned(), &[Column::Bytes(bytes)]).to_vec();
-        SharedRow { version, bytes: bytes.to_vec(), seal }
+    /// The next row of the shared state.
+    pub(super) fn next_shared(
+        &self,
+        rows: &Rows,
+        bytes: Option<&[u8]>,
+        human_key: Option<&[u8]>,
+    ) -> Option<SharedRow> {
+        if bytes.is_none() && human_key.is_none() {
+            return None;
+        }
+        let before = rows.shared.as_ref();
+        let or_before = |new: Option<&[u8]>, old: Option<&Vec<u8>>| new.map(<[u8]>::to_vec).or(old.cloned());
+        let row = SharedRow {
+            version: before.map_or(1, |row| row.version + 1),
+            bytes: or_before(bytes, before.and_then(|row| row.bytes.as_ref())),
+            human_key: or_before(human_key, before.and_then(|row| row.human_key.as_ref())),
+            seal: Vec::new(),
+        };
+        Some(sealed_shared(&self.sealer, row))
     }
 
     /// Stores a write, through a lock where there is one. A write whose answer was lost is looked up by its token.
@@ -366,67 +420,27 @@ impl Inner {
                 let written = write.row.iter().map(|row| (write.name, row.version));
                 let forgotten = write.forgotten.iter().map(|it| (it.name.as_str(), it.row.version));
                 for (name, version) in written.chain(forgotten) {
-                    self.note_version(name, version);
+                    self.known.note_session(name, version);
+                }
+                if let Some(shared) = &write.shared {
+                    self.known.note_shared(shared.version);
                 }
                 Ok(())
             }
             Err(error) => Err(self.told(error)),
         }
     }
+}
 
-    fn answer_row(&self, session: &str, number: i64, answer: &StoredAnswer) -> Result<AnswerRow, StoreError> {
-        let proof = match &answer.proof {
-            None => String::new(),
-            Some(proof) => serde_json::to_string(&**proof)
-                .map_err(|error| self.unavailable(format!("cannot store a signature: {error}")))?,
-        };
-        let mut row = AnswerRow {
-            granted: answer.granted,
-            by: answer.by.clone(),
-            at: whole(answer.at.0),
-            proof,
-            seal: Vec::new(),
-        };
-        let key = [Column::Text(session), Column::Number(number)];
-        row.seal = self.sealer.seal(&answer_place(&key), 1, &answer_columns(&row)).to_vec();
-        Ok(row)
-    }
+/// The first row of the shared state, which is made with the tables.
+pub(crate) fn first_shared(key: &SigningKey, database: &[u8; 16]) -> SharedRow {
+    let row = SharedRow { version: 1, bytes: None, human_key: None, seal: Vec::new() };
+    sealed_shared(&Sealer::new(key, database), row)
+}
 
-    fn answer(&self, session: &str, number: i64) -> Result<Option<StoredAnswer>, StoreError> {
-        let Some(row) = self.engine.answer(session, number).map_err(|error| self.told(error))? else {
-            return Ok(None);
-        };
-        let key = [Column::Text(session), Column::Number(number)];
-        if !self.sealer.is_sealed(&answer_place(&key), 1, &answer_columns(&row), &row.seal) {
-            return Err(
-                self.tampered(format!("has a changed answer to question {number} of session `{session}`"))
-            );
-        }
-        let AnswerRow { granted, by, at, proof, .. } = row;
-        let proof = serde_json::from_str::<SignedAnswer>(&proof).ok().map(Arc::new);
-        Ok(Some(StoredAnswer { granted, by, at: Time(at.max(0).cast_unsigned()), proof }))
-    }
-
-    /// Changes an answer under the lock of its session, if `change` still wants to.
-    fn change_answer(
-        &self,
-        session: &str,
-        entry: &str,
-        change: impl Fn() -> Result<Option<AnswerWrite>, StoreError>,
-    ) -> Result<bool, StoreError> {
-        for _ in 0..TRIES_MAX {
-            let _queue = self.queue(session);
-            let (rows, lock) = self.read_locked(session, false)?;
-            let Some(answer) = change()? else { return Ok(false) };
-            let mut write = self.next_write(session, &rows, None, &[entry.to_owned()])?;
-            write.answer = Some(answer);
-            match self.store(Some(lock), &write) {
-                Err(StoreError::Conflict) => {}
-                other => return other.map(|()| true),
-            }
-        }
-        Err(self.unavailable("was changed by others again and again; try again"))
-    }
+fn sealed_shared(sealer: &Sealer, mut row: SharedRow) -> SharedRow {
+    row.seal = sealer.seal(&SHARED, row.version.cast_unsigned(), &shared_columns(&row)).to_vec();
+    row
 }
 
 impl Backend for StrandStore {
@@ -454,15 +468,9 @@ impl Backend for StrandStore {
         answer: &StoredAnswer,
         entry: &str,
     ) -> Result<bool, StoreError> {
-        let inner = &*self.inner;
-        let number = question(number)?;
-        let row = inner.answer_row(session, number, answer)?;
-        inner.change_answer(session, entry, || {
-            Ok(inner
-                .answer(session, number)?
-                .is_none()
-                .then(|| AnswerWrite::Put { number, answer: row.clone() }))
-        })
+        let question = (session, question(number)?);
+        let granted = Some(answer.granted);
+        self.inner.change_answer(question, answer, granted, entry, |now| now.is_none())
     }
 
     fn answer(&self, session: &str, number: u64) -> Result<Option<StoredAnswer>, StoreError> {
@@ -476,12 +484,8 @@ impl Backend for StrandStore {
         answer: &StoredAnswer,
         entry: &str,
     ) -> Result<bool, StoreError> {
-        let inner = &*self.inner;
-        let number = question(number)?;
-        inner.change_answer(session, entry, || {
-            Ok((inner.answer(session, number)?.as_ref() == Some(answer))
-                .then_some(AnswerWrite::Remove { number }))
-        })
+        let question = (session, question(number)?);
+        self.inner.change_answer(question, answer, None, entry, |now| now == Some(answer))
     }
 
     fn sessions(&self) -> Result<Vec<SessionListing>, StoreError> {
@@ -511,7 +515,7 @@ impl LockedRow for OpenRow<'_> {
     }
 
     fn shared_state(&self) -> Option<&[u8]> {
-        self.rows.shared.as_ref().map(|row| row.bytes.as_slice())
+        self.rows.shared.as_ref().and_then(|row| row.bytes.as_deref())
     }
 
     fn write(self: Box<Self>, write: &RowWrite<'_>) -> Result<(), StoreError> {
@@ -527,9 +531,9 @@ impl LockedRow for OpenRow<'_> {
             }
             Reach::Session | Reach::SharedState => {}
         }
-        let mut next = inner.next_write(name, &rows, write.session.as_ref(), write.entries)?;
-        next.shared = write.shared_state.map(|bytes| inner.sealed_shared(rows.shared.as_ref(), bytes));
-        if next.row.is_none() && next.shared.is_none() {
+        let shared = inner.next_shared(&rows, write.shared_state, None);
+        let next = inner.next_write(name, &rows, write.session.as_ref(), write.entries, None, shared)?;
+        if next.row.is_none() {
             return Ok(());
         }
         inner.store(lock, &next)
@@ -537,7 +541,7 @@ impl LockedRow for OpenRow<'_> {
 }
 
 impl Inner {
-    /// Whether a row is as it was written; for `verify`.
+    /// Whether a row is as it was written.
     pub(super) fn is_sealed(&self, name: &str, row: &StrandRow) -> bool {
         self.sealer.is_sealed(
             &session_place(&[Column::Text(name)]),

@@ -2,7 +2,7 @@
 
 use lockgate_gate::StoreError;
 
-use super::engine::{AnswerRow, StrandRow};
+use super::engine::{AnswerRow, SharedRow, StrandRow};
 use crate::seal::{Column, Place, Table};
 
 pub(super) const SHARED: Place<'_> = Place { table: Table::SharedState, key: &[Column::Number(1)] };
@@ -16,23 +16,35 @@ pub(super) fn answer_place<'a>(key: &'a [Column<'a>]) -> Place<'a> {
 }
 
 /// What is sealed of a session row.
-pub(super) fn columns(row: &StrandRow) -> [Column<'_>; 6] {
-    let StrandRow { bytes, clock, questions, length, head, token, .. } = row;
-    // A number where bytes would be: a row without a session is not one with an empty session.
-    let bytes = bytes.as_deref().map_or(Column::Number(0), Column::Bytes);
+pub(super) fn columns(row: &StrandRow) -> [Column<'_>; 9] {
+    let StrandRow { bytes, clock, questions, length, head, answers, shared, seals, token, .. } = row;
     [
         Column::Number(*clock),
         Column::Number(*questions),
-        bytes,
+        optional(bytes.as_deref()),
         Column::Number(*length),
         Column::Bytes(head),
+        Column::Number(*answers),
+        Column::Number(*shared),
+        Column::Number(*seals),
         Column::Bytes(token),
     ]
 }
 
+/// What is sealed of the row of the shared state.
+pub(super) fn shared_columns(row: &SharedRow) -> [Column<'_>; 2] {
+    [optional(row.bytes.as_deref()), optional(row.human_key.as_deref())]
+}
+
 pub(super) fn answer_columns(row: &AnswerRow) -> [Column<'_>; 4] {
     let AnswerRow { granted, by, at, proof, .. } = row;
-    [Column::Number(i64::from(*granted)), Column::Text(by), Column::Number(*at), Column::Text(proof)]
+    let granted = granted.map_or(-1, i64::from);
+    [Column::Number(granted), Column::Text(by), Column::Number(*at), Column::Text(proof)]
+}
+
+/// A number where bytes would be: a row without bytes is not one with none.
+fn optional(bytes: Option<&[u8]>) -> Column<'_> {
+    bytes.map_or(Column::Number(0), Column::Bytes)
 }
 
 pub(super) fn question(number: u64) -> Result<i64, StoreError> {

@@ -5,8 +5,8 @@
 
 use lockgate_gate::Time;
 
-use super::sealing::{Seal, SealedHead};
-use crate::audit::Hash;
+use super::sealing::{Seal, SealedHead, SharedHead};
+use crate::audit::{Hash, START};
 
 /// Marks one write, so that a gate whose connection broke can tell whether its own write is stored.
 pub(crate) type WriteToken = [u8; 16];
@@ -24,22 +24,43 @@ pub(crate) struct StrandRow {
     pub(crate) length: i64,
     /// The hash of the last of them.
     pub(crate) head: Hash,
+    /// How often answers to its questions were changed: the sum of the versions of their rows.
+    pub(crate) answers: i64,
+    /// The version of the shared state when it was written; never a later one than there is.
+    pub(crate) shared: i64,
+    /// The number of the last seal its writer knew of; never a later one than there is.
+    pub(crate) seals: i64,
     pub(crate) token: WriteToken,
     pub(crate) seal: Vec<u8>,
 }
 
-/// The shared state as it is stored.
+/// The shared state as it is stored. Its row is made with the tables and is never deleted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SharedRow {
+    /// How often the row was written; the first one is made with the tables.
     pub(crate) version: i64,
-    pub(crate) bytes: Vec<u8>,
+    /// The state; none until a decision stores one.
+    pub(crate) bytes: Option<Vec<u8>>,
+    /// The public key that signs answers of humans; none until one is recorded.
+    pub(crate) human_key: Option<Vec<u8>>,
     pub(crate) seal: Vec<u8>,
 }
 
-/// A human's answer as it is stored.
+impl SharedRow {
+    /// What a seal says of it.
+    pub(super) fn head(&self) -> SharedHead {
+        let mac = self.seal.as_slice().try_into().unwrap_or(START);
+        SharedHead { version: self.version.max(0).cast_unsigned(), mac }
+    }
+}
+
+/// A human's answer as it is stored. One that is taken away keeps its row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct AnswerRow {
-    pub(crate) granted: bool,
+    /// How often the row was written.
+    pub(crate) version: i64,
+    /// None if it was taken away.
+    pub(crate) granted: Option<bool>,
     pub(crate) by: String,
     pub(crate) at: i64,
     /// The signature as JSON; empty if there is none.
@@ -68,16 +89,16 @@ pub(crate) struct Record {
 
 /// The change of an answer that belongs to a write.
 #[derive(Clone, Debug)]
-pub(crate) enum AnswerWrite {
-    Put { number: i64, answer: AnswerRow },
-    Remove { number: i64 },
+pub(crate) struct AnswerWrite {
+    pub(crate) number: i64,
+    pub(crate) answer: AnswerRow,
 }
 
 /// One change: all of it is stored or nothing.
 #[derive(Clone, Debug)]
 pub(crate) struct Write<'a> {
     pub(crate) name: &'a str,
-    /// The version of the shared state that was read; 0 if there was none. Another one is a conflict, so nothing that was
+    /// The version of the shared state that was read. Another one is a conflict, so nothing that was
     /// judged before a halt is stored after it.
     pub(crate) shared_seen: i64,
     pub(crate) shared: Option<SharedRow>,
@@ -86,7 +107,7 @@ pub(crate) struct Write<'a> {
     pub(crate) row: Option<StrandRow>,
     pub(crate) answer: Option<AnswerWrite>,
     pub(crate) records: Vec<Record>,
-    /// Sessions that lose their bytes and their answers.
+    /// Sessions that lose their bytes or answers, before anything else is written.
     pub(crate) forgotten: Vec<ForgottenRow>,
 }
 
@@ -97,6 +118,8 @@ pub(crate) struct ForgottenRow {
     /// The version that was read.
     pub(crate) seen: i64,
     pub(crate) row: StrandRow,
+    /// Only answers from this moment on are kept.
+    pub(crate) answers_from: i64,
 }
 
 /// Why an engine did not do its work.
@@ -119,6 +142,24 @@ pub struct Position {
     pub index: u32,
 }
 
+/// A number has so many bits for the index in the transaction.
+const INDEX_BITS: u32 = 12;
+/// So many records fit into one write.
+pub(super) const RECORDS_MAX: usize = (1 << INDEX_BITS) - 1;
+
+impl Position {
+    /// The place as one number.
+    pub fn number(self) -> u64 {
+        (self.transaction << INDEX_BITS) | u64::from(self.index)
+    }
+
+    /// The place of a number.
+    pub fn of_number(number: u64) -> Self {
+        let index = (number & ((1 << INDEX_BITS) - 1)) as u32;
+        Self { transaction: number >> INDEX_BITS, index }
+    }
+}
+
 /// One record of the audit log, with its place in its strand and among all records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StrandRecord {
@@ -136,8 +177,18 @@ pub struct StrandRecord {
     pub entry: String,
 }
 
-/// Makes a seal of the last one, the heads that changed since, and the horizon.
-pub(crate) type MakeSeal<'a> = dyn Fn(Option<&Seal>, &[SealedHead], u64) -> Seal + Sync + 'a;
+/// What a seal is made of: the last one, and what there is now.
+#[derive(Clone, Debug)]
+pub(crate) struct ToSeal {
+    pub(crate) last: Option<Seal>,
+    /// The heads that changed since the last one.
+    pub(crate) heads: Vec<SealedHead>,
+    pub(crate) shared: Option<SharedRow>,
+    pub(crate) horizon: u64,
+}
+
+/// Makes a seal, or says why there must be none.
+pub(crate) type MakeSeal<'a> = dyn Fn(&ToSeal) -> Result<Seal, EngineError> + Sync + 'a;
 
 /// A database.
 pub(crate) trait Engine: Send + Sync + 'static {
@@ -158,7 +209,8 @@ pub(crate) trait Engine: Send + Sync + 'static {
     /// Stores a change if nothing that was read has changed.
     fn write(&self, write: &Write<'_>) -> Result<(), EngineError>;
 
-    fn answer(&self, session: &str, number: i64) -> Result<Option<AnswerRow>, EngineError>;
+    /// The rows of a session and all answers to its questions by their numbers, of one moment.
+    fn answers(&self, session: &str) -> Result<(Rows, Vec<(i64, AnswerRow)>), EngineError>;
 
     /// Names, clocks and open questions of all sessions, the last used first.
     fn sessions(&self) -> Result<Vec<(String, i64, i64)>, EngineError>;
@@ -166,8 +218,8 @@ pub(crate) trait Engine: Send + Sync + 'static {
     /// Sessions unused since a moment, without those that a human answered since.
     fn unused_since(&self, before: Time) -> Result<Vec<String>, EngineError>;
 
-    /// Removes answers older than a moment to sessions that do not exist.
-    fn remove_orphans(&self, before: Time) -> Result<(), EngineError>;
+    /// Names without a session that have answers older than a moment.
+    fn orphans(&self, before: Time) -> Result<Vec<String>, EngineError>;
 
     /// Records after a position, in order, of one session where one is named. Records of transactions that are still open
     /// anywhere come later, never earlier than one that was already read.
@@ -177,6 +229,9 @@ pub(crate) trait Engine: Send + Sync + 'static {
         session: Option<&str>,
         count: u32,
     ) -> Result<Vec<StrandRecord>, EngineError>;
+
+    /// Records before a position, the last first; from the end, if none is named.
+    fn records_before(&self, before: Option<Position>, count: u32) -> Result<Vec<StrandRecord>, EngineError>;
 
     /// The records of one strand after a number.
     fn strand(&self, name: &str, after: i64, count: u32) -> Result<Vec<StrandRecord>, EngineError>;
@@ -190,9 +245,12 @@ pub(crate) trait Engine: Send + Sync + 'static {
     /// The text of a hash.
     fn text(&self, hash: &str) -> Result<Option<String>, EngineError>;
 
-    /// Calls `make` with the last seal and the heads that changed since it, and stores the seal that it returns. Only one gate
-    /// does so at a time; returns false if another one does, or if nothing has changed.
-    fn seal(&self, make: &MakeSeal<'_>) -> Result<bool, EngineError>;
+    /// Calls `make` with the last seal and what changed since it, and stores the seal that it returns. Only one gate does so at
+    /// a time; returns none if another one does, or if nothing has changed.
+    fn seal(&self, make: &MakeSeal<'_>) -> Result<Option<Seal>, EngineError>;
+
+    /// The last seal.
+    fn last_seal(&self) -> Result<Option<Seal>, EngineError>;
 
     /// Seals after a number with their heads, in order.
     fn seals(&self, after: u64, count: u32) -> Result<Vec<(Seal, Vec<SealedHead>)>, EngineError>;

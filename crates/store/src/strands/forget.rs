@@ -24,7 +24,10 @@ impl StrandStore {
         for names in names.chunks(FORGET_BATCH) {
             count += inner.forget_some(names, before, entry)?;
         }
-        inner.engine.remove_orphans(before).map_err(|error| inner.told(error))?;
+        let orphans = inner.engine.orphans(before).map_err(|error| inner.told(error))?;
+        for names in orphans.chunks(FORGET_BATCH) {
+            inner.forget_orphans(names, before)?;
+        }
         Ok(count)
     }
 }
@@ -39,27 +42,26 @@ impl Inner {
         for _ in 0..TRIES_MAX {
             let mut forgotten = Vec::new();
             for name in names {
-                let rows = self.read(name)?;
-                let Some(row) = rows.session.filter(|row| row.bytes.is_some() && row.clock < whole(before.0))
-                else {
-                    continue;
+                let (rows, answers) = self.answers(name)?;
+                // It may have been used or answered meanwhile.
+                let is_old = |row: &StrandRow| {
+                    let is_awaited =
+                        row.questions > 0 && answers.iter().any(|(_, it)| it.at >= whole(before.0));
+                    row.bytes.is_some() && row.clock < whole(before.0) && !is_awaited
                 };
-                let seen = row.version;
-                let row = StrandRow { version: seen + 1, bytes: None, questions: 0, ..row };
-                forgotten.push(ForgottenRow { name: name.clone(), seen, row: self.sealed(name, row)? });
+                let Some(row) = rows.session.filter(is_old) else { continue };
+                forgotten.push(self.forgotten(name, row, 0, i64::MAX)?);
             }
             if forgotten.is_empty() {
                 return Ok(0);
             }
             let gone: Vec<String> = forgotten.iter().map(|it| it.name.clone()).collect();
-            let rows = self.read("")?;
-            // What is about all sessions stands in the strand without a name, and a session may have that name.
-            let mut rows_left = rows.clone();
-            if let Some(own) = forgotten.iter().position(|it| it.name.is_empty()) {
-                rows_left.session = Some(forgotten.remove(own).row);
+            let mut rows = self.read("")?;
+            // What is about all sessions stands in the strand without a name, and a session may have that name: it is forgotten first.
+            if let Some(own) = forgotten.iter().find(|it| it.name.is_empty()) {
+                rows.session = Some(own.row.clone());
             }
-            let mut write = self.next_write("", &rows_left, None, &[entry(&gone)])?;
-            write.seen = rows.session.as_ref().map_or(0, |row| row.version);
+            let mut write = self.next_write("", &rows, None, &[entry(&gone)], None, None)?;
             write.forgotten = forgotten;
             match self.store(None, &write) {
                 Err(StoreError::Conflict) => {}
@@ -67,5 +69,39 @@ impl Inner {
             }
         }
         Err(self.unavailable("was changed by others again and again; try again"))
+    }
+
+    /// Removes old answers to questions of sessions that are not there.
+    fn forget_orphans(&self, names: &[String], before: Time) -> Result<(), StoreError> {
+        for _ in 0..TRIES_MAX {
+            let mut forgotten = Vec::new();
+            for name in names {
+                let (rows, answers) = self.answers(name)?;
+                let Some(row) = rows.session.filter(|row| row.bytes.is_none()) else { continue };
+                let from = whole(before.0);
+                let left = answers.iter().filter(|(_, answer)| answer.at >= from);
+                let left = left.map(|(_, answer)| answer.version).sum();
+                forgotten.push(self.forgotten(name, row, left, from)?);
+            }
+            let mut write = self.next_write("", &self.read("")?, None, &[], None, None)?;
+            write.forgotten = forgotten;
+            match self.store(None, &write) {
+                Err(StoreError::Conflict) => {}
+                other => return other,
+            }
+        }
+        Err(self.unavailable("was changed by others again and again; try again"))
+    }
+
+    fn forgotten(
+        &self,
+        name: &str,
+        row: StrandRow,
+        answers: i64,
+        answers_from: i64,
+    ) -> Result<ForgottenRow, StoreError> {
+        let seen = row.version;
+        let row = StrandRow { version: seen + 1, bytes: None, questions: 0, answers, ..row };
+        Ok(ForgottenRow { name: name.to_owned(), seen, row: self.sealed(name, row)?, answers_from })
     }
 }

@@ -1,10 +1,10 @@
 //! Seals: the heads of all strands that changed, joined and signed about every second.
 //!
 //! What is signed, all numbers 8 bytes with the highest first: `lockgate/strands/v1`, a zero byte, the 16 bytes of the database's id,
-//! the seal's number, when it was made, the horizon, the number of heads, the root, the 32 bytes of the hash of the seal before
-//! it (zeros for the first). A leaf of the tree is the number of bytes of the session's name, the name, the length of its
-//! strand, and the hash of its last record; leaves are ordered by name. A seal's own hash is SHA-256 of what is signed and
-//! the signature.
+//! the seal's number, when it was made, the horizon, the number of heads, the version of the shared state, the root, the 32 bytes
+//! of the MAC of the shared state's row, the hash of the seal before it (zeros for the first). A leaf of the tree is the number of
+//! bytes of the session's name, the name, the version of its row, the length of its strand, and the hash of its last record; leaves
+//! are ordered by name. A seal's own hash is SHA-256 of what is signed and the signature.
 
 use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
 use sha2::{Digest, Sha256};
@@ -18,16 +18,27 @@ const SEAL_TAG: &[u8] = b"lockgate/strands/v1\0";
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct SealedHead {
     pub(crate) strand: String,
+    /// The version of its row.
+    pub(crate) version: u64,
     pub(crate) length: u64,
     pub(crate) head: Hash,
 }
 
 impl SealedHead {
     fn leaf(&self) -> Hash {
-        let Self { strand, length, head } = self;
+        let Self { strand, version, length, head } = self;
         let name = strand.as_bytes();
-        merkle::leaf(&[&(name.len() as u64).to_be_bytes(), name, &length.to_be_bytes(), head].concat())
+        let numbers = [*version, *length].map(u64::to_be_bytes).concat();
+        merkle::leaf(&[&(name.len() as u64).to_be_bytes(), name, &numbers, head].concat())
     }
+}
+
+/// The row of the shared state when it was sealed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SharedHead {
+    pub(crate) version: u64,
+    /// The MAC of the row.
+    pub(crate) mac: Hash,
 }
 
 /// The signed root over the strands that changed.
@@ -41,8 +52,12 @@ pub struct Seal {
     pub horizon: u64,
     /// How many heads are under it.
     pub heads: u64,
-    /// The root of their tree.
+    /// The version of the shared state.
+    pub shared_version: u64,
+    /// The root of the tree of the heads.
     pub root: Hash,
+    /// The MAC of the row of the shared state.
+    pub shared: Hash,
     /// The hash of the seal before it.
     pub previous: Hash,
     /// The signature.
@@ -53,7 +68,7 @@ impl Seal {
     /// The seal after `last` over these heads.
     pub(super) fn make(
         last: Option<&Self>,
-        heads: &[SealedHead],
+        (heads, shared): (&[SealedHead], SharedHead),
         horizon: u64,
         at_ms: u64,
         database: &[u8; 16],
@@ -64,12 +79,20 @@ impl Seal {
             at_ms,
             horizon,
             heads: heads.len() as u64,
+            shared_version: shared.version,
             root: root_of(heads),
+            shared: shared.mac,
             previous: last.map_or(START, |last| last.hash(database)),
             signature: [0; 64],
         };
         seal.signature = key.sign(&seal.message(database)).to_bytes();
         seal
+    }
+
+    /// Whether this row of the shared state is the sealed one, or a later one.
+    pub(super) fn admits(&self, shared: SharedHead) -> bool {
+        shared.version > self.shared_version
+            || (shared.version == self.shared_version && shared.mac == self.shared)
     }
 
     /// Whether this key signed exactly this seal of this database.
@@ -90,9 +113,9 @@ impl Seal {
     }
 
     fn message(&self, database: &[u8; 16]) -> Vec<u8> {
-        let Self { n, at_ms, horizon, heads, root, previous, .. } = self;
-        let numbers = [*n, *at_ms, *horizon, *heads].map(u64::to_be_bytes).concat();
-        [SEAL_TAG, database, &numbers, root, previous].concat()
+        let Self { n, at_ms, horizon, heads, shared_version, root, shared, previous, .. } = self;
+        let numbers = [*n, *at_ms, *horizon, *heads, *shared_version].map(u64::to_be_bytes).concat();
+        [SEAL_TAG, database, &numbers, root, shared, previous].concat()
     }
 }
 

@@ -7,11 +7,10 @@ use std::{
     time::Duration,
 };
 
-use lockgate::engine::{Time, gate::Backend};
-use lockgate_store::{Position, PostgresOptions, StrandStore};
+use lockgate_store::{PostgresOptions, StrandStore};
 use tempfile::TempDir;
 
-use super::Rest;
+use super::{SharedRest, SharedServer};
 
 /// A Postgres server that lives as long as this value, with its files in a temporary folder.
 pub struct Cluster {
@@ -48,37 +47,11 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// Starts the server again, after it was stopped.
-    ///
-    /// # Errors
-    /// What could not be done.
-    pub fn run_server(&self) -> Result<(), String> {
-        let socket = self.folder.path().display().to_string();
-        let options =
-            format!("-c listen_addresses= -c unix_socket_directories={socket} -c max_connections=300");
-        let log = self.folder.path().join("log");
-        run(self
-            .program("pg_ctl")
-            .arg("-D")
-            .arg(self.data())
-            .args(["-w", "-s", "-l"])
-            .arg(log)
-            .args(["-o", &options, "start"]))
-    }
-
-    /// Stops the server as a power cut would.
-    ///
-    /// # Errors
-    /// What could not be done.
-    pub fn crash(&self) -> Result<(), String> {
-        run(self.program("pg_ctl").arg("-D").arg(self.data()).args(["-m", "immediate", "-w", "-s", "stop"]))
-    }
-
     /// Makes an empty database.
     ///
     /// # Errors
     /// What could not be done.
-    pub fn database(&self) -> Result<PostgresRest<'_>, String> {
+    pub fn rest(&self) -> Result<PostgresRest<'_>, String> {
         let name = format!("gate{}", self.databases.fetch_add(1, Ordering::Relaxed));
         self.sql("postgres", &format!("CREATE DATABASE {name}"))?;
         let keys = tempfile::tempdir().map_err(|error| error.to_string())?;
@@ -124,6 +97,36 @@ impl Cluster {
     }
 }
 
+impl SharedServer for Cluster {
+    fn name(&self) -> &'static str {
+        "postgres"
+    }
+
+    fn database(&self) -> Result<Box<dyn SharedRest + '_>, String> {
+        Ok(Box::new(self.rest()?))
+    }
+
+    fn crash(&self) -> Result<(), String> {
+        run(self.program("pg_ctl").arg("-D").arg(self.data()).args(["-m", "immediate", "-w", "-s", "stop"]))
+    }
+
+    fn run_server(&self) -> Result<(), String> {
+        let socket = self.folder.path().display().to_string();
+        // After a crash it would otherwise sync each file of each database by itself.
+        let options = format!(
+            "-c listen_addresses= -c unix_socket_directories={socket} -c max_connections=300 -c recovery_init_sync_method=syncfs"
+        );
+        let log = self.folder.path().join("log");
+        run(self
+            .program("pg_ctl")
+            .arg("-D")
+            .arg(self.data())
+            .args(["-w", "-s", "-t", "120", "-l"])
+            .arg(log)
+            .args(["-o", &options, "start"]))
+    }
+}
+
 impl Drop for Cluster {
     fn drop(&mut self) {
         let _ = self.crash();
@@ -143,7 +146,7 @@ fn run(command: &mut Command) -> Result<(), String> {
     }
 }
 
-/// A database of a [`Cluster`]; every handle has connections of its own, as another machine would have.
+/// A database of a [`Cluster`].
 pub struct PostgresRest<'a> {
     cluster: &'a Cluster,
     name: String,
@@ -151,21 +154,6 @@ pub struct PostgresRest<'a> {
 }
 
 impl PostgresRest<'_> {
-    /// The URL of the store.
-    pub fn url(&self) -> String {
-        let host = self.cluster.folder.path().display().to_string().replace('/', "%2F");
-        format!("postgres://gate@{host}/{}?key={}", self.name, self.keys.path().join("store.key").display())
-    }
-
-    /// Another handle.
-    ///
-    /// # Panics
-    /// If it cannot be opened.
-    pub fn store(&self) -> StrandStore {
-        let options = PostgresOptions { wait: Duration::from_secs(60), ..PostgresOptions::default() };
-        StrandStore::open_postgres(&self.url(), &options).unwrap()
-    }
-
     /// Runs SQL, as a program with access to the database but without the key could.
     ///
     /// # Errors
@@ -175,27 +163,14 @@ impl PostgresRest<'_> {
     }
 }
 
-impl Rest for PostgresRest<'_> {
-    fn open(&self) -> Box<dyn Backend> {
-        Box::new(self.store())
+impl SharedRest for PostgresRest<'_> {
+    fn url(&self) -> String {
+        let host = self.cluster.folder.path().display().to_string().replace('/', "%2F");
+        format!("postgres://gate@{host}/{}?key={}", self.name, self.keys.path().join("store.key").display())
     }
 
-    fn audit_log(&self) -> Vec<String> {
-        let store = self.store();
-        store.seal_now().unwrap();
-        let found = store.verify().unwrap();
-        assert!(found.verified.is_whole(), "{:?}", found.verified.problems);
-        let mut entries = Vec::new();
-        let mut after = Position::default();
-        loop {
-            let records = store.records(after, None, 7).unwrap();
-            let Some(last) = records.last() else { return entries };
-            after = last.position;
-            entries.extend(records.into_iter().map(|record| record.entry));
-        }
-    }
-
-    fn forget(&self, before: Time, entry: &str) -> u64 {
-        self.store().forget(before, &|_| entry.to_owned()).unwrap()
+    fn store(&self) -> StrandStore {
+        let options = PostgresOptions { wait: Duration::from_secs(60), ..PostgresOptions::default() };
+        StrandStore::open_postgres(&self.url(), &options).unwrap()
     }
 }

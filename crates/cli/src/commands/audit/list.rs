@@ -6,20 +6,20 @@
 use std::{collections::VecDeque, sync::atomic::Ordering, thread, time::Duration};
 
 use lockgate::engine::{
-    AuditFilter,
+    AuditFilter, Database,
     gate::audit_log::LogEntry,
-    store::{Link, Sqlite},
+    store::{Link, Query},
 };
 
 use super::{
     line,
-    records::{entry_of, links},
+    records::entry_of,
     select::{AuditListArguments, selection},
 };
 use crate::{
     commands::watch::interruption,
     console::{CommandError, Console, Ending},
-    state::open_state,
+    state::open_database,
 };
 
 /// So many entries people are shown where they do not say how many.
@@ -48,7 +48,7 @@ pub(super) fn run(
         (false, false) => Form::Line,
     };
     let selection = selection(arguments)?;
-    let store = open_state(arguments.state.state.as_deref())?;
+    let store = open_database(arguments.store.as_deref(), arguments.state.state.as_deref())?;
     let interrupted = if arguments.follow { Some(interruption()?) } else { None };
     let limit = arguments.limit.or((form == Form::Line).then_some(SHOWN));
     if form == Form::Csv {
@@ -68,7 +68,7 @@ pub(super) fn run(
 }
 
 struct Listing<'a> {
-    store: &'a Sqlite,
+    store: &'a Database,
     selection: AuditFilter,
     form: Form,
     /// The last record that was looked at.
@@ -80,8 +80,9 @@ impl Listing<'_> {
     fn print_last(&mut self, limit: Option<usize>, console: &mut Console<'_>) -> Result<(), CommandError> {
         let Some(limit) = limit else { return self.print_new(console) };
         if self.selection.is_everything() {
-            let head = self.store.head().map_err(CommandError::said)?;
-            self.seen = head.n.saturating_sub(limit as u64);
+            let newest = self.store.newest(&Query::default(), None, limit as u64);
+            self.seen =
+                newest.map_err(CommandError::said)?.before.map_or(0, |before| before.saturating_sub(1));
         }
         let mut last: VecDeque<(Link, LogEntry)> = VecDeque::new();
         self.look_on(|_, link, entry| {
@@ -105,8 +106,8 @@ impl Listing<'_> {
         mut take: impl FnMut(&Self, Link, LogEntry) -> Result<(), CommandError>,
     ) -> Result<(), CommandError> {
         let after = self.seen;
-        for link in links(self.store, self.selection.query(after)) {
-            let link = link?;
+        for link in self.store.audit_log(self.selection.query(after)) {
+            let link = link.map_err(CommandError::said)?;
             self.seen = link.n;
             let entry = entry_of(&link)?;
             if self.selection.takes(&entry) {

@@ -16,6 +16,9 @@ use crate::{
 pub(crate) struct AuditListArguments {
     #[command(flatten)]
     pub(crate) state: StateArguments,
+    /// A store that machines share: postgres://USER@HOST/DATABASE?key=FILE, or redis://HOST/NUMBER?key=FILE
+    #[arg(long, value_name = "URL", conflicts_with_all = ["state", "export"])]
+    pub(crate) store: Option<String>,
     #[command(flatten)]
     pub(crate) filter: FilterArguments,
     /// Only calls and results of this tool

@@ -12,6 +12,7 @@ use std::{
 
 use clap::Args;
 use lockgate::engine::{
+    SealNote,
     call::visible,
     store::{Anchor, Problem, Verified, from_hex, to_hex, verify_lines},
 };
@@ -22,7 +23,7 @@ use crate::{
     console::{CommandError, Console, Ending, bold, dim, wrong},
     progress::Progress,
     protocol::encode,
-    state::open_state,
+    state::open_database,
     when,
 };
 
@@ -31,6 +32,7 @@ Examples:
   lockgate audit verify
   lockgate audit verify --expect 1204:5f1c…      the head that you noted earlier
   lockgate audit verify log.jsonl --key 9b0e…    an export, and your key
+  lockgate audit verify --store 'postgres://gate@db/lockgate?key=/k'
 
 The database is checked with the state of its sessions: rows that were changed,
 deleted or brought back are named. Note the head that this prints, in
@@ -45,7 +47,10 @@ pub(crate) struct AuditVerifyArguments {
     pub(crate) file: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) state: StateArguments,
-    /// The head that you noted: a record's number and its hash
+    /// A store that machines share: postgres://USER@HOST/DATABASE?key=FILE, or redis://HOST/NUMBER?key=FILE
+    #[arg(long, value_name = "URL", conflicts_with_all = ["file", "state"])]
+    pub(crate) store: Option<String>,
+    /// The head that you noted: the number of a record, or of a seal, and its hash
     #[arg(long, value_name = "N:HASH", value_parser = anchor)]
     pub(crate) expect: Option<Anchor>,
     /// The public key that you noted
@@ -92,6 +97,10 @@ pub(super) fn run(
 struct Checked {
     what: String,
     verified: Verified,
+    /// The last seal of a store that machines share.
+    seal: Option<SealNote>,
+    /// Whether its end is known to be the end.
+    is_signed: bool,
     /// Another key signs than the one that was noted.
     has_other_key: bool,
     /// It is not known which key should have signed.
@@ -103,12 +112,15 @@ struct Checked {
 
 impl Checked {
     fn database(arguments: &AuditVerifyArguments, json: bool) -> Result<Self, CommandError> {
-        let store = open_state(arguments.state.state.as_deref())?;
+        let store = open_database(arguments.store.as_deref(), arguments.state.state.as_deref())?;
         let progress = Progress::start("verifying", json);
         let mut tell = |now: lockgate::engine::store::Progress| progress.tell(now.done, now.of);
-        let verified = store.verify_trail(arguments.expect, &mut tell).map_err(CommandError::said)?;
-        let what = format!("the audit log in {}", store.path().display());
-        Ok(Self::new(what, verified, arguments, arguments.key.is_some_and(|key| key != store.public_key())))
+        let found = store.verify(arguments.expect, &mut tell).map_err(CommandError::said)?;
+        let what = format!("the audit log in {}", store.place());
+        let has_other_key = arguments.key.is_some_and(|key| key != store.public_key());
+        let mut checked = Self::new(what, found.verified, arguments, has_other_key);
+        (checked.seal, checked.is_signed) = (found.seal, found.is_signed);
+        Ok(checked)
     }
 
     fn file(file: &Path, arguments: &AuditVerifyArguments, json: bool) -> Result<Self, CommandError> {
@@ -127,8 +139,17 @@ impl Checked {
 
     fn new(what: String, verified: Verified, arguments: &AuditVerifyArguments, has_other_key: bool) -> Self {
         let expects = arguments.expect.map(|anchor| anchor.n);
-        let has_state = arguments.file.is_none();
-        Self { what, verified, has_other_key, trusts_any_key: false, expects, has_state }
+        let (has_state, is_signed) = (arguments.file.is_none(), verified.head.is_some());
+        Self {
+            what,
+            verified,
+            seal: None,
+            is_signed,
+            has_other_key,
+            trusts_any_key: false,
+            expects,
+            has_state,
+        }
     }
 
     fn is_whole(&self) -> bool {
@@ -136,10 +157,10 @@ impl Checked {
     }
 
     fn ending(&self) -> Ending {
-        match (self.is_whole(), &self.verified.head) {
+        match (self.is_whole(), self.is_signed) {
             (false, _) => Ending::No,
-            (true, Some(_)) => Ending::Yes,
-            (true, None) => Ending::CouldNotTell,
+            (true, true) => Ending::Yes,
+            (true, false) => Ending::CouldNotTell,
         }
     }
 
@@ -167,19 +188,20 @@ impl Checked {
                 wrong("wrong:")
             )?;
         }
-        let Some(head) = head else {
+        if !self.is_signed {
             writeln!(
                 console.err,
                 "{}: its end has no signed head, so its end cannot be checked; export it whole",
                 wrong("error")
             )?;
             return Ok(());
-        };
+        }
         match (self.is_whole(), self.has_state) {
             (true, true) => {
                 writeln!(
                     out,
-                    "whole: every record and every row is as it was written, and the head is signed"
+                    "whole: every record and every row is as it was written, and {} signed",
+                    if head.is_some() { "the head is" } else { "seals are" }
                 )?;
             }
             (true, false) => {
@@ -188,17 +210,26 @@ impl Checked {
             (false, _) => {}
         }
         if let (true, Some(n)) = (self.is_whole(), self.expects) {
-            writeln!(out, "record {n} is the one you noted, and so is all before it")?;
+            let what = if head.is_some() { "record" } else { "seal" };
+            writeln!(out, "{what} {n} is the one you noted, and so is all before it")?;
         }
         if self.trusts_any_key {
             let text =
                 "the writer of this file may have signed it too: compare the key, or give it with --key";
             writeln!(out, "{}", dim(text))?;
         }
-        writeln!(out, "\nto note elsewhere:")?;
-        writeln!(out, "  head  {}:{}", head.n, to_hex(&head.hash))?;
-        writeln!(out, "  key   {}", to_hex(&head.public_key))?;
-        writeln!(out, "  {}", dim(format!("written {}, {} pruned", when::local(head.at), head.pruned)))?;
+        if let Some(head) = head {
+            writeln!(out, "\nto note elsewhere:")?;
+            writeln!(out, "  head  {}:{}", head.n, to_hex(&head.hash))?;
+            writeln!(out, "  key   {}", to_hex(&head.public_key))?;
+            writeln!(out, "  {}", dim(format!("written {}, {} pruned", when::local(head.at), head.pruned)))?;
+        }
+        if let Some(seal) = &self.seal {
+            writeln!(out, "\nto note elsewhere:")?;
+            writeln!(out, "  seal  {}:{}", seal.n, to_hex(&seal.hash))?;
+            writeln!(out, "  key   {}", to_hex(&seal.key))?;
+            writeln!(out, "  {}", dim(format!("made {}", when::local(seal.at))))?;
+        }
         Ok(())
     }
 }
@@ -237,6 +268,17 @@ struct Answer<'a> {
     problems_untold: u64,
     other_key: bool,
     head: Option<HeadAnswer>,
+    /// Of a store that machines share.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seal: Option<SealAnswer>,
+}
+
+#[derive(Debug, Serialize)]
+struct SealAnswer {
+    n: u64,
+    hash: String,
+    at: u64,
+    key: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -270,6 +312,12 @@ impl<'a> Answer<'a> {
                 at: head.at.0,
                 pruned: head.pruned,
                 key: key(&head.public_key),
+            }),
+            seal: checked.seal.as_ref().map(|seal| SealAnswer {
+                n: seal.n,
+                hash: to_hex(&seal.hash),
+                at: seal.at.0,
+                key: key(&seal.key),
             }),
         }
     }

@@ -9,9 +9,10 @@ use std::{
 
 use clap::Args;
 use lockgate::engine::{
-    Gate, Mode, PolicyChanges, bound_policy,
+    Database, Gate, Mode, PolicyChanges,
     call::visible,
     gate::BoundPolicy,
+    open_store,
     store::{Options, Sqlite},
 };
 use lockgate_agents::{
@@ -43,6 +44,10 @@ pub(crate) struct TeamArguments {
     /// The address [default: 127.0.0.1:7878, or none with --socket]
     #[arg(long, value_name = "ADDRESS", conflicts_with = "guardian")]
     pub(crate) listen: Option<SocketAddr>,
+    /// Where to store sessions, for many servers: postgres://USER@HOST/DATABASE?key=FILE, or redis://HOST/NUMBER?key=FILE
+    /// [default: a file in the folder of --data]
+    #[arg(long, value_name = "URL", conflicts_with = "guardian")]
+    pub(crate) store: Option<String>,
     /// A name under which others reach the server, as the `Host` header says it
     #[arg(long = "host", value_name = "NAME", conflicts_with = "guardian")]
     pub(crate) hosts: Vec<String>,
@@ -166,14 +171,14 @@ fn service(
     {
         writeln!(console.err, "warning: {}", visible(&line))?;
     }
-    let backend = Arc::new(Sqlite::open(data.state(), Options::default()).map_err(CommandError::said)?);
+    let store = store(team.store.as_deref(), data)?;
     let mut builder = Gate::builder(policy.clone()).mode(team.mode);
     if team.protect {
         builder = builder.protect(protection_of_files(arguments.files, Some(data.path())));
     }
     let registry = team.registry.registry();
-    let bound = bound(&policy, arguments, &registry, data);
-    let builder = registry.lend(builder.bound_backend(Arc::clone(&backend), bound));
+    let bound = bound(&policy, arguments, &registry, data, &store);
+    let builder = registry.lend(builder.bound_backend(store.backend(), bound));
     let builder = opening::lend_runner(builder, &team.exec);
     let is_near = !team.behind_proxy && listeners.tcp.is_none_or(|address| address.ip().is_loopback());
     let options = ServiceOptions {
@@ -184,7 +189,20 @@ fn service(
         follows_links: is_near,
         has_tls: team.behind_proxy,
     };
-    Service::new(builder, policy, backend, data, options).map_err(CommandError::said)
+    Service::new(builder, policy, store, data, options).map_err(CommandError::said)
+}
+
+/// The database that was named, or the one in the folder.
+fn store(url: Option<&str>, data: &DataFolder) -> Result<Database, CommandError> {
+    match url.map(open_store) {
+        None => {
+            let file = Sqlite::open(data.state(), Options::default()).map_err(CommandError::said)?;
+            Ok(Database::Sqlite(Arc::new(file)))
+        }
+        Some(opened) => opened.map_err(CommandError::said)?.ok_or_else(|| {
+            CommandError::Said("a server stores sessions; leave `--store` out, or name a database".to_owned())
+        }),
+    }
 }
 
 /// What binds the sessions of the database to this policy and these arguments.
@@ -193,6 +211,7 @@ fn bound(
     arguments: &TeamServer<'_>,
     registry: &Registry,
     data: &DataFolder,
+    store: &Database,
 ) -> BoundPolicy {
     let team = arguments.team;
     let settings = json!({
@@ -203,7 +222,7 @@ fn bound(
     });
     let settings = settings.as_object().cloned().unwrap_or_default();
     let (files, folder): (Vec<PathBuf>, PathBuf) = (arguments.files.to_vec(), data.path().to_path_buf());
-    bound_policy(policy, "serve", settings, team.policy_changes, &data.state(), move |policy, bound| {
+    store.bound_policy(policy, "serve", settings, team.policy_changes, move |policy, bound| {
         accepted_rulebook(policy, bound, || protection_of_files(&files, Some(&folder)))
     })
 }

@@ -134,8 +134,8 @@ fn whole_log() -> Markup {
 pub(in crate::http) fn verify(exchange: &Exchange<'_>) -> Result<Reply, Problem> {
     exchange.know(&[])?;
     exchange.enter_all()?;
-    let verified = exchange.service.backend.verify_trail(None, &mut |_| ())?;
-    let is_whole = verified.is_whole() && verified.head.is_some();
+    let found = exchange.service.store.verify(None, &mut |_| ())?;
+    let (verified, is_whole) = (&found.verified, found.is_whole());
     let main = html! {
         h1 { "Audit" }
         section aria-labelledby="verified-title" {
@@ -154,6 +154,14 @@ pub(in crate::http) fn verify(exchange: &Exchange<'_>) -> Result<Reply, Problem>
                     dt { "signed with" } dd { code { (to_hex(&head.public_key)) } }
                 }
             }
+            @if let Some(seal) = &found.seal {
+                dl.facts {
+                    dt { "last seal" } dd { (seal.n) }
+                    dt { "its hash" } dd { code { (to_hex(&seal.hash)) } }
+                    dt { "made" } dd { (moment(seal.at.0)) }
+                    dt { "signed with" } dd { code { (to_hex(&seal.key)) } }
+                }
+            }
             p { a href="audit" { "Back to the records" } }
         }
     };
@@ -164,7 +172,10 @@ pub(in crate::http) fn verify(exchange: &Exchange<'_>) -> Result<Reply, Problem>
 pub(in crate::http) fn export(exchange: &Exchange<'_>) -> Result<Reply, Problem> {
     exchange.know(&[])?;
     exchange.enter_all()?;
-    let backend = &exchange.service.backend;
+    let Some(backend) = exchange.service.store.sqlite() else {
+        let detail = "a store that servers share has a chain for each session, and no export yet; read `GET /v1/audit`";
+        return Err(Problem::new(StatusCode::NOT_IMPLEMENTED, detail));
+    };
     // What is appended meanwhile comes after the head that we have.
     let head = backend.head()?;
     if head.n.saturating_sub(head.pruned) > EXPORT_MAX {

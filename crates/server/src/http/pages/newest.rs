@@ -40,32 +40,25 @@ pub(super) fn newest(
     count: usize,
     is_meant: impl Fn(&LogEntry) -> bool,
 ) -> Result<Newest, Problem> {
-    let backend = &exchange.service.backend;
-    let head = backend.head()?;
-    let mut end = before.unwrap_or(u64::MAX).min(head.n.saturating_add(1));
-    let (mut found, mut piece, mut left) = (Newest::default(), PIECE, READ_MAX);
-    while end > head.pruned.saturating_add(1) && left > 0 {
-        let start = end.saturating_sub(1).saturating_sub(piece).max(head.pruned);
-        let mut taken = Vec::new();
-        for link in backend.audit_log(filter.query(start)) {
-            let link = link?;
-            if link.n >= end {
-                break;
-            }
+    let query = filter.query(0);
+    let (mut found, mut piece, mut left) = (Newest { before, ..Newest::default() }, PIECE, READ_MAX);
+    while found.records.len() < count && left > 0 {
+        let read = exchange.service.store.newest(&query, found.before, piece)?;
+        for link in read.links {
             let entry = read_entry(&link)?;
             if filter.takes(&entry) && may_see(exchange.caller, &entry) && is_meant(&entry) {
-                taken.push(Record { n: link.n, entry });
+                found.records.push(Record { n: link.n, entry });
             }
         }
-        found.records.extend(taken.into_iter().rev());
-        if found.records.len() >= count {
-            found.records.truncate(count);
-            end = found.records.last().map_or(end, |last| last.n);
+        found.before = read.before;
+        if found.before.is_none() {
             break;
         }
-        (end, left) = (start.saturating_add(1), left.saturating_sub(piece));
-        piece = (piece * 2).min(PIECE_MAX);
+        (left, piece) = (left.saturating_sub(piece), (piece * 2).min(PIECE_MAX));
     }
-    found.before = (end > head.pruned.saturating_add(1)).then_some(end);
+    if found.records.len() > count {
+        found.records.truncate(count);
+        found.before = found.records.last().map(|last| last.n);
+    }
     Ok(found)
 }
