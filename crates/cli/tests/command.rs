@@ -725,6 +725,11 @@ fn see_shows_commands_paths_hosts_deeds_and_doubts() {
                writes /home/me/data or /srv/data
                writes /home/me/out or /srv/out
         hosts  evil.com (a name)
+        does   unreadable script
+               perhaps read: /srv
+               deletion: data
+               download: https://good.com@evil.com/x
+               perhaps write: out
         holds  EMAIL in `command`
         deeds  perhaps `backup`, perhaps `delete`, perhaps `bash`, `delete`, which
                no success proves
