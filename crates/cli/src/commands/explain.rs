@@ -198,7 +198,11 @@ impl Player<'_> {
         let policy = self.gate.policy();
         let effects = policy.effects(&call).words();
         if !effects.is_empty() {
-            report::note(console.out, "does", &effects.join(", "))?;
+            let told = effects.iter().map(|word| match word.strip_suffix('?') {
+                Some(word) => format!("perhaps {word}"),
+                None => word.clone(),
+            });
+            report::note(console.out, "does", &told.collect::<Vec<_>>().join(", "))?;
         }
         for (index, view) in views.iter().enumerate() {
             let word = if index == 0 { "rules" } else { "" };

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use lockgate_call::{EffectKind, EffectPattern, tool_effect, without_server};
-use lockgate_policy::{Clause, Condition, Decision, Diagnostic, Policy, Source, Span, is_phrase};
+use lockgate_policy::{Clause, Condition, Decision, Diagnostic, Policy, Severity, Source, Span, is_phrase};
 
 use super::listed::ListedTools;
 
@@ -51,6 +51,15 @@ pub(super) fn unguarded(policy: &Policy, sources: &[Source], listed: &ListedTool
     let message = format!("no rule speaks of tools that act: {}{more}", named.join(", "));
     let end = source.text().find('\n').unwrap_or(source.text().len());
     let finding = Diagnostic::warning("unguarded-effect", source, Span::new(0, end), message);
+    // What only a name says is a guess.
+    let is_told = |tool: &str| {
+        tool_effect(tool).is_some()
+            || listed.get(tool).is_some_and(|it| !it.effects.is_empty())
+            || policy.declared_effects().any(|(declared, _)| declared == tool)
+    };
+    let is_sure = forgotten.iter().filter_map(|it| it.split('`').nth(1)).any(is_told);
+    let severity = if is_sure { Severity::Warning } else { Severity::Note };
+    let finding = Diagnostic { severity, ..finding };
     Some(finding.label("they always pass").remedy(format!(
         "write a line about each, such as `ask about {first}`, or `otherwise ask` and `allow` what is meant"
     )))

@@ -67,7 +67,7 @@ const SLIPS: &[(&str, &str)] = &[
     // Places.
     (r"\boutside of ", "outside "),
     (r" (?:in|within|under|below) ([./~]\S*)", " inside $1"),
-    (r"\b(inside|outside) ([A-Za-z_][\w-]*)$", "$1 ./$2"),
+    (r"\binside ([A-Za-z_][\w-]*)$", "inside ./$1"),
     (r"\bany ([a-z-]+) in ", "any $1 inside "),
     (r"\bany ([a-z-]+) except ", "any $1 except to "),
     // Time.

@@ -51,7 +51,6 @@ const ROWS: &[(&str, &str)] = &[
         "block pay when amount is between 5 and 10",
         "block pay when amount is at least 5 and amount is at most 10",
     ),
-    ("block write outside src", "block write outside ./src"),
     ("block write outside of ./src", "block write outside ./src"),
     ("block write in ./src", "block write inside ./src"),
     ("block post after read_secret in 5 minutes", "block post after read_secret within 5 minutes"),
