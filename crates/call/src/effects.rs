@@ -22,7 +22,7 @@ use crate::programs::table::alike::{
 };
 use crate::programs::word::{Known, Word};
 use crate::shell::script::{Command, RedirectionKind};
-use crate::tools::{Does, does};
+use crate::tools::{Does, does, warned_of};
 
 use finds::{found_in, is_find};
 pub use pattern::{EffectPattern, EffectPlaces, PlaceFit};
@@ -51,6 +51,20 @@ pub struct Effect {
     pub target: Target,
 }
 
+impl Effects {
+    /// The words of the effects, each once and in the order of the manual; what the call only may do ends in `?`.
+    #[must_use]
+    pub fn words(&self) -> Vec<String> {
+        let of = |kind: EffectKind| {
+            let mut alike = self.found.iter().filter(|effect| effect.kind == kind).peekable();
+            alike.peek()?;
+            let doubt = if alike.any(|effect| effect.certain) { "" } else { "?" };
+            Some(format!("{}{doubt}", kind.word()))
+        };
+        EffectKind::ALL.into_iter().filter_map(of).collect()
+    }
+}
+
 /// What a call does, by what was found in it.
 pub(crate) fn find(
     call: &Call,
@@ -66,6 +80,7 @@ pub(crate) fn find(
     if contents.scripts.is_empty() {
         finder.tool(call);
     }
+    warned_of(call).for_each(|kind| finder.push(kind, false, false, Target::Unknown));
     let has_gaps = !contents.unseen.is_empty() || !paths.unseen.is_empty();
     finder.effects.is_open |= has_gaps && !contents.scripts.is_empty();
     finder.effects

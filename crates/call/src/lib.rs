@@ -54,6 +54,6 @@ pub use shell::script::{Command, Redirection, RedirectionKind, Script};
 pub use tools::input::{may_answer_early, may_run_another};
 pub use tools::{
     AGENTS, AgentTools, agent_tool_names, agent_tools, is_agent_tool, reading_tools, reads_one_file,
-    runs_nothing, shell_tools, without_server,
+    runs_nothing, shell_tools, tool_effect, warned_effects, warnings, without_server,
 };
 pub use visible::visible;

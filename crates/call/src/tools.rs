@@ -4,8 +4,9 @@
 //! does. Everything that wants to know an agent's tools asks here: `map any shell`, the starter policy, self-protection,
 //! workflows and the findings about names that no tool has. An agent may have tools that are missing, from a newer
 //! version, a plugin or an MCP server: a name without a row is never proof of a mistake, and such a tool may do anything.
-//! What a tool says about itself is left out on purpose: its author wrote that as well.
+//! Of what a tool says about itself only warnings count (`annotations.rs`): its author wrote that as well.
 
+mod annotations;
 pub(crate) mod input;
 mod table;
 mod tool;
@@ -13,6 +14,10 @@ mod tool;
 use table::TOOLS;
 use tool::Tool;
 
+use crate::programs::effects::EffectKind;
+
+pub(crate) use annotations::warned_of;
+pub use annotations::{warned_effects, warnings};
 pub(crate) use tool::Does;
 
 /// A coding agent that Lockgate has hooks for.
@@ -81,6 +86,19 @@ pub fn runs_nothing(tool: &str) -> bool {
 /// What a tool of this name is known to do, and whether tools of other servers have this name too.
 pub(crate) fn does(tool: &str) -> Option<(Does, bool)> {
     rows(tool).next().map(|tool| (tool.does, tool.is_common))
+}
+
+/// What a tool of this name is known to do beside reading, whatever its input; none for those that run scripts.
+#[must_use]
+pub fn tool_effect(tool: &str) -> Option<EffectKind> {
+    let (does, is_common) = does(tool)?;
+    match does {
+        _ if is_common => None,
+        Does::Writes if tool.to_ascii_lowercase().contains("delete") => Some(EffectKind::Deletion),
+        Does::Writes => Some(EffectKind::Write),
+        Does::Fetches => Some(EffectKind::Download),
+        _ => None,
+    }
 }
 
 /// Whether a tool of this name is known to do nothing but show one file.

@@ -6,7 +6,10 @@
 
 use std::{collections::BTreeSet, fs::File, io::Read, path::Path};
 
-use lockgate::engine::call::{json_mistake, visible};
+use lockgate::engine::{
+    call::{json_mistake, visible, warned_effects},
+    languages::{ListedTool, ListedTools},
+};
 use serde_json::Value;
 
 use crate::console::CommandError;
@@ -14,8 +17,8 @@ use crate::console::CommandError;
 /// The largest list, in bytes; descriptions and schemas are part of it.
 pub(crate) const TOOL_LIST_BYTES_MAX: u64 = 16 << 20;
 
-/// Reads the names of all tools from a file.
-pub(crate) fn read(file: &Path) -> Result<BTreeSet<String>, CommandError> {
+/// Reads all tools from a file: their names and what else it says about them.
+pub(crate) fn read(file: &Path) -> Result<ListedTools, CommandError> {
     let cannot = |why: String| {
         let file = file.display().to_string();
         CommandError::Said(format!("cannot use the tools of `{}`: {}", visible(&file), visible(&why)))
@@ -29,8 +32,8 @@ pub(crate) fn read(file: &Path) -> Result<BTreeSet<String>, CommandError> {
     parse(&text).map_err(cannot)
 }
 
-/// The names in a list, or what is wrong with it.
-fn parse(text: &str) -> Result<BTreeSet<String>, String> {
+/// The tools in a list, or what is wrong with it.
+fn parse(text: &str) -> Result<ListedTools, String> {
     if text.len() as u64 > TOOL_LIST_BYTES_MAX {
         return Err(format!("it has more than {TOOL_LIST_BYTES_MAX} bytes"));
     }
@@ -45,7 +48,7 @@ fn parse(text: &str) -> Result<BTreeSet<String>, String> {
 
 const SHAPES: &str = "write `{\"tools\": [{\"name\": …}]}` as an MCP server answers, a JSON array of names, or one name a line";
 
-fn from_json(text: &str) -> Result<BTreeSet<String>, String> {
+fn from_json(text: &str) -> Result<ListedTools, String> {
     let value: Value =
         serde_json::from_str(text).map_err(|error| format!("it is not JSON: {}", json_mistake(&error)))?;
     if let Some(error) = value.get("error") {
@@ -59,17 +62,29 @@ fn from_json(text: &str) -> Result<BTreeSet<String>, String> {
     }
     let tools = answer.get("tools").unwrap_or(answer);
     let tools = tools.as_array().ok_or_else(|| format!("it has no list of tools; {SHAPES}"))?;
-    tools.iter().enumerate().map(|(at, tool)| name_of(at, tool)).collect()
+    tools.iter().enumerate().map(|(at, tool)| one_of(at, tool)).collect()
 }
 
-fn name_of(at: usize, tool: &Value) -> Result<String, String> {
+fn one_of(at: usize, tool: &Value) -> Result<(String, ListedTool), String> {
     let name = tool.as_str().or_else(|| tool.get("name")?.as_str());
     let name = name.filter(|name| !name.is_empty());
-    name.map(str::to_owned).ok_or_else(|| format!("entry {} has no name; {SHAPES}", at + 1))
+    let name = name.ok_or_else(|| format!("entry {} has no name; {SHAPES}", at + 1))?;
+    let says = |hint: &str| tool.get("annotations").and_then(|it| it.get(hint)?.as_bool());
+    Ok((name.to_owned(), ListedTool { fields: fields_of(tool), effects: warned_effects(says).collect() }))
 }
 
-fn from_lines(text: &str) -> Result<BTreeSet<String>, String> {
-    let mut names = BTreeSet::new();
+/// The fields of a tool's input, where its schema names all that are meant.
+fn fields_of(tool: &Value) -> Option<BTreeSet<String>> {
+    let schema = ["inputSchema", "input_schema", "parameters"].into_iter().find_map(|key| tool.get(key))?;
+    let is_open = ["additionalProperties", "patternProperties", "anyOf", "oneOf", "allOf", "$ref"]
+        .into_iter()
+        .any(|key| schema.get(key).is_some_and(|it| *it != Value::Bool(false)));
+    let properties = schema.get("properties")?.as_object().filter(|_| !is_open)?;
+    Some(properties.keys().cloned().collect())
+}
+
+fn from_lines(text: &str) -> Result<ListedTools, String> {
+    let mut names = ListedTools::new();
     for (line, number) in text.lines().zip(1..) {
         let name = line.trim();
         if name.is_empty() || name.starts_with('#') {
@@ -78,7 +93,7 @@ fn from_lines(text: &str) -> Result<BTreeSet<String>, String> {
         if name.contains(char::is_whitespace) {
             return Err(format!("line {number} is more than one name; {SHAPES}"));
         }
-        names.insert(name.to_owned());
+        names.insert(name.to_owned(), ListedTool::default());
     }
     Ok(names)
 }
@@ -100,7 +115,7 @@ mod tests {
             "\u{feff}read\nsend",
         ];
         for text in rows {
-            let names: Vec<String> = parse(text).unwrap().into_iter().collect();
+            let names: Vec<String> = parse(text).unwrap().into_keys().collect();
             assert_eq!(names, ["read", "send"], "{text}");
         }
     }

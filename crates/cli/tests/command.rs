@@ -227,26 +227,31 @@ fn the_examples_play_as_their_page_says() {
                ops.rules:4  require-backup-before-delete
         as     `bash`, `delete`
         next   call `backup` first
+        does   read, deletion, execution
         rules  require-backup-before-delete (ready:1): blocks `delete`
 
      2  bash  echo cp
         allow  as perhaps `backup`, `bash`
+        does   execution
         rules  require-backup-before-delete (ready:1): lets `backup` pass by
                `do-backup`, which will not fire: a doubt earns nothing
 
      3  bash  cp -r data /mnt
         allow  as `backup`
+        does   perhaps read, perhaps write, execution
         rules  require-backup-before-delete (ready:1): lets `backup` pass by
                `do-backup`, which fires on success
         result failed
 
      4  bash  cp -r data /mnt
         allow  as `backup`
+        does   perhaps read, perhaps write, execution
         rules  require-backup-before-delete (ready:1): lets `backup` pass by
                `do-backup`, which fires on success
 
      5  bash  rm -rf data
         allow  as `delete`
+        does   deletion, execution
         rules  require-backup-before-delete (gate:1): lets `delete` pass by
                `do-delete`
 
@@ -255,6 +260,7 @@ fn the_examples_play_as_their_page_says() {
                ops.rules:4  require-backup-before-delete
         as     `backup`, `delete`
         next   call `backup` first
+        does   perhaps read, perhaps write, deletion, execution
         rules  require-backup-before-delete (ready:1): lets `backup` pass by
                `do-backup`, which will not fire: a doubt earns nothing
                require-backup-before-delete (ready:1): blocks `delete`
@@ -725,6 +731,11 @@ fn see_shows_commands_paths_hosts_deeds_and_doubts() {
                writes /home/me/data or /srv/data
                writes /home/me/out or /srv/out
         hosts  evil.com (a name)
+        does   unreadable script
+               perhaps read: /srv
+               deletion: data
+               download: https://good.com@evil.com/x
+               perhaps write: out
         holds  EMAIL in `command`
         deeds  perhaps `backup`, perhaps `delete`, perhaps `bash`, `delete`, which
                no success proves

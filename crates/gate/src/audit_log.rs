@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use lockgate_call::{
-    Call, Time,
+    SeenCall, Time,
     sensitive::{Detectors, Mask},
 };
 use lockgate_policy::{Deed, Mode, Policy, RuleId};
@@ -125,6 +125,9 @@ pub struct LoggedCall {
     pub tool: String,
     /// The input.
     pub input: Map<String, Value>,
+    /// What it does, in the words of rules; what it only may do ends in `?`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub effects: Vec<String>,
     /// Whether anything in the input is not as it was.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_masked: bool,
@@ -202,7 +205,7 @@ impl LogEntry {
 }
 
 /// A verdict, and the call it is about.
-pub(crate) fn decided(call: &Call, verdict: &Verdict, events: &[Event]) -> LogEvent {
+pub(crate) fn decided(policy: &Policy, call: &SeenCall, verdict: &Verdict, events: &[Event]) -> LogEvent {
     // Where the host names no ids, the gate has given one.
     let id = events.iter().find_map(|event| match event {
         Event::Allowed { id, .. } | Event::Duplicate { id, .. } => Some(&**id),
@@ -220,6 +223,7 @@ pub(crate) fn decided(call: &Call, verdict: &Verdict, events: &[Event]) -> LogEv
         id,
         tool: call.tool.clone(),
         input,
+        effects: policy.effects(call).words(),
         is_masked,
         door: about.duplicate_key.as_ref().map(|duplicate_key| duplicate_key.door.to_string()),
         cwd: about.cwd.clone(),

@@ -199,7 +199,7 @@ impl Gate {
             }
             let Judgement { verdict, events, changed, shared, wants } =
                 judge_or_block(rules, stand, call, human);
-            let told = self.told(|| audit_log::decided(call, &verdict, &events));
+            let told = self.told(|| audit_log::decided(&self.rulebook.policy, call, &verdict, &events));
             Some((Commit { events, changed, shared, told, at: call.at, answer: verdict }, wants))
         });
         let verdict = match judged {

@@ -32,6 +32,7 @@ mod status;
 mod store;
 mod terms;
 mod user_words;
+mod value_status;
 mod verdict;
 
 pub use answer_trust::{AnswerTrust, UnprovedAnswer};
@@ -66,4 +67,5 @@ pub use store::{
 };
 pub use terms::Terms;
 pub use user_words::hear_user;
+pub use value_status::{RuleValues, ValueCount};
 pub use verdict::{HUMAN_APPROVAL, JudgedCall, Obstacle, Verdict};

@@ -22,6 +22,7 @@ use crate::{
     rulebook::Rulebook,
     stages::stand_in,
     state::{ApprovalId, Counts, Session, Stand},
+    value_status::{RuleValues, values_of},
 };
 
 /// Where a session stands. It serialises to the documented JSON of a status.
@@ -35,6 +36,9 @@ pub struct Status {
     text: String,
     /// How often the session called.
     pub counters: SessionCounters,
+    /// What rules remember of single values, in file order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub values: Vec<RuleValues>,
     /// Every workflow, in file order.
     pub workflows: Vec<WorkflowStatus>,
     /// Ids of calls in flight, sorted.
@@ -278,6 +282,7 @@ impl Status {
             session: id.to_owned(),
             text: text_of(&nets),
             nets,
+            values: values_of(policy, stand),
             workflows: policy.workflows().iter().map(|it| WorkflowStatus::of(it, session)).collect(),
             pending,
             approvals: approvals.collect(),

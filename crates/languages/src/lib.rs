@@ -36,7 +36,7 @@ pub use data::data;
 pub use draft::Draft;
 pub use format::format;
 pub use includes::included_name;
-pub use lint::{KnownTools, check_names, lint};
+pub use lint::{KnownTools, ListedTool, ListedTools, check_names, lint};
 pub use load::{Options, compile, load, read};
 pub use migrate::{Migration, Rewrite, migrate};
 pub use render::{render, render_linked};

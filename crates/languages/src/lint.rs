@@ -4,25 +4,34 @@
 //! [local](Diagnostic::is_local) findings count: what a broken line would have said is not there to be counted. It reads names
 //! and statements alone; what only shows when rules act together is the prover's to find.
 
+mod fields;
 mod file;
 mod human;
+mod listed;
 mod literal;
 mod maps;
 mod mentions;
 mod misspelt;
 mod tools;
+mod unguarded;
 
 use file::{File, NAME_COMPARED_BYTES_MAX, names_of};
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use human::human_word;
-use lockgate_policy::{Diagnostic, DraftRule, Map, Mode, Scope, Span, Statement, closest};
+use lockgate_policy::{
+    Diagnostic, DraftRule, Map, Mode, Scope, Span, Statement, closest, provenance::ResultSource,
+};
 use maps::{covers, subject_of};
 use smallvec::SmallVec;
 
 use crate::{draft::Draft, one_line::period_seconds, ruleset, workflow};
 
+pub use listed::{ListedTool, ListedTools};
 pub use tools::{KnownTools, check_names};
+
+/// What people write for the user.
+const USERS: [&str; 8] = ["users", "human", "humans", "person", "owner", "me", "prompt", "operator"];
 
 /// How many earlier maps of the same field or program a map is compared with.
 const MAPS_COMPARED_MAX: usize = 256;
@@ -41,6 +50,9 @@ pub fn lint(draft: &Draft) -> Vec<Diagnostic> {
             let first = *firsts.entry(key).or_insert(rule.span);
             findings.extend((first != rule.span).then(|| file.duplicate(rule, first)));
         }
+    }
+    for rule in &draft.sentences.rules {
+        findings.extend(rule.sources().filter_map(|source| file.misread_user(rule.span, source)));
     }
     let mut earlier: HashMap<_, SmallVec<[&Map; 4]>, _> = HashMap::with_hasher(RandomState::default());
     // One line may give several tools the same map.
@@ -158,6 +170,23 @@ impl<'d> File<'d> {
             .label(format!("did you mean `{meant}`?"))
             .remedy(format!("write `{statement}`, unless a tool is really called `{word}`")),
         )
+    }
+
+    /// `must come from usr`: a tool of that name is trusted, and no word of the user is.
+    fn misread_user(&self, rule: Span, source: &ResultSource) -> Option<Diagnostic> {
+        let word = source.tool.as_str();
+        let is_meant = USERS.contains(&word.to_lowercase().as_str())
+            || strsim::osa_distance(&word.to_lowercase(), "user") == 1;
+        let is_alone = source.field.is_none() && !self.restricted.contains(word);
+        (is_meant && is_alone).then(|| {
+            self.warning(
+                "looks-like-keyword",
+                self.span_in(rule, word),
+                format!("`{word}` is taken as the name of a tool, and what it returns is trusted"),
+            )
+            .label("did you mean `user`?")
+            .remedy(format!("write `user`, unless a tool is really called `{word}`"))
+        })
     }
 
     fn misread_period(

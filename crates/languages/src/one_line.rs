@@ -36,6 +36,7 @@ pub(crate) mod lead;
 mod limits;
 mod maps;
 mod meant;
+mod mend;
 mod origin;
 mod parser;
 mod pattern;
@@ -50,7 +51,7 @@ mod tails;
 mod tokens;
 pub(crate) mod words;
 
-use lockgate_policy::{Diagnostic, Mode, Source, Span};
+use lockgate_policy::{Diagnostic, Mode, Severity, Source, Span};
 
 use self::{
     definitions::define,
@@ -72,6 +73,9 @@ pub(crate) use self::{
 /// How many mistakes one file may have before the rest of it is left unread: a file of another language
 /// would otherwise be answered by a report many times its size.
 pub const MISTAKES_MAX: usize = 1_000;
+
+/// Of how many lines with mistakes the closest that can be meant is looked for.
+const MENDED_MAX: usize = 50;
 
 /// How long a file of one-line statements may be, in bytes.
 pub const FILE_BYTES_MAX: usize = 1 << 20;
@@ -126,7 +130,11 @@ pub(crate) fn parse_beside(source: &Source, included: &[&Source]) -> (Draft, Vec
             parser.mistake("too-many-mistakes", span, message, "not read from here on", remedy);
             break;
         }
+        let told = parser.diagnostics.len();
         sentence(&mut parser, Line { words: &words, span, mode: Mode::Enforce });
+        if told < MENDED_MAX {
+            propose(&mut parser, told, line, start);
+        }
     }
     let Parser { mut draft, mode, mut diagnostics, .. } = parser;
     if let Some((Mode::Observe, _)) = mode {
@@ -137,6 +145,53 @@ pub(crate) fn parse_beside(source: &Source, included: &[&Source]) -> (Draft, Vec
     }
     diagnostics.sort_by_key(|diagnostic| diagnostic.span.start);
     (draft, diagnostics)
+}
+
+/// Where a line cannot be meant and no remedy says what could be, proposes the closest line that can.
+fn propose(parser: &mut Parser<'_>, told: usize, line: &str, start: usize) {
+    const MENDED: [&str; 7] = [
+        "bad-count",
+        "expected-word",
+        "token-count",
+        "unknown-keyword",
+        "unknown-claim",
+        "bad-example",
+        "unknown-verdict",
+    ];
+    let Some(first) = parser.diagnostics.get(told) else { return };
+    if !MENDED.contains(&first.code) || first.severity < Severity::Error {
+        return;
+    }
+    let text = line.get(..comment_start(line).unwrap_or(line.len())).unwrap_or(line);
+    let (observe, text) = match text.trim_start().strip_prefix("observe ") {
+        Some(rest) => ("observe ", rest),
+        None => ("", text),
+    };
+    let Some(meant) = mend::mended(text, &|line| can_read(parser, line)) else { return };
+    let lines: Vec<String> = meant.lines().map(|line| format!("`{observe}{line}`")).collect();
+    let at = start..start + line.len();
+    let of_line = |it: &&mut Diagnostic| at.contains(&it.span.start) || it.span.start == at.end;
+    // What is said already is said well.
+    let is_said = |remedy: &str| lines.iter().all(|line| remedy.contains(line.as_str()));
+    if parser.diagnostics.iter().skip(told).filter_map(|it| it.remedy.as_deref()).any(is_said) {
+        return;
+    }
+    if let Some(first) = parser.diagnostics.iter_mut().skip(told).find(of_line) {
+        first.remedy = Some(format!("write {}", lines.join(" and ")));
+    }
+}
+
+/// Whether a line beside the others of a file has no mistake.
+fn can_read(parser: &Parser<'_>, line: &str) -> bool {
+    let source = Source::new("line", line);
+    let mut other = Parser::new(&source, SENTENCES, Draft::of(&source), Vec::new());
+    other.groups.clone_from(&parser.groups);
+    other.hours.clone_from(&parser.hours);
+    other.origins.clone_from(&parser.origins);
+    other.zone.clone_from(&parser.zone);
+    let words = effects::joined(source.text(), words_of(source.text(), 0));
+    sentence(&mut other, Line { words: &words, span: span_of(&words), mode: Mode::Enforce });
+    !words.is_empty() && other.diagnostics.is_empty()
 }
 
 /// Reads the words that a file defines, which may stand below the lines that use them.
@@ -151,5 +206,7 @@ fn define_all(parser: &mut Parser<'_>) {
 
 #[cfg(test)]
 mod claim_tests;
+#[cfg(test)]
+mod newcomers;
 #[cfg(test)]
 mod tests;

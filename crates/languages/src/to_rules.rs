@@ -4,6 +4,7 @@
 //! with the reason; nothing is left out in silence, and nothing is made wider than it was. Whether both mean the same is for
 //! `diff` to tell.
 
+mod gemini;
 mod line;
 mod permissions;
 mod when_then;
@@ -23,7 +24,9 @@ pub struct RulesText {
 
 /// Turns a file into one-line rules; none where it is of a kind that is not known here.
 pub fn to_rules(source: &Source) -> Option<RulesText> {
-    let lines = permissions::lines(source.text()).or_else(|| when_then::lines(source))?;
+    let lines = permissions::lines(source.text())
+        .or_else(|| gemini::lines(source.text()))
+        .or_else(|| when_then::lines(source))?;
     let mut rules = RulesText { text: format!("# From `{}`.\n", source.name()), unsaid: Vec::new() };
     for line in lines {
         match line {

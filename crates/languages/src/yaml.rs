@@ -6,6 +6,7 @@
 //! YAML 1.2 says: `no` is a text, `true` is not. Missing on purpose: tags, and the words of older YAML; where
 //! a file may have been read with those, [`Reader::text_strict`] has the author decide.
 
+mod effects;
 mod mapping;
 pub(crate) mod older;
 mod outline;

@@ -3,7 +3,7 @@
 //! [`AuditQuery`] says what records must be about; what it leaves out may be anything. What the database can answer
 //! by itself (one session, moments) it is asked; the rest is looked at here.
 
-use lockgate_call::Time;
+use lockgate_call::{EffectKind, Time};
 use lockgate_gate::{
     StoreError,
     audit_log::{LogEntry, LogEvent},
@@ -29,6 +29,7 @@ pub struct AuditQuery {
     tool: Option<String>,
     rule: Option<String>,
     verdict: Option<Decision>,
+    effect: Option<EffectKind>,
     since: Option<Time>,
     until: Option<Time>,
     last: Option<usize>,
@@ -60,6 +61,13 @@ impl AuditQuery {
     #[must_use]
     pub fn verdict(mut self, verdict: Decision) -> Self {
         self.verdict = Some(verdict);
+        self
+    }
+
+    /// Only calls that do this, or may.
+    #[must_use]
+    pub fn effect(mut self, effect: EffectKind) -> Self {
+        self.effect = Some(effect);
         self
     }
 
@@ -96,6 +104,7 @@ impl AuditQuery {
             tool: name(&self.tool)?,
             rule: name(&self.rule)?,
             verdict: self.verdict,
+            effect: self.effect,
             since: self.since,
             until: self.until,
         })
@@ -242,6 +251,7 @@ pub struct AuditFilter {
     tool: Option<NamePattern>,
     rule: Option<NamePattern>,
     verdict: Option<Decision>,
+    effect: Option<EffectKind>,
     since: Option<Time>,
     until: Option<Time>,
 }
@@ -249,9 +259,9 @@ pub struct AuditFilter {
 impl AuditFilter {
     /// Whether every entry is meant.
     pub fn is_everything(&self) -> bool {
-        let Self { session, tool, rule, verdict, since, until } = self;
+        let Self { session, tool, rule, verdict, effect, since, until } = self;
         let names_nothing = session.is_none() && tool.is_none() && rule.is_none();
-        names_nothing && verdict.is_none() && since.is_none() && until.is_none()
+        names_nothing && verdict.is_none() && effect.is_none() && since.is_none() && until.is_none()
     }
 
     /// What the database is asked for: at least all that is meant, after this record.
@@ -266,6 +276,10 @@ impl AuditFilter {
     /// Whether an entry that the query brought is meant.
     pub fn takes(&self, entry: &LogEntry) -> bool {
         let session = entry.session.as_deref();
+        let effects = match &entry.what {
+            LogEvent::Call { call, .. } => call.effects.as_slice(),
+            _ => &[],
+        };
         let (tool, rules, verdict) = match &entry.what {
             LogEvent::Call { call, decided } => {
                 (Some(call.tool.as_str()), decided.rules.as_slice(), Some(decided.verdict.as_str()))
@@ -280,5 +294,8 @@ impl AuditFilter {
             && is(&self.tool, tool)
             && self.rule.as_ref().is_none_or(|wanted| rules.iter().any(|rule| wanted.is(&rule.rule)))
             && self.verdict.is_none_or(|wanted| verdict == Some(wanted.word()))
+            && self
+                .effect
+                .is_none_or(|wanted| effects.iter().any(|it| it.trim_end_matches('?') == wanted.word()))
     }
 }

@@ -355,7 +355,7 @@ pub use clock::{Clock, ManualClock, SystemClock};
 pub use diff::PolicyDiff;
 pub use files::{LocalEyes, LocalFiles};
 pub use gate::{BuildError, Gate, GateBuilder};
-pub use lockgate_call::{Call, Files, Time, path::is_under};
+pub use lockgate_call::{Call, EffectKind, Files, Time, path::is_under};
 pub use lockgate_gate::{
     AnswerError, ApprovalId, Attempt, Counts, Fires, NetVerdict, Notes, Obstacle, OutputDecision, Past,
     PolicyChanges, Registry, RegistryError, SavedError, Settlement, StageError, Status, StoreError, Success,

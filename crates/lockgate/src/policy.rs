@@ -103,8 +103,7 @@ impl Policy {
 
     /// The same where all tools are known: a name in the policy that is not one of them is a finding.
     pub fn verify_for<T: Into<String>>(&self, tools: impl IntoIterator<Item = T>) -> Verification {
-        let listed = Some(tools.into_iter().map(Into::into).collect());
-        let known = KnownTools { listed, agents: Vec::new() };
+        let known = KnownTools::named(tools);
         let mut findings = self.findings.to_vec();
         check_names(&mut findings, &self.sources, &known, Some(&self.compiled));
         Verification::of(Some(&Rulebook::new(self.compiled.clone())), findings, &self.sources)

@@ -6,8 +6,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use lockgate_call::{
-    Access, Call, Command, Known, Reach, RedirectionKind, Script, ScriptFields, SeenCall, Spot, TouchedHost,
-    TouchedPath, Word,
+    Access, Call, Command, Effect, Known, Reach, RedirectionKind, Script, ScriptFields, SeenCall, Spot,
+    TouchedHost, TouchedPath, Word,
     sensitive::{Detectors, Mask},
 };
 use lockgate_policy::Policy;
@@ -27,6 +27,9 @@ pub struct Sight {
     pub paths: Vec<SeenPath>,
     /// The hosts it names.
     pub hosts: Vec<SeenHost>,
+    /// What it does, each effect with its place.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub effects: Vec<SeenEffect>,
     /// The sensitive data in it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sensitive: Vec<SeenSecret>,
@@ -136,6 +139,21 @@ pub struct SeenHost {
     pub doubt: Option<String>,
 }
 
+/// Something that a call does, in the words of rules: `any deletion`.
+#[derive(Clone, Debug, Serialize)]
+#[non_exhaustive]
+pub struct SeenEffect {
+    /// The effect, such as `deletion`.
+    pub effect: &'static str,
+    /// The path, host or program, where it is known.
+    #[serde(rename = "where", skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
+    /// Whether the call does it, or only may.
+    pub certain: bool,
+    /// Whether a success of the call proves a success of this.
+    pub confirmed: bool,
+}
+
 /// Sensitive data in a field of the input. What it is, not its text.
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
@@ -168,6 +186,7 @@ impl Sight {
             scripts: Vec::new(),
             paths: Vec::new(),
             hosts: Vec::new(),
+            effects: Vec::new(),
             sensitive: Vec::new(),
             deeds: None,
             doubts: vec!["Lockgate panicked while it looked at this call; a gate blocks it".to_owned()],
@@ -178,6 +197,7 @@ impl Sight {
         let fields = policy.map_or(ScriptFields::Customary, |policy| policy.script_fields(&call.tool));
         let reading = call.reading(&fields);
         let (paths, hosts) = (reading.paths(), reading.hosts());
+        let effects = policy.map_or_else(|| reading.effects().clone(), |policy| policy.effects(call));
         let mut doubts: Vec<String> = Vec::new();
         let scripts = reading.scripts().map(|(field, script)| {
             doubts.extend(script.doubts.iter().cloned());
@@ -194,6 +214,7 @@ impl Sight {
             scripts,
             paths: paths.touched.iter().map(SeenPath::of).collect(),
             hosts: hosts.touched.iter().map(SeenHost::of).collect(),
+            effects: effects.found.iter().map(SeenEffect::of).collect(),
             sensitive: secrets_in(policy, call),
             deeds: policy.map(|policy| deeds_of(policy, call)),
             doubts,
@@ -230,6 +251,17 @@ fn deeds_of(policy: &Policy, call: &SeenCall) -> Vec<SeenDeed> {
         }
     }
     seen
+}
+
+impl SeenEffect {
+    fn of(effect: &Effect) -> Self {
+        Self {
+            effect: effect.kind.word(),
+            place: effect.target.text().map(str::to_owned),
+            certain: effect.certain,
+            confirmed: effect.is_confirmed,
+        }
+    }
 }
 
 impl SeenScript {

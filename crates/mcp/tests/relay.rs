@@ -795,6 +795,25 @@ fn what_a_server_says_of_its_tools_may_tighten_and_never_loosens() {
 }
 
 #[test]
+fn effects_that_a_server_warns_of_are_possible() {
+    let mut scene = Scene::new("block any deletion\nblock any upload\n");
+    scene.client(json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }));
+    scene.server(result(
+        1,
+        json!({ "tools": [
+        { "name": "drop", "annotations": { "destructiveHint": true, "openWorldHint": false } },
+        { "name": "ask", "annotations": { "readOnlyHint": true, "openWorldHint": true } },
+        { "name": "read", "annotations": { "destructiveHint": true, "readOnlyHint": true } },
+        { "name": "plain" },
+    ] }),
+    ));
+    assert!(scene.refused(call(2, "drop", json!({}))).contains("deletion"));
+    assert!(scene.refused(call(3, "ask", json!({}))).contains("upload"));
+    scene.runs(4, "read", true);
+    scene.runs(5, "plain", true);
+}
+
+#[test]
 fn arguments_that_http_repeats_are_those_the_server_gets() {
     let mut scene = Scene::new(MASKING);
     scene.client(json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }));

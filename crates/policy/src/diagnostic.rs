@@ -11,7 +11,7 @@ use crate::source::{Source, Span};
 /// The codes of all findings about what a policy means: every warning and note there is, and what is proved wrong. Each
 /// has a page in `docs/findings` or a row in the page of its language. Other codes are mistakes that keep a policy from
 /// loading.
-pub const FINDINGS: [&str; 82] = [
+pub const FINDINGS: [&str; 84] = [
     "both-must-hold",
     "broad",
     "broken-claim",
@@ -87,6 +87,8 @@ pub const FINDINGS: [&str; 82] = [
     "two-readings",
     "unbounded",
     "undecided",
+    "unguarded-effect",
+    "unknown-field",
     "unknown-tool",
     "unreachable-approval",
     "unreachable-limit",

@@ -6,7 +6,9 @@
 
 use std::sync::Arc;
 
-use lockgate_call::{EffectKind, EffectPattern, EffectPlaces, PlaceFit, ScriptFields, SeenCall};
+use lockgate_call::{
+    Effect, EffectKind, EffectPattern, EffectPlaces, Effects, PlaceFit, ScriptFields, SeenCall, Target,
+};
 
 use crate::{
     deed::{Basis, Deed, Deeds},
@@ -63,6 +65,21 @@ impl EffectNames {
     pub(crate) fn declare(&mut self, declared: &Declared, is_trusted: bool) {
         let known = self.declared.entry(Arc::from(declared.tool.as_str())).or_default();
         known.extend(declared.effects.iter().map(|kind| (*kind, is_trusted)));
+    }
+
+    /// What files say that tools do.
+    pub(crate) fn declared(&self) -> impl Iterator<Item = (&str, EffectKind)> {
+        self.declared.iter().flat_map(|(tool, kinds)| kinds.iter().map(move |(kind, _)| (&**tool, *kind)))
+    }
+
+    /// What a call does, by the tables and by what files declare.
+    pub(crate) fn seen(&self, call: &SeenCall, fields: &ScriptFields) -> Effects {
+        let mut effects = call.reading(fields).effects().clone();
+        for (kind, may_earn) in self.declared.get(&*call.tool).into_iter().flatten() {
+            let is_confirmed = *may_earn;
+            effects.found.push(Effect { kind: *kind, certain: true, is_confirmed, target: Target::Unknown });
+        }
+        effects
     }
 
     /// The deeds that the effects of a call add to it.

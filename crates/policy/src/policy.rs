@@ -12,7 +12,7 @@ mod misnamed;
 use std::{fmt, ops::Deref, sync::Arc};
 
 use keys::Keys;
-use lockgate_call::{AgentTools, Files, ScriptFields, SeenCall, may_answer_early, may_run_another};
+use lockgate_call::{AgentTools, Effects, Files, ScriptFields, SeenCall, may_answer_early, may_run_another};
 use smallvec::SmallVec;
 
 use crate::{
@@ -397,6 +397,12 @@ impl Policy {
             doubts = unreadable_scripts(call, &[]);
         }
         (groups, doubts)
+    }
+
+    /// What a call does, by the tables of programs and tools and by what files declare: for people and logs. Rules see it as
+    /// deeds.
+    pub fn effects(&self, call: &SeenCall) -> Effects {
+        self.effects.seen(call, &self.script_fields(&call.tool))
     }
 
     /// What the file of a rule says about scripts that cannot be read.

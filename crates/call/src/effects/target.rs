@@ -18,3 +18,17 @@ pub enum Target {
     /// Somewhere that only the run will show.
     Unknown,
 }
+
+impl Target {
+    /// The path, host or program, as far as it is known.
+    #[must_use]
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Self::Path(path) => Some(&path.text),
+            Self::At(path) => Some(path),
+            Self::Host(host) => Some(&host.text),
+            Self::Program(program) => Some(program),
+            Self::Nothing | Self::Unknown => None,
+        }
+    }
+}

@@ -13,7 +13,7 @@ use std::{
 use clap::Args;
 use lockgate::RuleView;
 use lockgate::engine::{
-    Call, Gate, Mode, Outcome, Policy, Session, Verdict,
+    Gate, Mode, Outcome, Policy, SeenCall, Session, Verdict,
     call::visible,
     gate::{Fires, JudgedCall, NetVerdict, NetView},
     policy::{FINDINGS, closest},
@@ -196,6 +196,14 @@ impl Player<'_> {
         report::call(console.out, number, &call)?;
         report::verdict(console.out, &call, &verdict)?;
         let policy = self.gate.policy();
+        let effects = policy.effects(&call).words();
+        if !effects.is_empty() {
+            let told = effects.iter().map(|word| match word.strip_suffix('?') {
+                Some(word) => format!("perhaps {word}"),
+                None => word.clone(),
+            });
+            report::note(console.out, "does", &told.collect::<Vec<_>>().join(", "))?;
+        }
         for (index, view) in views.iter().enumerate() {
             let word = if index == 0 { "rules" } else { "" };
             report::note(console.out, word, &words_of(view, policy, &before))?;
@@ -340,6 +348,9 @@ struct Explained<'a> {
     line: usize,
     tool: &'a str,
     input: &'a Map<String, Value>,
+    /// What the call does; what it only may do ends in `?`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    effects: Vec<String>,
     answer: JudgedCall<'a>,
     nets: Vec<RuleView>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -349,7 +360,7 @@ struct Explained<'a> {
 impl<'a> Explained<'a> {
     fn new(
         line: usize,
-        call: &'a Call,
+        call: &'a SeenCall,
         verdict: &'a Verdict,
         views: &[&NetView],
         ok: Option<bool>,
@@ -359,6 +370,7 @@ impl<'a> Explained<'a> {
             line,
             tool: &call.tool,
             input: &call.input,
+            effects: policy.effects(call).words(),
             answer: JudgedCall::new(call, verdict),
             nets: views.iter().map(|view| RuleView::of(view, policy)).collect(),
             ok,

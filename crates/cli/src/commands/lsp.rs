@@ -49,7 +49,7 @@ pub(crate) fn run(arguments: &LspArguments) -> Result<Ending, CommandError> {
     let all = if arguments.known.agents.is_empty() { Agent::ALL } else { &arguments.known.agents };
     let mut tools: Vec<String> =
         tools_of(all).agents.iter().flat_map(|agent| agent.names()).map(str::to_owned).collect();
-    tools.extend(checked.listed.iter().flatten().cloned());
+    tools.extend(checked.listed.iter().flat_map(|listed| listed.keys()).cloned());
     tools.sort_unstable();
     tools.dedup();
     let mut server = Server { documents: HashMap::new(), checked, tools, is_over: false };

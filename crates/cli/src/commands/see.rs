@@ -10,8 +10,11 @@ use std::{
 
 use clap::Args;
 use lockgate::{
-    engine::{SeenCall, call::visible},
-    sight::{SeenCommand, SeenDeed, SeenHost, SeenPath, Sight},
+    engine::{
+        SeenCall,
+        call::{EffectKind, visible},
+    },
+    sight::{SeenCommand, SeenDeed, SeenEffect, SeenHost, SeenPath, Sight},
 };
 
 use crate::{
@@ -94,6 +97,9 @@ fn write(seen: &Sight, out: &mut dyn Write) -> io::Result<()> {
     for (at, host) in seen.hosts.iter().enumerate() {
         report::note(out, if at == 0 { "hosts" } else { "" }, &host_words(host))?;
     }
+    for (at, line) in effect_lines(&seen.effects).iter().enumerate() {
+        report::note(out, if at == 0 { "does" } else { "" }, line)?;
+    }
     for (at, secret) in seen.sensitive.iter().enumerate() {
         let sentence = format!("{} in `{}`", secret.kinds.join(", "), secret.field);
         report::note(out, if at == 0 { "holds" } else { "" }, &sentence)?;
@@ -148,6 +154,26 @@ fn host_words(seen: &SeenHost) -> String {
         (Some(host), _) => format!("{guess}{host} ({})", seen.reach.unwrap_or_default()),
         (None, doubt) => format!("{guess}{}: {}", seen.text, doubt.as_deref().unwrap_or_default()),
     }
+}
+
+/// One line for each effect, with its places. Which programs run was said before.
+fn effect_lines(effects: &[SeenEffect]) -> Vec<String> {
+    let mut lines: Vec<(String, Vec<&str>)> = Vec::new();
+    for effect in effects.iter().filter(|it| it.effect != EffectKind::Execution.word()) {
+        let name = format!("{}{}", if effect.certain { "" } else { "perhaps " }, effect.effect);
+        let at = lines.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
+            lines.push((name, Vec::new()));
+            lines.len() - 1
+        });
+        if let Some((_, places)) = lines.get_mut(at) {
+            places.extend(effect.place.as_deref().filter(|place| !places.contains(place)));
+        }
+    }
+    let line = |(name, places): (String, Vec<&str>)| match places.is_empty() {
+        true => name,
+        false => format!("{name}: {}", places.join(", ")),
+    };
+    lines.into_iter().map(line).collect()
 }
 
 fn deed_words(deed: &SeenDeed) -> String {

@@ -13,7 +13,7 @@ use clap::Args;
 use lockgate::engine::{
     Gate, MemoryStore, Mode, Policy, PolicyChanges, Status,
     call::visible,
-    gate::{Backend, Openness, Words, WorkflowStatus},
+    gate::{Backend, Openness, RuleValues, Words, WorkflowStatus},
 };
 use lockgate_agents::{
     Agent, Environment,
@@ -416,6 +416,9 @@ fn write_status(console: &mut Console<'_>, status: &Status) -> Result<(), Comman
         let text = format!("{} waits for a human: {} ({rules})", approval.approval, visible(&approval.tool));
         note(console.out, "asks", &text)?;
     }
+    for rule in &status.values {
+        note(console.out, "values", &visible(&values_text(rule)))?;
+    }
     for workflow in &status.workflows {
         write_workflow(console, workflow)?;
     }
@@ -433,6 +436,16 @@ fn write_status(console: &mut Console<'_>, status: &Status) -> Result<(), Comman
         note(console.out, word, &visible(&words.text()))?;
     }
     Ok(())
+}
+
+/// What a rule remembers of single values: `limit-send…: bob 2, ann 1`.
+fn values_text(rule: &RuleValues) -> String {
+    let shown = rule.values.iter().map(|it| format!("{} ({})", it.value, it.count));
+    let shown = shown.collect::<Vec<_>>().join(", ");
+    let more = rule.different - rule.values.len().min(rule.different);
+    let more = if more == 0 { String::new() } else { format!(" and {more} before") };
+    let full = if rule.is_full { "; full, so closed for all others" } else { "" };
+    format!("{}: {shown}{more}{full}", rule.rule)
 }
 
 /// The line of stages, and below it what can be done and what is missing.

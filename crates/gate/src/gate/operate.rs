@@ -102,7 +102,7 @@ impl Gate {
                 let settlement = settle(&self.rulebook, Stand { session: &after, ..stand }, &outcome);
                 events.extend(settlement.events);
                 shared.extend(settlement.shared);
-                let told = self.told(|| audit_log::decided(&call, &verdict, &events));
+                let told = self.told(|| audit_log::decided(&self.rulebook.policy, &call, &verdict, &events));
                 Some(Commit { events, shared, told, at, ..Commit::answering(verdict) })
             })?;
             verdicts.extend(verdict);

@@ -97,7 +97,7 @@ impl Gate {
             let answered = by.map(|by| audit_log::answered(approval, answer == Answer::Granted, by));
             let mut told: Vec<LogEvent> = answered.into_iter().collect();
             if let (true, Some(call)) = (self.store.keeps_audit_log(), &call) {
-                told.push(audit_log::decided(call, &verdict, &events).about(approval));
+                told.push(audit_log::decided(&self.rulebook.policy, call, &verdict, &events).about(approval));
             }
             let commit = Commit { events, changed, shared, told, at, ..Commit::answering((verdict, call)) };
             Some((commit, wants))

@@ -9,6 +9,7 @@ use lockgate_policy::{
     clause::{PerValue, RankKind},
     condition::{Condition, Subject, Test},
     past::{Measure, Outcome},
+    provenance::ResultSource,
 };
 
 /// What the sentences of one file say.
@@ -127,9 +128,19 @@ pub struct Clearing {
 }
 
 impl Spoken {
+    /// The tools whose results it trusts.
+    pub(crate) fn sources(&self) -> impl Iterator<Item = &ResultSource> {
+        let tests = self.parts.iter().filter_map(|part| match part {
+            SpokenPart::Holds(Condition::Untraced(test)) => Some(test),
+            _ => None,
+        });
+        tests.flat_map(|test| &test.sources)
+    }
+
     /// The names of all calls it speaks of.
     pub(crate) fn names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = self.calls.names.iter().map(String::as_str).collect();
+        names.extend(self.sources().map(|source| source.tool.as_str()));
         for part in &self.parts {
             if let SpokenPart::Past(past) | SpokenPart::NotPast(past) = part {
                 names.extend(past.calls.names.iter().map(String::as_str));

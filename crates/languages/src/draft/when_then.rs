@@ -4,7 +4,7 @@
 //! may leave out what the rule it `extends` says; nothing is filled in here, because that rule may stand in
 //! another file.
 
-use std::num::NonZeroU32;
+use std::{num::NonZeroU32, sync::Arc};
 
 use jiff::tz::TimeZone;
 use lockgate_call::sensitive::Mask;
@@ -78,6 +78,8 @@ pub struct DraftClause {
     pub mode: Option<Mode>,
     /// The tools it is about.
     pub tools: Option<Tools>,
+    /// What the call must do, as rules name it (`any deletion`); one is enough.
+    pub effects: Option<Vec<Arc<str>>>,
     /// What the input must be like, by field; all must hold.
     pub args: Vec<(String, Vec<Test>)>,
     /// What the session must be like, by attribute or counter; all must hold.

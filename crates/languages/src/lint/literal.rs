@@ -10,7 +10,8 @@ impl<'d> File<'d> {
         if is_phrase(name.text) {
             return None;
         }
-        let label = taken_literally(name.text)?;
+        let stop = || name.text.ends_with('.').then(|| "the full stop is part of the name".to_owned());
+        let label = taken_literally(name.text).or_else(stop)?;
         Some(
             self.warning(
                 "literal-name",

@@ -14,9 +14,12 @@ use lockgate_pattern::Match;
 use lockgate_policy::{Diagnostic, Policy, Severity, Source, Span, closest};
 
 use super::{
+    fields::unknown_fields,
     file::{NAME_COMPARED_BYTES_MAX, NAMES_COMPARED_MAX},
     human::{Confidence, human_word},
+    listed::{ListedTool, ListedTools},
     mentions::{Mention, Mentions, ToolReference},
+    unguarded::unguarded,
 };
 use crate::{
     draft::Draft,
@@ -32,24 +35,30 @@ const CODE: &str = "misspelt";
 #[derive(Clone, Debug, Default)]
 pub struct KnownTools {
     /// All tools there are, where a list of them is given.
-    pub listed: Option<BTreeSet<String>>,
+    pub listed: Option<ListedTools>,
     /// The agents that the policy is for.
     pub agents: Vec<&'static AgentTools>,
 }
 
 impl KnownTools {
+    /// All tools there are, where only their names are known.
+    pub fn named<T: Into<String>>(names: impl IntoIterator<Item = T>) -> Self {
+        let listed = names.into_iter().map(|name| (name.into(), ListedTool::default())).collect();
+        Self { listed: Some(listed), agents: Vec::new() }
+    }
+
     fn is_empty(&self) -> bool {
         self.listed.is_none() && self.agents.is_empty()
     }
 
     /// Whether a tool has this name, or may have it: which servers an agent has is not known here.
     fn has(&self, name: &str) -> bool {
-        self.listed.as_ref().is_some_and(|listed| listed.contains(name))
+        self.listed.as_ref().is_some_and(|listed| listed.contains_key(name))
             || self.agents.iter().any(|agent| agent.has(name) || agent.may_be_of_server(name))
     }
 
     pub(super) fn names<'k>(&'k self) -> impl Iterator<Item = &'k str> {
-        let listed = self.listed.iter().flatten().map(String::as_str);
+        let listed = self.listed.iter().flat_map(|listed| listed.keys()).map(String::as_str);
         let own = self.agents.iter().flat_map(|agent| agent.names()).map(|name| -> &'k str { name });
         listed.chain(own)
     }
@@ -81,6 +90,12 @@ pub fn check_names(
             told.extend(unknown_names(&draft, known));
         }
         told.extend(policy.into_iter().flat_map(|policy| unreached(policy, sources, known)));
+    }
+    if let Some(policy) = policy {
+        let none = ListedTools::new();
+        let listed = known.listed.as_ref().unwrap_or(&none);
+        told.extend(unknown_fields(policy, listed));
+        told.extend(unguarded(policy, sources, listed));
     }
     findings.retain(|finding| {
         let is_answered = || {
@@ -127,7 +142,8 @@ fn unreached(policy: &Policy, sources: &[Source], known: &KnownTools) -> Vec<Dia
     };
     let is_unreached = |agent: &&&AgentTools| !policy.may_match(agent);
     let listed = known.listed.iter().filter(|tools| {
-        policy.names().all(|name| !tools.contains(&**name)) && !tools.iter().any(|tool| policy.concerns(tool))
+        policy.names().all(|name| !tools.contains_key(&**name))
+            && !tools.keys().any(|tool| policy.concerns(tool))
     });
     let agents = known.agents.iter().filter(is_unreached).map(|agent| finding(agent.agent));
     // With a list, the agents have further tools.
@@ -258,7 +274,7 @@ fn shells_missing(draft: &Draft, known: &KnownTools) -> Option<Diagnostic> {
         || known
             .listed
             .as_ref()
-            .is_some_and(|listed| shell_tools().iter().any(|tool| listed.contains(*tool)));
+            .is_some_and(|listed| shell_tools().iter().any(|tool| listed.contains_key(*tool)));
     (!has_shell).then(|| {
         let message = "none of these tools is a shell that `any shell` stands for".to_owned();
         Diagnostic::warning("unknown-tool", &draft.source, map.span, message)
@@ -334,8 +350,7 @@ mod tests {
         let sources: Vec<Source> = files.iter().map(|(name, text)| Source::new(*name, *text)).collect();
         let (policy, mut findings) = crate::read(&sources);
         assert!(policy.is_some(), "{findings:?}");
-        let listed = Some(tools.iter().map(|tool| (*tool).to_owned()).collect());
-        let known = KnownTools { listed, agents: Vec::new() };
+        let known = KnownTools::named(tools.iter().copied());
         check_names(&mut findings, &sources, &known, None);
         let of_names = findings.iter().filter(|finding| finding.code == CODE);
         of_names
@@ -462,5 +477,56 @@ mod tests {
         let told = told(&[("a.rules", text)], &["bash"]);
         assert_eq!(told.len(), 1, "{told:?}");
         assert!(told[0].contains("looks like a misspelt"), "{told:?}");
+    }
+
+    /// What is found about these tools of a list, code by code.
+    fn found(text: &str, tools: &[(&str, &[&str])]) -> Vec<String> {
+        let sources = [Source::new("a.rules", text)];
+        let (policy, _) = crate::read(&sources);
+        let listed = tools.iter().map(|(name, fields)| {
+            let fields = Some(fields.iter().map(|it| (*it).to_owned()).collect());
+            ((*name).to_owned(), ListedTool { fields, effects: Vec::new() })
+        });
+        let known = KnownTools { listed: Some(listed.collect()), agents: Vec::new() };
+        let mut findings = Vec::new();
+        check_names(&mut findings, &sources, &known, policy.as_ref());
+        findings.iter().map(|it| format!("{} {}", it.code, it.message)).collect()
+    }
+
+    #[test]
+    fn a_field_that_the_listed_tool_does_not_have_is_told() {
+        let rows: [(&str, &[&str]); 6] = [
+            ("block pay when amount is over 5\n", &[]),
+            ("block pay when amuont is over 5\n", &["unknown-field `pay` has no field `amuont`"]),
+            ("pay.to.iban must come from user\n", &[]),
+            ("pay.country must be DE\n", &["unknown-field `pay` has no field `country`"]),
+            ("links in pay.text must come from user\n", &["unknown-field `pay` has no field `text`"]),
+            ("block any call when amuont is over 5\n", &[]),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(found(text, &[("pay", &["amount", "to"])]), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_tool_that_acts_and_that_no_rule_speaks_of_is_told() {
+        let tools: [(&str, &[&str]); 3] = [("read_mail", &[]), ("send_mail", &[]), ("create_file", &[])];
+        let rows: [(&str, &[&str]); 6] = [
+            (
+                "block send_mail\n",
+                &["unguarded-effect no rule speaks of tools that act: `create_file` (write)"],
+            ),
+            ("block send_mail or create_file\n", &[]),
+            ("ask about send_mail\nblock any write outside ./a\n", &[]),
+            ("allow send_mail\notherwise ask\n", &[]),
+            (
+                "read_mail is an upload, message\nblock send_mail or create_file\n",
+                &["unguarded-effect no rule speaks of tools that act: `read_mail` (upload, message)"],
+            ),
+            ("limit any call to 50 per session\n", &[]),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(found(text, &tools), expected, "{text}");
+        }
     }
 }

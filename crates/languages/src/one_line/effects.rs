@@ -9,6 +9,7 @@ use lockgate_policy::{Declared, RunningPhrase, closest, is_phrase};
 
 use super::{
     calls::AFTER_CALLS,
+    lead::Mistake,
     parser::{Line, Parser},
     tokens::{Token, TokenKind},
     words::{Word, Words},
@@ -139,6 +140,23 @@ fn length(words: &[Word<'_>], is_verdict: bool) -> usize {
 /// Whether a word may be a place or a host: `or any upload` begins another phrase.
 fn is_place(word: &str) -> bool {
     !matches!(word, "any" | "else" | "because" | "when" | "unless" | "per" | "to" | "before" | "after")
+}
+
+/// `any upload to https://a.example/x`: a place on a host is not a host.
+pub(super) fn wrong_host(word: &Word<'_>) -> Option<Mistake> {
+    let pattern = EffectPattern::parse(word.text)?;
+    let host = pattern.wrong_host()?;
+    let bare = host.rsplit("://").next().unwrap_or(host).split(['/', '?', '#']).next().unwrap_or(host);
+    Some(Mistake {
+        code: "bad-boundary",
+        span: word.span(),
+        message: format!("`{host}` is not a host"),
+        label: "to which host?".to_owned(),
+        remedy: match bare.is_empty() || bare == host {
+            true => "write a host, as in `api.example.com` or `*.example.com`".to_owned(),
+            false => format!("write `{bare}`"),
+        },
+    })
 }
 
 /// `TOOL is a|an EFFECT, EFFECT`. Says whether the line is one.

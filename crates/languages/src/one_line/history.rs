@@ -315,7 +315,13 @@ fn whole_nights(schedule: Schedule) -> Condition {
 /// A time zone by its name.
 pub(super) fn zone(reader: &mut Reader) -> Result<jiff::tz::TimeZone, Mistake> {
     let found = jiff::tz::TimeZone::get(reader.ahead(0)).ok();
-    let mistake = reader.mistake(&["a time zone"], "write a name such as `Europe/Berlin` or `UTC`");
+    let city = format!("/{}", reader.ahead(0));
+    let meant = jiff::tz::db().available().map(|zone| zone.to_string()).find(|zone| zone.ends_with(&city));
+    let remedy = match meant.filter(|_| city.len() > 1) {
+        Some(zone) => format!("write `{zone}`"),
+        None => "write a name such as `Europe/Berlin` or `UTC`".to_owned(),
+    };
+    let mistake = reader.mistake(&["a time zone"], &remedy);
     let _ = reader.next();
     found.ok_or(mistake)
 }

@@ -76,6 +76,9 @@ pub(super) fn sentence<'t>(parser: &mut Parser<'t>, line: Line<'_, 't>) {
     if effects::declaration(parser, line) {
         return;
     }
+    if let Some(mistake) = line.words.iter().find_map(effects::wrong_host) {
+        return parser.mistaken(mistake);
+    }
     let found = SENTENCES.iter().find(|sentence| sentence.is_start_of(line.words));
     let reads_anything = found.is_some_and(|sentence| sentence.kind == SentenceKind::Other);
     if !reads_anything && parser.is_permission(line.words) {
@@ -111,6 +114,12 @@ fn unknown_keyword<'t>(parser: &mut Parser<'t>, words: &[Word<'t>]) {
     let Some((first, rest)) = words.split_first() else { return };
     let text = first.text;
     let keywords = || SENTENCES.iter().filter_map(|it| Some((it.keyword()?, it.shape)));
+    if rest.first().is_some_and(|second| second.text == "must") {
+        let demand: Vec<&str> = texts(rest).collect();
+        let remedy = format!("write the tool and the field, as in `pay.{text} {}`", demand.join(" "));
+        let message = format!("`{text}` is a tool or a field, and `must` wants both");
+        return parser.mistake("missing-field", first.span(), message, "of which tool, which field?", remedy);
+    }
     let meant = synonym(text, &SYNONYMS).or_else(|| closest(text, keywords().map(|(keyword, _)| keyword)));
     let meant = meant.and_then(|meant| keywords().find(|(keyword, _)| *keyword == meant));
     let remedy = match meant {

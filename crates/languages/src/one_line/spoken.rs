@@ -241,7 +241,11 @@ pub(super) fn otherwise<'t>(parser: &mut Parser<'t>, line: Line<'_, 't>) {
         let wants = if reader.take(&["block"]) {
             Decision::Block
         } else {
-            reader.expect("ask", "write `otherwise block` or `otherwise ask`")?;
+            let remedy = match reader.is("allow") {
+                true => "leave the line out: what no line restricts is allowed anyway",
+                false => "write `otherwise block` or `otherwise ask`",
+            };
+            reader.expect("ask", remedy)?;
             Decision::Ask
         };
         reader
@@ -284,6 +288,11 @@ fn demand(parser: &mut Parser<'_>, line: Line<'_, '_>, reader: &mut Reader) -> R
     }
     if only_links {
         return Err(reader.mistake(&["come from"], "write `links in TOOL.FIELD must come from user`"));
+    }
+    if reader.is("not") && reader.ahead(1) == "come" {
+        let remedy = "say where they must come from, as in `must come from user`: a text can be changed on its way, and then \
+                      it comes from nowhere";
+        return Err(reader.mistake(&["come from"], remedy));
     }
     let start = reader.position();
     for (number, (calls, subject)) in values.into_iter().enumerate() {

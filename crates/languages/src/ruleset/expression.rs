@@ -5,7 +5,7 @@
 use lockgate_call::{Selector, SelectorError};
 use lockgate_pattern::Pattern;
 use lockgate_policy::{
-    Span, closest,
+    FileId, Span, closest,
     condition::{Condition, Operator, PrincipalField, Subject, Test, ValueTest},
 };
 
@@ -19,8 +19,9 @@ use crate::yaml::{Entry, Node, Value, did_you_mean};
 pub(super) const PARTS_MAX: usize = 1_000;
 
 /// First words of selectors, and what follows them.
-pub(super) const SELECTORS: [(&str, &str); 8] = [
+pub(super) const SELECTORS: [(&str, &str); 9] = [
     ("args", "args.FIELD"),
+    ("effect", "effect: deletion outside ./build"),
     ("principal", "principal.role"),
     ("environment", "environment"),
     ("tool", "tool.name"),
@@ -151,6 +152,17 @@ impl File<'_> {
             "all" => self.expressions(entry, place).map(Condition::All),
             "any" => self.expressions(entry, place).map(Condition::Any),
             "not" => self.expression(&entry.value, place).map(|part| Condition::Not(Box::new(part))),
+            "effect" if place == Place::Pre => {
+                // Its file is known when rules are joined.
+                let names = self.reader.effects(&entry.value)?;
+                Some(Condition::Deed { file: FileId(u32::MAX), names })
+            }
+            "effect" => {
+                let message = "what a call does is asked before it is done";
+                let remedy = "make this a rule with `type: pre`";
+                self.reader.error("unknown-selector", entry.key_span, message, remedy);
+                None
+            }
             _ => self.leaf(entry, place),
         }
     }

@@ -43,7 +43,8 @@ impl Lowering<'_> {
         self.note_variables(&draft);
         let tools = tools(&draft.tools);
         match std::mem::replace(&mut draft.kind, RuleKind::Session(Limits::default())) {
-            RuleKind::Pre { when } => {
+            RuleKind::Pre { mut when } => {
+                self.name_effects(&mut when);
                 self.clause(draft, vec![when], &tools);
             }
             RuleKind::Post { when } => {
@@ -76,6 +77,21 @@ impl Lowering<'_> {
                     self.mistakes.push(mistake.remedy("write what the boundary is meant to be"));
                 }
             },
+        }
+    }
+
+    /// Tells the policy which effects an expression speaks of, and the expression whose they are.
+    fn name_effects(&mut self, when: &mut Condition) {
+        match when {
+            Condition::All(parts) | Condition::Any(parts) => {
+                parts.iter_mut().for_each(|part| self.name_effects(part));
+            }
+            Condition::Not(part) => self.name_effects(part),
+            Condition::Deed { file, names } => {
+                *file = self.policy.next_file();
+                names.iter().for_each(|name| self.policy.action(name));
+            }
+            _ => {}
         }
     }
 

@@ -87,11 +87,13 @@ fn rule() -> Value {
 
 fn expression() -> Value {
     let parts = json!({ "type": "array", "minItems": 1, "items": { "$ref": "#/$defs/expression" } });
+    let text = json!({ "type": "string", "minLength": 1 });
+    let effect = json!({ "oneOf": [text.clone(), { "type": "array", "minItems": 1, "items": text }] });
     json!({
         "type": "object",
         "minProperties": 1,
         "maxProperties": 1,
-        "properties": { "all": parts.clone(), "any": parts, "not": { "$ref": "#/$defs/expression" } },
+        "properties": { "all": parts.clone(), "any": parts, "not": { "$ref": "#/$defs/expression" }, "effect": effect },
         "additionalProperties": { "$ref": "#/$defs/test" },
     })
 }

@@ -9,7 +9,7 @@ use super::line::{Line, name, quoted, unsaid};
 
 /// What a list of permissions wants.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Wish {
+pub(super) enum Wish {
     Allow,
     Ask,
     Block,
@@ -86,6 +86,9 @@ fn gemini(file: &Value) -> Option<Vec<Line>> {
 /// `prefix_rule(pattern = ["git", "push"], decision = "prompt")`
 fn codex(text: &str) -> Vec<Line> {
     let mut lines = Vec::new();
+    let others = text.lines().filter(|line| line.trim_start().starts_with("host_executable("));
+    lines
+        .extend(others.map(|line| unsaid(line.trim(), "programs are known by name here, wherever they lie")));
     let uncommented: String = text.lines().filter(|line| !line.trim_start().starts_with('#')).collect();
     for rule in uncommented.split("prefix_rule(").skip(1) {
         let whole = format!("prefix_rule({}", rule.split(')').next().unwrap_or_default());
@@ -138,13 +141,7 @@ fn alternatives(pattern: &[Value]) -> Option<Vec<Vec<String>>> {
 /// One entry: `Read`, `Bash(git push:*)`, `Read(./secrets/**)`, `WebFetch(domain:example.com)`.
 fn permission(entry: &str, wish: Wish) -> Line {
     let Some((tool, inner)) = entry.strip_suffix(')').and_then(|entry| entry.split_once('(')) else {
-        return match entry {
-            _ if entry.contains('*') => unsaid(entry, "names of tools have no wildcards"),
-            _ if entry.starts_with("mcp__") && entry.matches("__").count() < 2 => {
-                unsaid(entry, "it is about all tools of a server: name each of them")
-            }
-            _ => Ok(format!("{} {}", wish.words(), name(entry))),
-        };
+        return named(entry, wish);
     };
     let inner = inner.trim();
     if inner.is_empty() || inner == "*" {
@@ -165,7 +162,18 @@ fn permission(entry: &str, wish: Wish) -> Line {
     }
 }
 
-fn command(entry: &str, tool: &str, inner: &str, wish: Wish) -> Line {
+/// A tool by its name.
+pub(super) fn named(tool: &str, wish: Wish) -> Line {
+    match tool {
+        _ if tool.contains('*') => unsaid(tool, "names of tools have no wildcards"),
+        _ if tool.starts_with("mcp__") && tool.matches("__").count() < 2 => {
+            unsaid(tool, "it is about all tools of a server: name each of them")
+        }
+        _ => Ok(format!("{} {}", wish.words(), name(tool))),
+    }
+}
+
+pub(super) fn command(entry: &str, tool: &str, inner: &str, wish: Wish) -> Line {
     let prefix = inner.strip_suffix(":*").or_else(|| inner.strip_suffix(" *"));
     // Gemini CLI takes what stands in brackets for a prefix.
     let is_prefix = prefix.is_some() || tool == "run_shell_command" || tool == "ShellTool";

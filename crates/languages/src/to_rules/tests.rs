@@ -55,3 +55,50 @@ fn what_is_written_loads_as_rules() {
     let (policy, mistakes) = crate::read(&[source]);
     assert!(policy.is_some(), "{mistakes:?}");
 }
+
+#[test]
+fn policies_of_gemini_become_sentences() {
+    let policy = r#"
+# Nothing is pushed.
+[[rule]]
+toolName = "run_shell_command"
+commandPrefix = ["git push", "npm publish"]
+decision = "deny"
+priority = 200
+
+[[rule]]
+toolName = ["read_file", "glob"]
+decision = "allow"
+priority = 100
+
+[[rule]]
+toolName = "write_file"
+argsPattern = "\\.env"
+decision = "ask_user"
+
+[[rule]]
+toolName = "*"
+decision = "ask_user"
+priority = 1
+"#;
+    insta::assert_snapshot!(rules("policy.toml", policy), @r#"
+    # From `policy.toml`.
+    block run_shell_command running git push
+    block run_shell_command running npm publish
+    allow read_file
+    allow glob
+    # not said: toolName = "write_file" argsPattern = "\\.env" decision = "ask_user" (`argsPattern = "\\.env"` has no sentence that says the same)
+    otherwise ask
+    "#);
+}
+
+#[test]
+fn what_codex_says_besides_is_told() {
+    let codex = "host_executable(name = \"git\", paths = [\"/usr/bin/git\"])\nprefix_rule(\n  pattern = [\"git\", [\"push\", \"fetch\"]],\n  decision = \"forbidden\",\n  justification = \"ask first (really)\",\n  match = [[\"git\", \"push\"]],\n)\n";
+    insta::assert_snapshot!(rules("default.rules", codex), @r#"
+    # From `default.rules`.
+    # not said: host_executable(name = "git", paths = ["/usr/bin/git"]) (programs are known by name here, wherever they lie)
+    block Bash running git push
+    block Bash running git fetch
+    "#);
+}

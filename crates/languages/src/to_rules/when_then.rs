@@ -73,9 +73,11 @@ fn said(rule: &DraftClause, source: &Source) -> Line {
         Some(Decision::Allow) => "allow",
         _ => return cannot("it masks its input"),
     };
-    let calls = match &rule.tools {
-        None | Some(Tools::Every) => "any call".to_owned(),
-        Some(Tools::Any(names)) => {
+    let calls = match (&rule.tools, &rule.effects) {
+        (None | Some(Tools::Every), Some(effects)) => effects.join(" or "),
+        (_, Some(_)) => return cannot("it asks for a tool and for what it does"),
+        (None | Some(Tools::Every), None) => "any call".to_owned(),
+        (Some(Tools::Any(names)), None) => {
             let exact = |tool: &ToolName| match tool {
                 ToolName::Exact(tool) => Some(name(tool)),
                 ToolName::Matching(_) => None,

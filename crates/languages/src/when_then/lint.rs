@@ -332,6 +332,7 @@ fn takes_every_tool(pattern: &str) -> bool {
 /// Whether a rule asks for nothing but the tool.
 fn is_unconditional(rule: &DraftClause) -> bool {
     rule.args.is_empty()
+        && rule.effects.is_none()
         && rule.session.is_empty()
         && rule.sender.is_empty()
         && rule.context.is_empty()

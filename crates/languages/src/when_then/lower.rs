@@ -233,7 +233,7 @@ impl Lowering<'_> {
             ..Rank::default()
         };
         let sentence = draft.message.unwrap_or_else(|| format!("Matched rule '{}'.", draft.id));
-        let mut conditions: Vec<Condition> = Vec::new();
+        let mut conditions = self.effects(draft.effects.unwrap_or_default(), wants);
         for (field, tests) in draft.args {
             let field = Field::new(&field);
             conditions
@@ -278,6 +278,20 @@ impl Lowering<'_> {
         let severity = draft.severity;
         let wish = ClauseTerms { wants, standing, rank, severity, sentence, acts_always: false };
         self.keep(rule, wish, conditions, windows, FoundBy::Tools(&tools));
+    }
+
+    /// What the call must do. What opens a call must be all that it does.
+    fn effects(&mut self, names: Vec<Arc<str>>, wants: Decision) -> Vec<Condition> {
+        if names.is_empty() {
+            return Vec::new();
+        }
+        names.iter().for_each(|name| self.policy.action(name));
+        let file = self.policy.next_file();
+        let mut conditions = vec![Condition::Deed { file, names: names.clone() }];
+        if wants == Decision::Allow {
+            conditions.push(Condition::Only { file, names: Vec::new(), phrases: names });
+        }
+        conditions
     }
 
     /// The conditions of a chain; the names of its windows are added to those there are.

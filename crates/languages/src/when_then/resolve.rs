@@ -198,6 +198,7 @@ fn inherit(child: DraftClause, parent: &DraftClause) -> DraftClause {
         approval_strategy: child.approval_strategy.or(parent.approval_strategy),
         mode: child.mode.or(parent.mode),
         tools: child.tools.or_else(|| parent.tools.clone()),
+        effects: child.effects.or_else(|| parent.effects.clone()),
         args: merge(child.args, &parent.args),
         session: merge(child.session, &parent.session),
         sender: merge::<SenderField, _>(child.sender, &parent.sender),

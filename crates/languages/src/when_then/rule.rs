@@ -28,7 +28,8 @@ const RULE_KEYS: [&str; 14] = [
     "extends",
     "mode",
 ];
-const WHEN_KEYS: [&str; 7] = ["tool", "args", "args_match", "session", "sender", "context", "chain"];
+const WHEN_KEYS: [&str; 8] =
+    ["tool", "effect", "args", "args_match", "session", "sender", "context", "chain"];
 const STEP_KEYS: [&str; 4] = ["tool", "within_seconds", "min_count", "verdict"];
 
 /// Keys that people write into rules, and what they mean by them.
@@ -52,7 +53,8 @@ const MEANT_IN_RULES: [(&str, &str); 17] = [
     ("match", "write it as `when`"),
 ];
 /// The same under `when`.
-const MEANT_IN_WHEN: [(&str, &str); 7] = [
+const MEANT_IN_WHEN: [(&str, &str); 8] = [
+    ("effects", "write it as `effect`, which takes a list too"),
     ("tools", "write it as `tool`, which takes a list too"),
     ("tool_name", "write it as `tool`"),
     ("tool_pattern", "write it as `tool`"),
@@ -154,6 +156,9 @@ impl File<'_> {
         if let Some(fields) = fields {
             if let Some(tool) = fields.get("tool") {
                 clause.tools = self.tools(tool, "`tool`");
+            }
+            if let Some(effect) = fields.get("effect") {
+                clause.effects = self.reader.effects(effect);
             }
             if let Some(args) = fields.either(&mut self.reader, "args_match", "args") {
                 clause.args = self.args(args, "`args_match`");

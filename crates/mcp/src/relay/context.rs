@@ -36,8 +36,8 @@ pub struct Context {
 /// What is known of a tool from the server's list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ToolFacts {
-    /// It calls itself destructive. That it says nothing, or the contrary, means nothing.
-    pub(super) is_destructive: bool,
+    /// What its server warns of: that it is destructive, for one. That it says nothing, or the contrary, means nothing.
+    pub(super) warnings: Vec<&'static str>,
     /// Arguments that HTTP repeats in headers: the argument, and the name in the header.
     pub(super) mirrored: Vec<(String, String)>,
 }
@@ -188,9 +188,7 @@ fn metadata(naming: &Naming, facts: &ToolFacts) -> Value {
     if let Some(server) = naming.server() {
         mcp.insert("server".to_owned(), server.into());
     }
-    if facts.is_destructive {
-        mcp.insert("destructive".to_owned(), true.into());
-    }
+    mcp.extend(facts.warnings.iter().map(|warning| ((*warning).to_owned(), true.into())));
     match naming.host() {
         Some(host) => json!({ "host": host, "mcp": mcp }),
         None => json!({ "mcp": mcp }),

@@ -4,7 +4,7 @@
 //! that no session can ever call is marked or removed. What a server says about its tools can add restrictions, never
 //! lift them. An unchanged list passes byte for byte.
 
-use lockgate::engine::call::visible;
+use lockgate::engine::call::{visible, warnings};
 use serde_json::{Map, Value};
 
 use super::{
@@ -144,7 +144,7 @@ fn facts_of(tool: &Map<String, Value>) -> ToolFacts {
         Some((argument.clone(), schema.get(HEADER_KEY)?.as_str()?.to_owned()))
     };
     ToolFacts {
-        is_destructive: says("destructiveHint") == Some(true) && says("readOnlyHint") != Some(true),
+        warnings: warnings(says).collect(),
         mirrored: properties.into_iter().flatten().filter_map(header).collect(),
     }
 }

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use lockgate_call::{Call, SeenCall};
+use lockgate_call::{Call, EffectKind, SeenCall};
 
 use super::{NetRule, Policy};
 use crate::{
@@ -63,6 +63,11 @@ impl Policy {
         let own = groups.iter().position(|(audience, _)| audience.file() == Some(file));
         let all = groups.iter().position(|(audience, _)| audience.is_everybody());
         own.or(all).map(|place| groups.swap_remove(place).1).unwrap_or_default()
+    }
+
+    /// What files say that tools do.
+    pub fn declared_effects(&self) -> impl Iterator<Item = (&str, EffectKind)> {
+        self.effects.declared()
     }
 
     /// The number of a file.

@@ -1,7 +1,7 @@
 //! Routes that look, and one that binds a session to the policy in force.
 
 use lockgate::{
-    AuditQuery, Decision, RuleView,
+    AuditQuery, Decision, EffectKind, RuleView,
     engine::{
         AuditFilter, Time,
         gate::{Backend as _, audit_log::LogEntry},
@@ -103,6 +103,13 @@ fn filter(exchange: &Exchange<'_>) -> Result<AuditFilter, Problem> {
         let verdict = all.into_iter().find(|decision| decision.word() == word);
         let wrong = || Problem::bad(format!("`verdict` is allow, redact, ask or block, not `{word}`"));
         query = query.verdict(verdict.ok_or_else(wrong)?);
+    }
+    if let Some(word) = exchange.parameter("effect") {
+        let wrong = || {
+            let known = EffectKind::ALL.map(EffectKind::word).join(", ");
+            Problem::bad(format!("`effect` is one of {known}, not `{word}`"))
+        };
+        query = query.effect(EffectKind::of_word(word).ok_or_else(wrong)?);
     }
     if let Some(since) = exchange.number("since")? {
         query = query.since(Time(since));

@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use lockgate::{AuditQuery, Decision, engine::AuditFilter};
+use lockgate::{AuditQuery, Decision, EffectKind, engine::AuditFilter};
 
 use crate::{
     arguments::{FilterArguments, StateArguments, words},
@@ -27,6 +27,9 @@ pub(crate) struct AuditListArguments {
     /// Only calls with this verdict
     #[arg(long, value_parser = words([Decision::Allow, Decision::Redact, Decision::Ask, Decision::Block], Decision::word))]
     pub(crate) verdict: Option<Decision>,
+    /// Only calls that do this, or may: `deletion`, `upload`, …
+    #[arg(long, value_name = "EFFECT", hide_possible_values = true, value_parser = words(EffectKind::ALL, EffectKind::word))]
+    pub(crate) effect: Option<EffectKind>,
     /// Only calls that this rule decided about
     #[arg(long, value_name = "NAME")]
     pub(crate) rule: Option<String>,
@@ -59,6 +62,9 @@ pub(super) fn selection(arguments: &AuditListArguments) -> Result<AuditFilter, C
     }
     if let Some(verdict) = arguments.verdict {
         query = query.verdict(verdict);
+    }
+    if let Some(effect) = arguments.effect {
+        query = query.effect(effect);
     }
     if let Some(since) = since {
         query = query.since(*since);

@@ -91,7 +91,7 @@ impl Environment for Surroundings {
 
     /// Names in the policy that look like a misspelt tool are told, each once.
     fn listed(&self, tools: &[String]) {
-        let known = KnownTools { listed: Some(tools.iter().cloned().collect()), agents: Vec::new() };
+        let known = KnownTools::named(tools.iter().cloned());
         let mut findings = Vec::new();
         check_names(&mut findings, &self.sources, &known, None);
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
