@@ -14,6 +14,7 @@ use crate::programs::files::{Access, Change, FileUse, Moves};
 use crate::programs::names::has;
 use crate::programs::network::Words;
 use crate::programs::program::{Grammar, Program};
+use crate::programs::table::alike::TEXTS;
 use crate::programs::word::{Field, Known, Word};
 use crate::shell::script::{Command, RedirectionKind};
 
@@ -402,21 +403,19 @@ fn is_substitution(word: &Word) -> bool {
 
 /// Whether a word is a text and names no file: a message, or what a package's own script is given.
 fn is_said(command: &Command, w: usize) -> bool {
-    let says = |at: usize, texts: &str| command.words.get(at).is_some_and(|word| has(texts, &word.text));
-    let before = w.checked_sub(1).unwrap_or_default();
-    let is_verb = |verbs: &str| command.words.iter().take(w).skip(1).any(|word| has(verbs, &word.text));
-    match command.program.as_deref() {
-        Some("git") => says(before, "-m --message -am") && is_verb("commit tag merge notes"),
-        Some("gh" | "glab") => {
-            says(before, "-b --body -t --title -n --notes -m --message -d --description")
-                && is_verb("pr issue release mr")
+    let Some((_, verbs, options)) =
+        TEXTS.iter().find(|(program, ..)| command.program.as_deref() == Some(program))
+    else {
+        return false;
+    };
+    let before = command.words.get(..w).unwrap_or_default();
+    let is_verb = before.iter().skip(1).any(|word| has(verbs, &word.text));
+    let is_unknown = command.words.get(w).is_some_and(|word| word.known == Known::Unknown);
+    is_verb
+        && match *options {
+            "--" => is_unknown && before.iter().any(|word| word.text == "--"),
+            options => before.last().is_some_and(|word| has(options, &word.text)),
         }
-        Some("npm" | "pnpm" | "yarn") => {
-            let is_unknown = command.words.get(w).is_some_and(|word| word.known == Known::Unknown);
-            is_unknown && is_verb("--") && is_verb("test t run run-script")
-        }
-        _ => false,
-    }
 }
 
 /// Where a command goes.

@@ -60,7 +60,7 @@ impl Loop {
 
 /// The most words for which a body is read again, and the longest script in which it is.
 const VALUES_MAX: usize = 8;
-const REPEATED_BYTES_MAX: usize = 2 * 1024;
+const REPEATED_BYTES_MAX: usize = 512;
 
 /// The text that is read.
 #[derive(Default)]
