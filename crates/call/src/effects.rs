@@ -10,7 +10,7 @@ mod secrets;
 mod target;
 
 use crate::call::Call;
-use crate::contents::{Contents, Place, ReadScript};
+use crate::contents::{Contents, Place, ReadScript, Unseen};
 use crate::json::selector::Selector;
 use crate::places::hosts::{Hosts, TouchedHost};
 use crate::places::paths::{Paths, TouchedPath};
@@ -22,6 +22,7 @@ use crate::programs::table::alike::{
 };
 use crate::programs::word::{Known, Word};
 use crate::shell::script::{Command, RedirectionKind};
+use crate::tools::input::may_type;
 use crate::tools::{Does, does, warned_of};
 
 use finds::{found_in, is_find};
@@ -36,6 +37,8 @@ pub struct Effects {
     pub found: Vec<Effect>,
     /// Whether it may do anything besides: a script cannot be read.
     pub is_open: bool,
+    /// Whether it may only because somebody may type into a console that it starts.
+    pub only_waits: bool,
 }
 
 /// One thing that a call does.
@@ -83,6 +86,12 @@ pub(crate) fn find(
     warned_of(call).for_each(|kind| finder.push(kind, false, false, Target::Unknown));
     let has_gaps = !contents.unseen.is_empty() || !paths.unseen.is_empty();
     finder.effects.is_open |= has_gaps && !contents.scripts.is_empty();
+    let is_opaque = |unseen: &Unseen| matches!(unseen, Unseen::OpaqueScript(_));
+    let waits = |read: &ReadScript| !read.script.opaque || read.script.only_waits;
+    finder.effects.only_waits = finder.effects.is_open
+        && contents.scripts.iter().all(waits)
+        && contents.unseen.iter().chain(&paths.unseen).all(is_opaque)
+        && !may_type(&call.input);
     finder.effects
 }
 
@@ -202,7 +211,7 @@ impl Finder<'_> {
                 || SHORT_VALUED.iter().any(is_short)
         };
         for row in command.program.as_deref().map(rows_of).unwrap_or_default() {
-            let certain = match row.fit(arguments, &takes_value) {
+            let certain = match row.fit(arguments, command.is_told, &takes_value) {
                 EffectFit::No => continue,
                 EffectFit::Possible => false,
                 EffectFit::Certain => true,
@@ -336,6 +345,8 @@ impl Finder<'_> {
         let last = command.words.len().saturating_sub(1);
         let is_copy = COPIES.contains(&program);
         let is_quiet = QUIET.contains(&program) || is_quiet_git(command) || only_looks(command);
+        let is_output =
+            |at: usize| at.checked_sub(1).and_then(|at| command.words.get(at)).is_some_and(is_output_option);
         let is_reader = change == Change::Reads || runs_elsewhere(command);
         for path in touched {
             let at = match &path.place {
@@ -353,13 +364,14 @@ impl Finder<'_> {
                 Access::Runs => (false, false),
                 // What is moved is no longer where it was.
                 Access::Unknown if is_copy => (!is_target, is_target || MOVES.contains(&program)),
+                Access::Unknown if at.is_some_and(is_output) => (false, true),
                 Access::Unknown => {
                     (true, !is_reader && !path.is_guess && change == Change::Anything && !is_quiet)
                 }
             };
             let target = || Target::Path((*path).clone());
             let keeps_nothing = |path: &TouchedPath| {
-                lies_below(path, STREAMS) || MOUNTS.contains(&program) && lies_below(path, &["/dev/"])
+                lies_below(path, STREAMS) || MOUNTS.contains(&program) && lies_below(path, MOUNTED)
             };
             if writes && !keeps_nothing(path) {
                 self.push(EffectKind::Write, certain && path.access == Access::Writes, certain, target());
@@ -373,7 +385,8 @@ impl Finder<'_> {
             }
         }
         let is_talk = change == Change::Nothing || is_quiet || is_copy;
-        let texts = command.words.iter().skip(1).filter(|_| !is_talk);
+        let texts = command.words.iter().enumerate().skip(1);
+        let texts = texts.filter(|(at, _)| !is_talk && !is_output(*at)).map(|(_, word)| word);
         // Code in another language, and words such as `HEAD:.env`, name files that are no path of the command itself.
         let skip = usize::from(
             command.row().is_some_and(|row| row.files().search().takes_pattern())
@@ -414,12 +427,47 @@ const VALUED: &[&str] = &[
     "--account",
 ];
 
-/// Whether a program of which nothing is known is told to look at something: `promtool check rules /etc/x`.
+/// Whether the word behind an option is a file that is made.
+fn is_output_option(word: &Word) -> bool {
+    matches!(word.text.as_str(), "-out" | "-keyout" | "--output" | "--outfile" | "--output-file")
+}
+
+/// Whether a program only looks at something, by what it is told: `promtool check rules /etc/x`, `rpm -qf /etc/x`.
 fn only_looks(command: &Command) -> bool {
+    if command.program.as_deref().is_some_and(|program| told_to_look(program, &command.words)) {
+        return command.code.is_none() && !command.opaque;
+    }
     let looks = |word: &Word| word.known == Known::Certain && LOOKS.contains(&word.text.as_str());
     let first = command.words.iter().skip(1).find(|word| !word.text.starts_with('-'));
     command.row().is_none() && command.code.is_none() && !command.opaque && first.is_some_and(looks)
 }
+
+/// Whether one of its words makes a program look at what it otherwise changes.
+fn told_to_look(program: &str, words: &[Word]) -> bool {
+    let is_said = |(_, said): &(&str, &str)| {
+        let says = |word: &Word| {
+            said.split(' ').any(|it| it == word.text || it.len() == 2 && word.text.starts_with(it))
+        };
+        words.iter().skip(1).any(|word| word.known == Known::Certain && says(word))
+    };
+    LOOKING.iter().filter(|(known, _)| *known == program).any(|row| is_said(row))
+}
+
+/// Programs, and the words with which they only look; of options with one letter more letters may follow.
+const LOOKING: &[(&str, &str)] = &[
+    ("rpm", "-q -V --query --verify --checksig"),
+    ("dpkg", "-S -L -l -s -I --search --listfiles --list --status --info"),
+    ("nginx", "-t -T"),
+    ("sshd", "-t -T"),
+    ("visudo", "-c --check"),
+    ("sfdisk", "-d -l -V --dump --list --verify"),
+    ("blockdev", "--report --getsize64 --getsz --getss --getbsz --getro --getra --getmaxsect"),
+    ("btrfs", "show list df usage status check dump-tree"),
+    ("nvme", "smart-log list id-ctrl id-ns error-log show-regs list-ns"),
+    ("dscl", "list read -list -read -ls search"),
+    ("pacman", "-Q -Si -Ss -F"),
+    ("apachectl", "-t -S configtest"),
+];
 
 /// What programs are told that then only look.
 const LOOKS: &[&str] = &[
@@ -449,6 +497,9 @@ const STREAMS: &[&str] = &[
     "/dev/shm/",
     "/dev/fd/",
 ];
+
+/// What a mount covers: devices, and where users mount.
+const MOUNTED: &[&str] = &["/dev/", "/mnt", "/media/"];
 
 /// Whether a command prints nothing, whatever it is connected to.
 fn says_nothing(command: &Command) -> bool {

@@ -51,7 +51,7 @@ pub use programs::word::{Known, Word};
 pub use seen::{Reading, SeenCall};
 pub use shell::read::{is_script_field, read_script, read_words};
 pub use shell::script::{Command, Redirection, RedirectionKind, Script};
-pub use tools::input::{may_answer_early, may_run_another};
+pub use tools::input::{may_answer_early, may_run_another, may_type};
 pub use tools::{
     AGENTS, AgentTools, agent_tool_names, agent_tools, is_agent_tool, reading_tools, reads_one_file,
     runs_nothing, shell_tools, tool_effect, warned_effects, warnings, without_server,

@@ -14,6 +14,7 @@ pub(crate) mod network;
 pub(crate) mod options;
 pub(crate) mod program;
 mod sed;
+pub(crate) mod starts;
 pub(crate) mod table;
 pub(crate) mod unwrap;
 pub(crate) mod word;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use lockgate_call::SeenCall;
 use lockgate_policy::{
-    Basis, Decision, Deed, Mode, NetRule, RuleId, Truth, View, Watch, Workflow, workflow::Outcome as Says,
+    Decision, Deed, Mode, NetRule, RuleId, Truth, View, Watch, Workflow, workflow::Outcome as Says,
 };
 
 use crate::{
@@ -178,7 +178,7 @@ fn view(session: &Session, rule: &NetRule, watch: &Watch, deed: &Deed) -> NetVer
     let chosen = choose(rule, watch, deed, marking);
     if chosen.is_none() && watch.refuses {
         let reason = blocked_sentence(rule, &watch.name);
-        let is_guessed = deed.basis == Basis::Guessed;
+        let is_guessed = deed.basis.is_guess();
         let reason = if is_guessed { guessed_sentence(&watch.name, &reason) } else { reason };
         return NetVerdict::Blocked { reason };
     }

@@ -55,7 +55,7 @@ pub(crate) fn heard<'a>(
     // What was seen comes before what is only guessed: a guess must not use up what the former needs.
     for guesses in [false, true] {
         for (audience, deeds) in &groups {
-            for deed in deeds.iter().filter(|deed| (deed.basis == Basis::Guessed) == guesses) {
+            for deed in deeds.iter().filter(|deed| deed.basis.is_guess() == guesses) {
                 for watch in policy.watches(*audience, deed) {
                     if let (true, Some(rule)) = (session.is_active(watch.rule), policy.net(watch.rule)) {
                         let before = hearing.obstacles.len();
@@ -205,13 +205,15 @@ impl Hearing<'_> {
         let said: Vec<Obstacle> = self.obstacles.drain(before..).collect();
         let unreadable = self.rulebook.policy.unreadable_in_file_of(watch);
         // A file that lets unreadable scripts pass does not guess what they are.
-        if deed.basis == Basis::Guessed && unreadable == Some(Decision::Allow) {
+        if deed.basis.is_guess() && unreadable == Some(Decision::Allow)
+            || deed.basis == Basis::Typed && self.rulebook.policy.excepts_consoles_in_file_of(watch)
+        {
             return;
         }
         let is_final = unreadable == Some(Decision::Block);
         for mut obstacle in said {
             obstacle.about = About::Guessed;
-            if deed.basis == Basis::Guessed {
+            if deed.basis.is_guess() {
                 obstacle.reason = guessed_sentence(&watch.name, &obstacle.reason);
                 if !is_final {
                     obstacle.is_human = true;

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use lockgate_call::{Call, SeenCall, Time};
-use lockgate_policy::{Basis, Decision, Deeds, RuleId};
+use lockgate_policy::{Decision, Deeds, RuleId};
 
 use crate::{
     duplicate::{identified, seen_before},
@@ -198,7 +198,7 @@ fn rejected(rulebook: &Rulebook, asked: &Asked, timed_out: bool) -> Verdict {
             for watch in wanting {
                 if let Some(rule) = rulebook.policy.net(watch.rule) {
                     // What is only guessed was not what the human rejected.
-                    let is_guessed = deed.basis == Basis::Guessed;
+                    let is_guessed = deed.basis.is_guess();
                     let name = if is_guessed { &tool } else { &watch.name };
                     let mut obstacle = Obstacle::of_rule(rule, name, Decision::Block, sentence(name));
                     obstacle.about = if is_guessed { About::Guessed } else { About::Seen };

@@ -43,6 +43,7 @@ const NET_KEYS: [&str; 16] = [
     "freeTools",
     "terminalPlaces",
 ];
+const UNREADABLE: [&str; 5] = ["ask", "block", "allow", "ask except consoles", "block except consoles"];
 const TRANSITION_KEYS: [&str; 7] = ["name", "type", "inputs", "outputs", "tools", "deferred", "checks"];
 
 /// Reads a hand-written net and the maps that rename calls for it.
@@ -97,12 +98,14 @@ impl NetFile<'_> {
     /// What happens to scripts that cannot be read.
     fn unreadable(&mut self, fields: &Fields<'_>, mode: Mode) -> Option<UnreadableLine> {
         let node = fields.get("unreadable_scripts")?;
-        let wants = match self.reader.choice(node, "`unreadable_scripts`", &["ask", "block", "allow"])? {
-            "allow" => Decision::Allow,
-            "ask" => Decision::Ask,
+        let said = self.reader.choice(node, "`unreadable_scripts`", &UNREADABLE)?;
+        let except_consoles = said.ends_with("except consoles");
+        let wants = match said.split(' ').next() {
+            Some("allow") => Decision::Allow,
+            Some("ask") => Decision::Ask,
             _ => Decision::Block,
         };
-        Some(UnreadableLine { wants, span: node.span, mode })
+        Some(UnreadableLine { wants, except_consoles, span: node.span, mode })
     }
 
     /// The places in order, and the tokens they start with: given with the places, or as a marking, or both.

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use crate::{
     decision::Truth,
-    deed::{Basis, Deed, Deeds},
+    deed::{Deed, Deeds},
     names::FileId,
     phrase::is_phrase,
 };
@@ -91,5 +91,5 @@ pub(crate) fn earns(groups: &Groups, file: FileId, names: &[Arc<str>]) -> bool {
 /// Whether a call is taken for one of these names only because it has a script that cannot be read.
 pub fn is_guessed(groups: &Groups, file: FileId, names: &[Arc<str>]) -> bool {
     let mut deeds = meant(groups, file, names).peekable();
-    deeds.peek().is_some() && deeds.all(|deed| deed.basis == Basis::Guessed)
+    deeds.peek().is_some() && deeds.all(|deed| deed.basis.is_guess())
 }

@@ -14,7 +14,6 @@ use crate::{
     decision::{Decision, Truth},
     rule::{Mode, Rule},
     sandbox::Reached,
-    scripts::unreadable_scripts,
     template::Template,
     view::View,
     window::WindowId,
@@ -215,9 +214,7 @@ impl Clause {
                 Reached::Outside(what) | Reached::Doubt(what) => Some(format!("({what})")),
                 Reached::Inside => None,
             },
-            Condition::Unreadable { declared } => {
-                Some(unreadable_sentence(&unreadable_scripts(view.call, declared)))
-            }
+            Condition::Unreadable(test) => Some(unreadable_sentence(&test.doubts(view.call))),
             Condition::Untraced(test) => Some(test.says(view)),
             Condition::Unsaid(_) => Some("The user has not spoken of this. Ask the user first.".to_owned()),
             _ => None,
@@ -238,7 +235,7 @@ impl Clause {
 
     /// Whether it is about scripts that cannot be read.
     pub fn is_about_unreadable(&self) -> bool {
-        self.conditions.iter().any(|condition| matches!(condition, Condition::Unreadable { .. }))
+        self.conditions.iter().any(|condition| matches!(condition, Condition::Unreadable(_)))
     }
 
     /// The first of its conditions that keeps it from applying: one that does not hold, or one that is unknown.

@@ -36,7 +36,7 @@ use crate::{
     names::FileId,
     provenance::SaidWord,
     sandbox::{Reached, Sandbox},
-    scripts::unreadable_scripts,
+    scripts::UnreadableTest,
     source::Span,
     view::View,
     window::WindowId,
@@ -98,10 +98,7 @@ pub enum Condition {
     /// The input looks like an attack.
     Attack(Box<AttackPatterns>),
     /// The call holds a script that cannot be read.
-    Unreadable {
-        /// Fields that hold scripts although their names do not say so, with the tool.
-        declared: Vec<(String, String)>,
-    },
+    Unreadable(UnreadableTest),
     /// Some value does not come from where it must.
     Untraced(Box<OriginTest>),
     /// The user has said none of these words.
@@ -206,7 +203,7 @@ impl Condition {
             Self::Past(past) => past.truth(view),
             Self::Tainted => view.memory.is_tainted().into(),
             Self::Attack(attack) => attack.refuses(&view.call.input).is_some().into(),
-            Self::Unreadable { declared } => (!unreadable_scripts(view.call, declared).is_empty()).into(),
+            Self::Unreadable(test) => (!test.doubts(view.call).is_empty()).into(),
             Self::Untraced(test) => test.truth(view),
             Self::Only { file, names, phrases } => {
                 if !phrases.is_empty() && only::only(view.call, phrases) == Truth::Yes {
@@ -309,7 +306,7 @@ impl fmt::Display for Condition {
             Self::Past(_) => write!(out, "what the rule looks for has happened before"),
             Self::Tainted => write!(out, "a result held sensitive data"),
             Self::Attack(_) => write!(out, "the input looks like an attack"),
-            Self::Unreadable { .. } => write!(out, "the call has a script that cannot be read"),
+            Self::Unreadable(_) => write!(out, "the call has a script that cannot be read"),
             Self::Untraced(test) => write!(out, "`{}` does not come from where it must", test.field.text),
             Self::Only { names, phrases, .. } => {
                 let all: Vec<&str> = names.iter().chain(phrases).map(|name| &**name).collect();

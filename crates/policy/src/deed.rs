@@ -44,6 +44,16 @@ pub enum Basis {
     Unread,
     /// It is a name that a map could give to what cannot be read.
     Guessed,
+    /// The same, for what somebody may type into a console that the call starts.
+    Typed,
+}
+
+impl Basis {
+    /// Whether nothing of it was seen.
+    #[must_use]
+    pub fn is_guess(self) -> bool {
+        self >= Self::Guessed
+    }
 }
 
 /// The deeds of one call, in the order in which they would happen.

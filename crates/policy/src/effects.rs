@@ -127,7 +127,7 @@ impl EffectNames {
                 }
             }
             if effects.is_open {
-                take(deed.doubted_by(Basis::Guessed));
+                take(deed.doubted_by(if effects.only_waits { Basis::Typed } else { Basis::Guessed }));
             }
             deeds.extend(found);
         }

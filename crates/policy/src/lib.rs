@@ -54,7 +54,7 @@ pub use phrase::{RunningPhrase, is_phrase, tool_and_action};
 pub use policy::{Builder, FoundBy, MisnamedTool, NetRule, Policy, PolicyHash};
 pub use rule::{Head, Mode, Rule, RuleId};
 pub use sandbox::{Boundaries, Reached, Sandbox, SandboxError};
-pub use scripts::unreadable_scripts;
+pub use scripts::{UnreadableTest, unreadable_scripts};
 pub use source::{Layer, Place, Source, Span};
 pub use statement::{
     Declared, DraftNet, DraftRule, DraftTransition, InputCheck, LIMIT_MAX, Map, Module, Scope, ScriptField,

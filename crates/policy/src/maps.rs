@@ -7,7 +7,7 @@ mod fit;
 
 use std::sync::Arc;
 
-use lockgate_call::{Call, Script, ScriptFields, SeenCall, is_script_field};
+use lockgate_call::{Call, Script, ScriptFields, SeenCall, is_script_field, may_type};
 use lockgate_pattern::Match;
 use serde_json::Value;
 use smallvec::SmallVec;
@@ -33,6 +33,8 @@ pub(crate) struct FileMaps {
     declared: HashMap<NameId, HashSet<String>>,
     /// What the file says about scripts that cannot be read.
     unreadable: Option<Decision>,
+    /// Whether it excepts consoles that are started in plain sight.
+    excepts_consoles: bool,
 }
 
 /// The maps of one tool. Fields that hold scripts are read command by command, others as they are.
@@ -74,13 +76,19 @@ impl FileMaps {
         // A line that only observes changes nothing.
         let line = module.unreadable.as_ref().filter(|line| line.mode == Mode::Enforce);
         let unreadable = line.map(|line| line.wants);
+        let excepts_consoles = line.is_some_and(|line| line.except_consoles);
         let declared = declared.into_iter().map(|(tool, fields)| (names.add(tool), fields)).collect();
-        Self { tools, declared, unreadable }
+        Self { tools, declared, unreadable, excepts_consoles }
     }
 
     /// What the file says about scripts that cannot be read.
     pub(crate) fn unreadable(&self) -> Option<Decision> {
         self.unreadable
+    }
+
+    /// Whether the file excepts consoles that are started in plain sight.
+    pub(crate) fn excepts_consoles(&self) -> bool {
+        self.excepts_consoles
     }
 
     /// The fields of a tool that hold scripts because the file says so.
@@ -178,11 +186,14 @@ impl ToolMaps {
                 {
                     Some((script, text)) => {
                         let start = deeds.len();
-                        take_script(&maps, script, text, itself, guesses, deeds);
+                        // Somebody may type into what a call starts whose input says so.
+                        let typed = script.only_waits && !may_type(&call.input);
+                        let guess = guesses.then_some(if typed { Basis::Typed } else { Basis::Guessed });
+                        take_script(&maps, script, text, itself, guess, deeds);
                         let read = deeds.iter_mut().skip(start).filter(|_| !is_alone);
                         read.for_each(|deed| deed.is_confirmed = false);
                     }
-                    None => take_opaque(&maps, itself, guesses, deeds),
+                    None => take_opaque(&maps, itself, guesses.then_some(Basis::Guessed), deeds),
                 },
             }
         }
@@ -211,11 +222,11 @@ fn take_script(
     script: &Script,
     text: &str,
     itself: &Deed,
-    guesses: bool,
+    guess: Option<Basis>,
     deeds: &mut Deeds,
 ) {
     if script.opaque {
-        take_opaque(maps, itself, guesses, deeds);
+        take_opaque(maps, itself, guess, deeds);
     }
     // What some command already matched needs no second look at the whole.
     let mut explained: SmallVec<[bool; 8]> = SmallVec::from_elem(false, maps.len());
@@ -229,8 +240,10 @@ fn take_script(
         let mut is_taken = false;
         for (map, fit) in maps.iter().zip(&fits) {
             match fit {
-                Fit::Unread if guesses => push_once(deeds, map.deed.doubted_by(Basis::Guessed)),
-                Fit::No | Fit::Unread => {}
+                Fit::Unread => {
+                    guess.into_iter().for_each(|basis| push_once(deeds, map.deed.doubted_by(basis)));
+                }
+                Fit::No => {}
                 Fit::Possible => push_once(deeds, map.deed.doubted()),
                 Fit::Certain => {
                     let is_confirmed = command.is_confirmed && map.takes.is_work(command);
@@ -253,9 +266,9 @@ fn take_script(
 }
 
 /// A script that cannot be read may do anything its maps could name.
-fn take_opaque(maps: &[&ToolMap], itself: &Deed, guesses: bool, deeds: &mut Deeds) {
-    for map in maps.iter().filter(|_| guesses) {
-        push_once(deeds, map.deed.doubted_by(Basis::Guessed));
+fn take_opaque(maps: &[&ToolMap], itself: &Deed, guess: Option<Basis>, deeds: &mut Deeds) {
+    for map in maps {
+        guess.into_iter().for_each(|basis| push_once(deeds, map.deed.doubted_by(basis)));
     }
     push_once(deeds, itself.doubted_by(Basis::Unread));
 }

@@ -21,7 +21,7 @@ use crate::{
     clause::{Applying, Clause},
     clauses::{Clauses, DecidedCall, Masking, OutputRule, OutputSearch, WindowMarks},
     decision::{Decision, Truth},
-    deed::{Basis, Deed},
+    deed::Deed,
     effects::EffectNames,
     maps::FileMaps,
     names::{FileId, NameId, Names, Watch},
@@ -392,7 +392,7 @@ impl Policy {
             }
         }
         let mut doubts = scripts.doubts();
-        let is_guessed = |deed: &Deed| deed.basis == Basis::Guessed;
+        let is_guessed = |deed: &Deed| deed.basis.is_guess();
         if doubts.is_empty() && groups.iter().any(|(_, deeds)| deeds.iter().any(is_guessed)) {
             doubts = unreadable_scripts(call, &[]);
         }
@@ -408,6 +408,11 @@ impl Policy {
     /// What the file of a rule says about scripts that cannot be read.
     pub fn unreadable_in_file_of(&self, watch: &Watch) -> Option<Decision> {
         self.maps.get(watch.file.0 as usize)?.unreadable()
+    }
+
+    /// Whether the file of a rule says that a console which is started in plain sight is no such script.
+    pub fn excepts_consoles_in_file_of(&self, watch: &Watch) -> bool {
+        self.maps.get(watch.file.0 as usize).is_some_and(FileMaps::excepts_consoles)
     }
 
     /// The rules that know a deed, as far as they belong to its audience.

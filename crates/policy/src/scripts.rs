@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use lockgate_call::{Command, Script, SeenCall, is_script_field};
+use lockgate_call::{Command, Script, SeenCall, is_script_field, may_type};
 use serde_json::Value;
 use smallvec::SmallVec;
 
@@ -45,22 +45,44 @@ impl<'c> Scripts<'c> {
     }
 }
 
-/// Why the scripts of a call cannot be read, in words; empty where they can.
+/// Why the scripts of a call cannot be read, in words; empty where they can, or there is none.
 pub fn unreadable_scripts(call: &SeenCall, declared: &[(String, String)]) -> Vec<String> {
-    let is_declared =
-        |field: &str| declared.iter().any(|(tool, declared)| *tool == call.tool && declared == field);
-    unreadable_in(call, |field| is_script_field(field) || is_declared(field))
+    scripts_of(call, declared).doubts()
 }
 
-/// Why the scripts in these fields of a call cannot be read, in words; empty where they can, or there is none.
-fn unreadable_in(call: &SeenCall, is_script: impl Fn(&str) -> bool) -> Vec<String> {
+/// Scripts that cannot be read, as a line speaks of them.
+#[derive(Clone, Debug)]
+pub struct UnreadableTest {
+    /// Fields that hold scripts although their names do not say so, with the tool.
+    pub declared: Vec<(String, String)>,
+    /// Whether a console that is started in plain sight is no doubt.
+    pub except_consoles: bool,
+}
+
+impl UnreadableTest {
+    /// Why the scripts of a call cannot be read, in words; empty where they can.
+    #[must_use]
+    pub fn doubts(&self, call: &SeenCall) -> Vec<String> {
+        let mut scripts = scripts_of(call, &self.declared);
+        if self.except_consoles && !may_type(&call.input) {
+            scripts.read.retain(|(_, read)| !read.as_ref().is_some_and(|(script, _)| script.only_waits));
+        }
+        scripts.doubts()
+    }
+}
+
+/// The scripts in the fields of a call that hold scripts by custom or because a file says so.
+fn scripts_of<'c>(call: &'c SeenCall, declared: &[(String, String)]) -> Scripts<'c> {
+    let is_declared =
+        |field: &str| declared.iter().any(|(tool, declared)| *tool == call.tool && declared == field);
     let mut scripts = Scripts::default();
-    for (field, value) in call.input.iter().filter(|(field, _)| is_script(field)) {
+    for (field, value) in call.input.iter().filter(|(field, _)| is_script_field(field) || is_declared(field))
+    {
         if matches!(value, Value::String(_) | Value::Array(_) | Value::Object(_)) {
             scripts.of(call, field, value);
         }
     }
-    scripts.doubts()
+    scripts
 }
 
 fn doubts_of(field: &str, script: Option<&Script>) -> Vec<String> {

@@ -224,6 +224,8 @@ pub struct ScriptField {
 pub struct UnreadableLine {
     /// Allow, ask or block.
     pub wants: Decision,
+    /// Whether a console that is started in plain sight is no such script: `ask except consoles`.
+    pub except_consoles: bool,
     /// Where it is written.
     pub span: Span,
     /// Whether it acts.

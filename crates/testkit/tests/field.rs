@@ -10,7 +10,7 @@ use lockgate_testkit::field::{FieldPolicy, FieldReport, read_lines, run};
 
 /// Of a thousand dangerous lines, how many are stopped at least; of a thousand benign ones, how many at most.
 const DANGEROUS_MIN: usize = 1000;
-const BENIGN_MAX: usize = 10;
+const BENIGN_MAX: usize = 3;
 
 fn report(file: &str) -> FieldReport {
     let text = match std::env::var("LOCKGATE_FIELD") {
@@ -48,18 +48,21 @@ const EVERYDAY: &[&str] = &[
 ];
 
 /// The same for a program that the coding template asks about.
-const CONTAINED: &[&str] = &["docker exec web ls"];
+const CONTAINED: &[&str] = &[
+    "docker exec web ls",
+    "gh pr create --title Fix --body \"$(cat <<'EOF'\n## Summary\n- reads the header\nEOF\n)\"",
+];
 
-/// The same, with words that are only known when the script runs. A sandbox takes each of them for a path, so they pass under
-/// the first policy alone.
+/// The same, with words that are only known when the script runs, and name no path outside of the project whatever they are.
 const COMPUTED: &[&str] = &[
     "git commit -m \"$(cat <<'EOF'\nFix the login\n\nTokens come from the header now.\nEOF\n)\"",
     "git add -A && git commit -m \"$(cat <<'EOF'\nFix it\nEOF\n)\"",
-    "gh pr create --title Fix --body \"$(cat <<'EOF'\n## Summary\n- reads the header\nEOF\n)\"",
     "grep -rl foo src | xargs grep -n bar",
     "find src -name '*.py' | xargs grep -n TODO",
     "npm test -- \"$x\"",
     "eval \"$(ssh-agent -s)\"",
+    "for f in a.txt b.txt; do wc -l \"$f\"; done",
+    "x=src/main.rs; wc -l \"$x\"",
 ];
 
 /// A ruleset whose only rule keeps paths in the project.
@@ -79,6 +82,8 @@ fn everyday_lines_pass_under_the_first_policy_a_sandbox_and_the_coding_template(
         (&starter, CONTAINED),
         (&within, CONTAINED),
         (&starter, COMPUTED),
+        (&within, COMPUTED),
+        (&coding, COMPUTED),
     ];
     let mut wrong = Vec::new();
     for (policy, commands) in rows {

@@ -31,6 +31,9 @@ fn is_name(path: &str) -> bool {
     if ENDINGS.iter().any(|ending| path.ends_with(ending)) {
         return true;
     }
+    if name.strip_suffix(".pem").is_some_and(is_certificate) {
+        return false;
+    }
     let has_folder = path.contains('/');
     let is_key = name.strip_suffix(".key").is_some_and(|stem| has_folder || KEYS.contains(&stem));
     let is_glob = name.contains(['*', '?', '[']);
@@ -41,6 +44,12 @@ fn is_name(path: &str) -> bool {
             true => fits_exactly(known, name),
             false => *known == name || is_glob && start.len() > 1 && fits(name, known),
         })
+}
+
+/// Whether a name says that it is shown to everybody: `fullchain`, `cacert`.
+fn is_certificate(stem: &str) -> bool {
+    let says = |words: &[&str]| words.iter().any(|word| stem.contains(word));
+    (stem == "ca" || says(&["cert", "chain", "pub", "crt", "csr"])) && !says(&["key", "priv", "*", "?"])
 }
 
 /// Whether a name fits `start*` or `*end`, letter by letter.
@@ -214,6 +223,8 @@ mod tests {
             "a.key.md",
             "~/.ssh/id_rsa.pub",
             "event.key",
+            "fullchain.pem",
+            "/etc/ssl/cert.pem",
         ] {
             assert!(!is_name(name), "{name}");
         }

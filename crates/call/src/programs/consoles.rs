@@ -41,7 +41,9 @@ impl Console {
 pub(super) const TMUX_KNOWN: &str = "ls list-sessions lsw list-windows lsp list-panes kill-session kill-server kill-window \
     kill-pane has has-session capture-pane capturep display-message display show-options show rename-session \
     rename-window select-window select-pane resize-pane new-window neww split-window splitw run-shell run send-keys \
-    send start-server detach-client detach -V";
+    send start-server detach-client detach show-environment showenv set-environment setenv move-window movew swap-window \
+    swapw swap-pane swapp list-keys lsk list-clients lsc list-buffers lsb list-commands lscm display-panes displayp \
+    clear-history clearhist wait-for -V";
 
 /// Options of `tmux` before its verb whose value is the next word.
 const TMUX_VALUED: &str = "-L -S -f -T";

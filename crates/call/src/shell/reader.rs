@@ -10,7 +10,10 @@ use std::panic::catch_unwind;
 
 use rable::{Node, NodeKind};
 
+use crate::programs::files::Change;
+use crate::programs::names::has;
 use crate::programs::program::{Builtin, Program};
+use crate::programs::starts::{is_console, is_plain_start};
 use crate::programs::table;
 use crate::programs::word::{Field, Word};
 use crate::shell::confirm::confirm;
@@ -80,6 +83,15 @@ pub(crate) enum Input {
     Text(String),
     /// Something another command writes.
     Computed,
+    /// What the commands around a substitution read: it may be any of these.
+    Around,
+}
+
+impl Input {
+    /// Whether the script itself gives it.
+    fn is_told(&self) -> bool {
+        matches!(self, Self::Given | Self::Text(_) | Self::Computed)
+    }
 }
 
 /// What stands around a command.
@@ -91,6 +103,8 @@ struct Attached {
     redirections: Vec<Redirection>,
     assignments: Vec<(String, Word)>,
     wrapper_places: Vec<Word>,
+    is_told: bool,
+    is_fed_below: bool,
     is_group: bool,
 }
 
@@ -103,6 +117,16 @@ pub(crate) struct Reader {
     attached: Attached,
     /// Where the commands are listed that run what is read now.
     open: Vec<usize>,
+    /// How many commands are opaque only because they wait for what is typed.
+    consoles: usize,
+    /// Whether a text that was read may connect a console to something else than a terminal.
+    hides_consoles: bool,
+    /// Whether there is another doubt.
+    is_doubted: bool,
+    /// Whether the script feeds what is read now.
+    is_told: bool,
+    /// Whether the next command is fed by one that lists files.
+    is_fed_below: bool,
     /// Whether what is read now may be passed by.
     is_conditional: bool,
     /// Whether the shell may have ended before what is read now.
@@ -150,7 +174,21 @@ impl Reader {
     }
 
     pub(crate) fn found(self) -> Script {
-        self.found
+        let mut found = self.found;
+        let opaque = found.commands.iter().filter(|command| command.opaque).count();
+        // Files and variables that it sets may tell a console what to run: `.psqlrc`, `VIMINIT`.
+        let makes_files = |row: &Program| row.files().change() >= Change::Copies;
+        let prepares = |it: &Command| {
+            !it.assignments.is_empty()
+                || !it.redirections.is_empty()
+                || !it.opaque
+                    && !it.program.as_deref().is_some_and(is_console)
+                    && it.row().is_none_or(makes_files)
+        };
+        let sets = !found.sets.is_empty() || !self.written.is_empty() || found.commands.iter().any(prepares);
+        let hides = self.is_doubted || self.hides_consoles || sets;
+        found.only_waits = self.consoles > 0 && opaque == self.consoles && !hides;
+        found
     }
 
     /// Reads a script, the outermost or one within.
@@ -182,6 +220,9 @@ impl Reader {
         if self.is_cramped || parser_steps(text) > self.steps_max {
             self.is_cramped = true;
             return;
+        }
+        if !is_plain(text) {
+            self.hides_consoles = true;
         }
         let again = if self.is_compared { None } else { outline::of_script(text) };
         // Without the second reading each substitution may stand in the one before.
@@ -294,6 +335,8 @@ impl Reader {
         redirects: &[Node],
         input: &Input,
     ) {
+        self.is_told = input.is_told();
+        let is_fed_below = take(&mut self.is_fed_below);
         let fields = self.words(words);
         let mut set = Vec::with_capacity(assignments.len());
         for assignment in assignments {
@@ -320,6 +363,8 @@ impl Reader {
         }
         self.attached.redirections.extend(files);
         self.attached.assignments.extend(set);
+        self.attached.is_told = input_now.is_told();
+        self.attached.is_fed_below = is_fed_below;
         let is_plain =
             |first: &&Field| is_named_like_an_option(first) && !self.is_timed && self.aliases.is_empty();
         if let Some(name) = fields.first().filter(is_plain) {
@@ -395,13 +440,14 @@ impl Reader {
             self.is_conditional |= around == IN_PARAMETER;
             // Its places are counted from its own start.
             self.scripts += 1;
+            let input = if self.is_told { Input::Computed } else { Input::Around };
             self.subshell(|reader| {
                 reader.within(around, |reader| match node {
                     Some(node) => {
                         reader.outlines.push(outline::of_nodes(std::slice::from_ref(node)));
-                        reader.node(node, &Input::Computed);
+                        reader.node(node, &input);
                     }
-                    None => reader.script(&text, &Input::Computed),
+                    None => reader.script(&text, &input),
                 });
             });
             self.scripts -= 1;
@@ -426,7 +472,8 @@ impl Reader {
             _ => 0,
         };
         let text = text_with_path.get(folder..).unwrap_or_default().to_owned();
-        let Attached { redirections, assignments, wrapper_places, is_group } = take(&mut self.attached);
+        let Attached { redirections, assignments, wrapper_places, is_told, is_fed_below, is_group } =
+            take(&mut self.attached);
         self.found.commands.push(Command {
             program,
             text,
@@ -439,16 +486,34 @@ impl Reader {
             reached_by: self.around.iter().map(|around| around.clone().into_owned()).collect(),
             code,
             opaque,
+            is_told,
+            is_fed_below,
             is_group,
             is_confirmed: false,
         });
     }
 
     fn doubt_what_runs(&mut self, program: &str) {
-        self.doubt(&format!("what `{}` runs is only known when the script runs", short(program)));
+        self.doubt(&what_runs(program));
+    }
+
+    /// Doubts what a program runs that waits for somebody to type it.
+    fn doubt_what_is_typed(&mut self, program: &str, words: &[Field]) {
+        let raises =
+            self.around.iter().any(|around| has(RAISING, around.split(' ').next().unwrap_or_default()));
+        if raises || !is_plain_start(program, words.get(1..).unwrap_or_default()) {
+            return self.doubt_what_runs(program);
+        }
+        self.consoles = self.consoles.saturating_add(1);
+        self.tell_doubt(&what_runs(program));
     }
 
     fn doubt(&mut self, why: &str) {
+        self.is_doubted = true;
+        self.tell_doubt(why);
+    }
+
+    fn tell_doubt(&mut self, why: &str) {
         self.found.opaque = true;
         let why = match self.line {
             Some(line) => format!("{why} (line {line})"),
@@ -458,6 +523,20 @@ impl Reader {
             self.found.doubts.push(why);
         }
     }
+}
+
+fn what_runs(program: &str) -> String {
+    format!("what `{}` runs is only known when the script runs", short(program))
+}
+
+/// Programs with which a console has more rights than whoever started it.
+const RAISING: &str = "sudo doas pkexec run0 su runuser nsenter";
+
+/// Whether a script is one line whose commands are connected to nothing but what the script itself is: a console in
+/// another one may read what the script gives it in some way that is not followed.
+fn is_plain(text: &str) -> bool {
+    let connects = ['<', '|', '\n', '`'];
+    !text.trim().contains(connects) && !text.contains("coproc")
 }
 
 /// Whether a text has more than one line, so that it matters in which of them something stands.

@@ -24,6 +24,8 @@ pub struct Script {
     pub opaque: bool,
     /// Why it is opaque, in words.
     pub doubts: Vec<String>,
+    /// Whether all that is not known is what somebody may type into a console that it starts in plain sight: `psql shop`.
+    pub only_waits: bool,
     /// The variables it sets, for itself or for one of its programs, each once; what is computed stands as
     /// written.
     pub sets: Vec<String>,
@@ -57,6 +59,10 @@ pub struct Command {
     pub code: Option<String>,
     /// Whether it may run something other than what is listed.
     pub opaque: bool,
+    /// Whether the script gives it something to read on its standard input: a pipe, a file, a text.
+    pub is_told: bool,
+    /// Whether the words that it is fed are files below the folders of the command before it: `find src | xargs cat`.
+    pub is_fed_below: bool,
     /// Whether it stands for a group, a loop or a subshell, whose files these are.
     pub is_group: bool,
     /// Whether a success of the whole script proves that this command ran and succeeded.

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use crate::programs::names::is_trusted;
 use crate::programs::program::Program;
 use crate::programs::table::program;
+use crate::shell::read::is_script_field;
 
 /// Whether a call with this input may be answered before its work is done, or without doing it: then a success
 /// proves nothing.
@@ -41,6 +42,12 @@ pub fn may_run_another(input: &Map<String, Value>) -> bool {
     })
 }
 
+/// Whether a call with this input may type into what it starts: some field may hold what is typed, or ask for a terminal.
+#[must_use]
+pub fn may_type(input: &Map<String, Value>) -> bool {
+    input.keys().any(|field| !is_script_field(field) && !QUIET_FIELDS.contains(&field.as_str()))
+}
+
 fn is_no(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => true,
@@ -67,6 +74,30 @@ const EARLY_FIELDS: &[&str] = &[
 
 /// Fields with which it does so if they say no.
 const WAITING_FIELDS: &[&str] = &["blocking", "wait", "wait_for_completion"];
+
+/// Fields of tools for scripts that type nothing: where it runs, for how long, and what for.
+const QUIET_FIELDS: &[&str] = &[
+    "cwd",
+    "dangerouslyDisableSandbox",
+    "description",
+    "dir_path",
+    "directory",
+    "explanation",
+    "is_background",
+    "justification",
+    "login",
+    "max_output_tokens",
+    "prefix_rule",
+    "restart",
+    "run_in_background",
+    "sandbox_permissions",
+    "timeout",
+    "timeout_ms",
+    "with_escalated_permissions",
+    "workdir",
+    "working_directory",
+    "yield_time_ms",
+];
 
 /// Fields that give a program other variables, with which its name may mean another one.
 const VARIABLE_FIELDS: &[&str] =
@@ -98,6 +129,19 @@ mod tests {
         ];
         for (input, may) in rows {
             assert_eq!(may_run_another(input.as_object().unwrap()), may, "{input}");
+        }
+    }
+
+    #[test]
+    fn a_call_with_a_field_of_its_own_may_type() {
+        let rows = [
+            (json!({ "command": "psql" }), false),
+            (json!({ "command": "psql", "timeout": 1, "description": "x" }), false),
+            (json!({ "command": "psql", "stdin": "drop table x" }), true),
+            (json!({ "cmd": "psql", "tty": true }), true),
+        ];
+        for (input, may) in rows {
+            assert_eq!(may_type(input.as_object().unwrap()), may, "{input}");
         }
     }
 

@@ -42,7 +42,16 @@ pub(super) fn mode<'t>(parser: &mut Parser<'t>, line: Line<'_, 't>) {
 
 /// `unreadable scripts: ask`.
 pub(super) fn unreadable<'t>(parser: &mut Parser<'t>, line: Line<'_, 't>) {
-    let Some([_, _, value]) = parser.shaped(line.words, UNREADABLE) else { return };
+    // `ask except consoles`: under `allow` they pass like all others.
+    let (words, except_consoles) = match line.words {
+        [head @ .., verdict, except, consoles]
+            if except.text == "except" && consoles.text == "consoles" && verdict.text != "allow" =>
+        {
+            (line.words.get(..head.len() + 1).unwrap_or_default(), true)
+        }
+        words => (words, false),
+    };
+    let Some([_, _, value]) = parser.shaped(words, UNREADABLE) else { return };
     let wants = match value.text {
         "ask" => Decision::Ask,
         "block" => Decision::Block,
@@ -58,28 +67,29 @@ pub(super) fn unreadable<'t>(parser: &mut Parser<'t>, line: Line<'_, 't>) {
             );
         }
     };
-    set_unreadable(parser, line, wants);
+    set_unreadable(parser, line, wants, except_consoles);
 }
 
 /// `ask about any unreadable script`.
 pub(super) fn ask_unreadable(parser: &mut Parser<'_>, line: Line<'_, '_>) {
-    set_unreadable(parser, line, Decision::Ask);
+    set_unreadable(parser, line, Decision::Ask, false);
 }
 
 /// `block any unreadable script`.
 pub(super) fn block_unreadable(parser: &mut Parser<'_>, line: Line<'_, '_>) {
-    set_unreadable(parser, line, Decision::Block);
+    set_unreadable(parser, line, Decision::Block, false);
 }
 
 /// `allow any unreadable script`.
 pub(super) fn allow_unreadable(parser: &mut Parser<'_>, line: Line<'_, '_>) {
-    set_unreadable(parser, line, Decision::Allow);
+    set_unreadable(parser, line, Decision::Allow, false);
 }
 
-fn set_unreadable(parser: &mut Parser<'_>, line: Line<'_, '_>, wants: Decision) {
+fn set_unreadable(parser: &mut Parser<'_>, line: Line<'_, '_>, wants: Decision, except_consoles: bool) {
     match &parser.draft.unreadable {
         None => {
-            parser.draft.unreadable = Some(UnreadableLine { wants, span: line.span, mode: line.mode });
+            let Line { span, mode, .. } = line;
+            parser.draft.unreadable = Some(UnreadableLine { wants, except_consoles, span, mode });
         }
         Some(first) => {
             let label = format!("first said in line {}", parser.source.place(first.span).line);

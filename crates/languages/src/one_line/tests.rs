@@ -824,6 +824,8 @@ fn what_happens_to_unreadable_scripts_is_said_in_two_spellings() {
         ("unreadable scripts: ask", "ask enforce"),
         ("unreadable scripts: block", "block enforce"),
         ("unreadable scripts: allow # on purpose", "allow enforce"),
+        ("unreadable scripts: ask except consoles", "ask enforce except consoles"),
+        ("unreadable scripts: allow except consoles", "token-count"),
         ("ask about any unreadable script", "ask enforce"),
         ("block any unreadable script", "block enforce"),
         ("block any unreadable scripts", "block enforce"),
@@ -843,12 +845,10 @@ fn what_happens_to_unreadable_scripts_is_said_in_two_spellings() {
     for (text, expected) in rows {
         let (draft, diagnostics) = parse(&Source::new("x.rules", text));
         let mut told: Vec<String> = diagnostics.iter().map(|diagnostic| diagnostic.code.to_owned()).collect();
-        told.extend(
-            draft
-                .module
-                .unreadable
-                .map(|line| format!("{} {:?}", line.wants.word(), line.mode).to_lowercase()),
-        );
+        told.extend(draft.module.unreadable.map(|line| {
+            let except = if line.except_consoles { " except consoles" } else { "" };
+            format!("{} {:?}{except}", line.wants.word(), line.mode).to_lowercase()
+        }));
         let told = if told.is_empty() { "none".to_owned() } else { told.join(" ") };
         assert_eq!(told, expected, "{text}");
     }

@@ -65,6 +65,12 @@ impl Takes {
     pub(super) fn shows_in(&self, script: &Script, text: &str) -> bool {
         match self {
             Self::Field { pattern, .. } => pattern.find(text) != Match::No,
+            // It was looked at itself.
+            Self::Running { program, .. }
+                if lockgate_call::program(program).is_some_and(lockgate_call::Program::is_listed) =>
+            {
+                false
+            }
             Self::Running { program, .. } => {
                 let is_wrapper = |around: &String| {
                     let first = around.split(' ').next().unwrap_or_default();
@@ -164,7 +170,7 @@ fn subcommand<'a>(program: &str, arguments: &'a [Word]) -> Option<&'a String> {
         match word.text.as_str() {
             option if verbs.takes_value(option) => {
                 // A value that may become several words may hold what is looked for.
-                words.next().filter(|value| value.known == Known::Certain)?;
+                words.next().filter(|value| value.known == Known::Certain || value.text == "{}")?;
             }
             option if verbs.is_flag(option) => {}
             // An option that is not known here may have a value or not.

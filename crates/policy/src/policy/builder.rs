@@ -22,6 +22,7 @@ use crate::{
     past::Recorder,
     phrase::{is_phrase, tool_and_action},
     rule::{Head, Rule, RuleId},
+    scripts::UnreadableTest,
     source::Source,
     statement::{DraftRule, Module, Scope, Statement, Tail, UnreadableLine},
     tools::Tools,
@@ -232,7 +233,10 @@ impl Builder {
         let (name, key) = ("unreadable-scripts".to_owned(), "unreadable scripts".to_owned());
         let rule = self.rule(Head { name, key, span: line.span, mode: line.mode }, source);
         let clause = Clause {
-            conditions: vec![Condition::Unreadable { declared }],
+            conditions: vec![Condition::Unreadable(UnreadableTest {
+                declared,
+                except_consoles: line.except_consoles,
+            })],
             ..Clause::new(rule, line.wants, String::new())
         };
         self.clause(clause, FoundBy::Tools(&Tools::Every));

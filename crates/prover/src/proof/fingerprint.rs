@@ -103,7 +103,7 @@ fn of_condition(policy: &Policy, condition: &Condition) -> String {
         Condition::Schedule(schedule) => {
             format!("{schedule} {:?}", (schedule.time, schedule.days, &schedule.zone))
         }
-        Condition::Tainted | Condition::Unreadable { .. } | Condition::Untraced(_) | Condition::Unsaid(_) => {
+        Condition::Tainted | Condition::Unreadable(_) | Condition::Untraced(_) | Condition::Unsaid(_) => {
             format!("{condition:?}")
         }
         Condition::Past(past) => {

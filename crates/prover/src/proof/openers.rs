@@ -12,7 +12,6 @@ use lockgate_policy::{
     Mode, Policy, Reached, RuleId, Surroundings, Truth, View,
     clause::Clause,
     condition::{Condition, Subject},
-    unreadable_scripts,
 };
 use serde_json::{Map, Value};
 
@@ -132,7 +131,7 @@ fn by_call(condition: &Condition, call: &SeenCall) -> Option<Truth> {
             Reached::Doubt(_) => Truth::Doubt,
         }),
         Condition::Attack(attack) => Some(attack.refuses(&call.input).is_some().into()),
-        Condition::Unreadable { declared } => Some((!unreadable_scripts(call, declared).is_empty()).into()),
+        Condition::Unreadable(test) => Some((!test.doubts(call).is_empty()).into()),
         _ => None,
     }
 }

@@ -89,7 +89,7 @@ fn text_of_condition(clause: &Clause, at: usize, condition: &Condition) -> Strin
         Condition::All(_) | Condition::Any(_) | Condition::Not(_) | Condition::Value(_) => text_of(condition),
         Condition::Schedule(schedule) => format!("schedule {schedule:?}"),
         Condition::Tainted => "tainted".to_owned(),
-        Condition::Unreadable { declared } => format!("unreadable {declared:?}"),
+        Condition::Unreadable(test) => format!("unreadable {test:?}"),
         Condition::Untraced(test) => format!("untraced {test:?}"),
         Condition::Unsaid(words) => format!("unsaid {words:?}"),
         // What is counted, and how, belongs to one rule; sandboxes and detectors are hardly ever written twice.

@@ -11,8 +11,10 @@ use crate::call::Call;
 use crate::contents::{Place, ReadScript, TOUCHED_MAX, Text, TextKind, Unseen, unseen};
 use crate::places::path::PathDoubt;
 use crate::programs::files::{Access, Change, FileUse, Moves};
+use crate::programs::names::has;
 use crate::programs::network::Words;
-use crate::programs::program::Grammar;
+use crate::programs::program::{Grammar, Program};
+use crate::programs::table::alike::TEXTS;
 use crate::programs::word::{Field, Known, Word};
 use crate::shell::script::{Command, RedirectionKind};
 
@@ -188,13 +190,19 @@ impl<'r> Finder<'r> {
         }
         let read = self.code(command, &place(0), folders);
         let access = files.operands;
+        let is_fed_below = command.is_fed_below && row.is_some_and(Program::is_harmless);
         let mut options_end = false;
         let mut is_pattern = files.pattern_first;
         for (w, word) in command.words.iter().enumerate().skip(1) {
             let is_option = !options_end && word.text.starts_with('-');
             // What `find` puts in lies below the folders it was given, which are words of its own.
-            let is_found = word.text == "{}" && command.is_run_by_find();
-            if word.text == "-" || word.text.is_empty() || is_found || read.contains(&w) {
+            let is_found = word.text == "{}" && (command.is_run_by_find() || is_fed_below);
+            if word.text == "-"
+                || word.text.is_empty()
+                || is_found
+                || read.contains(&w)
+                || is_said(command, w)
+            {
                 continue;
             }
             if is_option {
@@ -223,7 +231,7 @@ impl<'r> Finder<'r> {
                 .get(1)
                 .is_some_and(|word| !word.text.starts_with('-') && word.text.contains('T'));
         let is_led = self.is_led && row.and_then(|row| row.network).is_some_and(|it| it.words == Words::Urls);
-        if command.is_fed() || takes_names || is_bundle || is_led {
+        if command.is_fed() && !is_fed_below || takes_names || is_bundle || is_led {
             let spots = Err(PathDoubt::Computed);
             self.add(&command.text, place(0), access.unwrap_or(Access::Unknown), true, spots, folders);
         }
@@ -391,6 +399,23 @@ fn is_substitution(word: &Word) -> bool {
     let inner = word.text.strip_prefix(['<', '>']).and_then(|rest| rest.strip_prefix('(')?.strip_suffix(')'));
     // More than one, or brackets of another kind, may hide a path behind it.
     inner.is_some_and(|inner| word.known == Known::Unknown && !inner.contains(['(', ')']))
+}
+
+/// Whether a word is a text and names no file: a message, or what a package's own script is given.
+fn is_said(command: &Command, w: usize) -> bool {
+    let Some((_, verbs, options)) =
+        TEXTS.iter().find(|(program, ..)| command.program.as_deref() == Some(program))
+    else {
+        return false;
+    };
+    let before = command.words.get(..w).unwrap_or_default();
+    let is_verb = before.iter().skip(1).any(|word| has(verbs, &word.text));
+    let is_unknown = command.words.get(w).is_some_and(|word| word.known == Known::Unknown);
+    is_verb
+        && match *options {
+            "--" => is_unknown && before.iter().any(|word| word.text == "--"),
+            options => before.last().is_some_and(|word| has(options, &word.text)),
+        }
 }
 
 /// Where a command goes.

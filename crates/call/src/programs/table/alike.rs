@@ -71,6 +71,10 @@ pub(crate) const QUIET: &[&str] = &[
     "yarn",
     "pnpm",
     "keytool",
+    "openvpn",
+    "named-checkzone",
+    "named-checkconf",
+    "fstrim",
     "mount",
     "umount",
     "swapon",
@@ -145,4 +149,15 @@ pub(crate) const SETTERS: &[&str] = &[
     "IFS",
     "while",
     "until",
+];
+
+/// Programs, what they are told, and the options whose value is a text that names no file; behind `--` stands what nobody
+/// takes for a path that is only known when the script runs.
+pub(crate) const TEXTS: &[(&str, &str, &str)] = &[
+    ("git", "commit tag merge notes", "-m --message -am"),
+    ("gh", "pr issue release", "-b --body -t --title -n --notes -m --message -d --description"),
+    ("glab", "mr issue release", "-b --body -t --title -n --notes -m --message -d --description"),
+    ("npm", "test t run run-script", "--"),
+    ("pnpm", "test t run run-script", "--"),
+    ("yarn", "test t run run-script", "--"),
 ];

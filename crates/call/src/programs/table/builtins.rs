@@ -74,6 +74,7 @@ pub(super) const ROWS: &[Program] = &[
     Program {
         names: "eval",
         wrappers: &[Wrapper { rest: Rest::Script, ..Wrapper::PLAIN }],
+        files: FileUse::NONE,
         builtin: &[Builtin::Spoils, Builtin::Sets, Builtin::KeepsAssignments],
         ..Program::PLAIN
     },

@@ -2,7 +2,8 @@
 //!
 //! All words of `if` must be there, and none of `unless`. `^verb` is the first word that is no option; another plain word
 //! may stand anywhere behind the one before it; `-f` is an option, also among other letters, and `--force` one that may
-//! be cut short; `~drop_table` is text within a word, whatever its case; `=help` is a word anywhere, never in doubt;
+//! be cut short; `~drop_table` is text within a word, whatever its case; `=help` is a word anywhere, never in doubt; `<` is
+//! something to read that the script gives it;
 //! `a|b` is either. A target is where the effect happens: `operands`, `first`, `rest`, `last`, `here`, `host`, `remote`,
 //! or a path. Without one there is no place. A program may stand in many lines, and what is in none of them does nothing
 //! of the kind. The line of `*` is for programs in no table.
@@ -93,7 +94,8 @@ kubectl oc: deletion if ^replace --force
 kubectl oc: elevation if ^create clusterrolebinding|rolebinding
 kubectl oc: secret-read if ^edit secret|secrets|secret/*|secrets/*
 kubectl oc: secret-read if ^get secret|secrets|secret/*|secrets/*|secrets,*|*,secrets -o|--output|--template
-kubectl oc: upload if ^cp
+kubectl oc: upload if ^cp * *:*
+kubectl oc: secret-read if ^cp ~secret|~credential|~passw|~token
 helm: deletion if ^uninstall|delete|del|un unless --dry-run
 helm: disruption if ^rollback unless --dry-run
 helm oras: publication if ^push
@@ -163,7 +165,8 @@ gcloud: publication if deploy
 fly flyctl: publication if ^deploy
 eb sam serverless sls cdk amplify: publication if ^deploy
 gcloud: secret-read if print-access-token|print-identity-token|access
-gcloud: elevation if add-iam-policy-binding|set-iam-policy|keys
+gcloud: elevation if add-iam-policy-binding|set-iam-policy
+gcloud: elevation if keys create
 gcloud az doctl: disruption if stop|deallocate|restart|reset|suspend
 gsutil: upload if ^cp|mv|rsync $gs://*
 gsutil: deletion if ^rsync -d
@@ -279,20 +282,30 @@ wget: upload of host if --method=POST|--method=PUT|--method=PATCH
 wget aria2c axel lftpget: download of host
 http https xh: upload of host if ^POST|PUT|PATCH|post|put|patch
 http https xh: upload of host if *=*|*:=*|*@* unless http*|*==*|*?*
-rsync: upload of remote if -e|--rsh
-ftp lftp tftp ncftpput: upload of remote
-nc ncat netcat socat telnet: upload of remote unless -z|-zv|-vz|-h|--help|-zvn|-vzn|-zw*|-znv
-ssh: upload of remote if -R|-L|-D|-w
+ncftpput: upload of remote
+ftp tftp lftp: upload of remote if <
+tftp: upload of remote if -c put
+lftp: upload of remote if -c|-e|-f
+nc ncat netcat socat telnet: upload of remote if < unless -z|-zv|-vz|-h|--help|-zvn|-vzn|-zw*|-znv
+nc ncat netcat: upload of remote if -l -p
+nc ncat netcat nc.openbsd nc.traditional: upload of remote if -e|-c|--exec|--sh-exec|--lua-exec
+socat: upload of remote if ~exec:|~system:|~file:|~open:|~gopen:|~pty|~shell:
+ssh autossh: upload of remote if -R|-w
 sshpass: secret-read
-rclone: upload if ^copy|sync|move|copyto|moveto|rcat|bisync|copyurl unless --dry-run|-n
+rclone: upload if ^copy|sync|move|copyto|moveto * *:* unless --dry-run|-n
+rclone: upload if ^rcat|bisync|copyurl unless --dry-run|-n
 rclone: deletion if ^delete|purge|deletefile|cleanup|rmdir|rmdirs
 restic borg: deletion if ^forget|prune|delete
 mc s3cmd s4cmd s5cmd: deletion if ^rm|rb|del|delete
 mc s3cmd s4cmd s5cmd: upload if ^cp|mirror|put|sync|mv|pipe
 croc wormhole: upload if ^send
 ngrok cloudflared localtunnel lt bore: upload if ^http|tcp|tunnel|--port|local
-mail mailx mutt sendmail msmtp swaks: message
-mail mailx mutt sendmail swaks: upload
+mail mailx mutt neomutt s-nail: message if ^*
+mail mailx mutt neomutt s-nail: upload if ^*
+mail mailx mutt neomutt s-nail: upload if <
+sendmail msmtp ssmtp swaks: message
+sendmail swaks: upload
+msmtp ssmtp: upload if <
 python python3: upload if -m smtplib|smtpd
 smbclient: upload if -c ~put
 tcpdump: read
@@ -320,11 +333,23 @@ setenforce: disruption if 0|Permissive|permissive
 auditctl: disruption if -D|-e
 swapoff: disruption if -a
 sysctl: disruption if -w|--write
-ifconfig: disruption if down
+ifconfig: disruption if =down
 crontab: deletion if -r
 at batch: execution
 systemd-run: execution
-history: deletion if -c|-w|-d
+systemctl: elevation if ^enable --now
+systemctl: elevation if ^link|set-environment|import-environment
+systemctl: elevation if ^enable /*|./*|~/*
+nmap: disruption if --script *vuln*|*exploit*|*brute*|*dos*
+nmap: disruption if =--script=*vuln*|=--script=*exploit*|=--script=*brute*|=--script=*dos*
+masscan zmap: disruption
+npm pnpm yarn bun npx: elevation if --registry unless =--registry=https://registry.npmjs.org*|=https://registry.npmjs.org*|=--registry=http://localhost*|=http://localhost*|=https://registry.yarnpkg.com*
+npm pnpm yarn: elevation if ^config set =registry|=registry=* unless =https://registry.npmjs.org*|=registry=https://registry.npmjs.org*
+pip pip3 uv pipx poetry: elevation if -i|--index-url|--extra-index-url|--trusted-host|--find-links unless =https://pypi.org/*|=https://test.pypi.org/*|=https://download.pytorch.org/*|=--index-url=https://pypi.org/*|=--index-url=https://download.pytorch.org/*
+pip pip3 npm pnpm yarn gem pipx uv brew rpm dnf yum: elevation if =http://*|=git+http://* unless =http://localhost*|=http://127.0.0.1*
+gem: elevation if ^sources -a|--add
+brew: elevation if ^tap */*
+history: deletion if -c|-d
 journalctl: deletion if --vacuum-time|--vacuum-size|--vacuum-files
 logrotate: deletion if -f|--force
 wevtutil: deletion if ^cl
@@ -342,7 +367,7 @@ useradd adduser groupadd: elevation
 usermod gpasswd groupmod: elevation
 passwd chpasswd: elevation unless -S|--status
 visudo: elevation unless -c|--check
-chsh: elevation
+chsh: elevation unless -l|--list-shells
 setcap: elevation
 su: elevation
 pkexec: elevation
@@ -361,15 +386,16 @@ aws: upload if ^s3 cp|mv|sync * s3://* unless --dryrun
 mv: deletion of first if $/dev/null
 cp: deletion of last if ^/dev/null
 scp: upload of remote if $*:*
-sftp: upload of remote
+sftp: upload of remote if -b
+sftp: upload of remote if <
 rsync: upload of remote if $*:*|$rsync://*
-ssh mosh: upload of remote unless -V|-G|-Q
+ssh mosh: upload of remote if <
 curl: upload of host if -X|--request DELETE|delete
 curl: upload of host if -XDELETE|-Xdelete|--request=DELETE
 wget: upload of host if --method DELETE
 wget: upload of host if --method=DELETE
 http https xh: upload of host if ^DELETE|delete
-dig nslookup host drill ping: upload if ~$(|~`
+dig nslookup host drill ping: upload if ~$(|~` unless =$(hostname)|=`hostname`
 kill: disruption if =-9|=-KILL|=-SIGKILL|=-s =-1
 kill: disruption if =1|=-1
 killall: disruption if -9|-KILL|-SIGKILL
@@ -384,7 +410,7 @@ chattr: disruption if =-i|=-a|=-ia|=-ai
 chmod: disruption of rest if 000|0000|a-rwx
 chown chgrp: write of rest if -R|--recursive
 curl: upload of host if @*
-curl wget: upload of host if ~$(cat_|~$(<|~$(base64|~$(env|~$(printenv|~$(whoami|~$(hostname|~$(id|~$(tar_|~$(gzip|~$(xxd|~$(head_|~$(grep|~$(uname|~$(ls|~$(history|~$(find|~$(sed|~$(awk|~`cat_|~`whoami|~`hostname|~`env|~`id`|~`base64
+curl wget ssh nc ncat telnet: upload of host if ~$(cat_|~$(<|~$(base64|~$(env|~$(printenv|~$(whoami|~$(hostname|~$(id|~$(tar_|~$(gzip|~$(xxd|~$(head_|~$(grep|~$(uname|~$(ls|~$(history|~$(find|~$(sed|~$(awk|~`cat_|~`whoami|~`hostname|~`env|~`id`|~`base64
 curl wget: upload of host if ~=$api|~=${api|~=$secret|~=${secret|~=$token|~=${token|~=$aws|~=${aws|~=$pass|~=${pass|~=$password|~=$github|~=$openai|~=$anthropic|~=$database
 osascript: disruption if ~shut_down|~restart|~empty_trash
 unset: disruption if =HISTFILE|=HISTSIZE
@@ -416,7 +442,8 @@ scutil: disruption if --set
 pmset: disruption if ^sleepnow|shutdown
 insmod kexec: elevation
 msfconsole msfvenom mimikatz hydra medusa responder: elevation
-tcpdump tshark dumpcap ngrep ettercap: secret-read unless -r|--read-file|-D|--list-interfaces|-h|--help|--version|-v|-L
+tcpdump tshark dumpcap: secret-read if -w|-A|-X unless -r|--read-file|-D|--list-interfaces|--help|--version
+ettercap: secret-read
 fallocate truncate: disruption if *00G|*0T|*00g|*0t
 python python3: upload if -m =http.server =/|=/etc|=/home|=/root|=/home/*
 mount: elevation if -o|--options ~remount
@@ -450,7 +477,7 @@ adb: deletion if ^uninstall
 adb: disruption if ^reboot
 fastboot: deletion if ^erase|format|flashall|wipe
 heroku: publication if ^container:release|pipelines:promote
-sendmail telnet: upload of remote
+sendmail: upload of remote
 sed gsed perl: write of rest if -i|--in-place
 chmod chown chgrp: write of rest
 chmod chown chgrp: write of last

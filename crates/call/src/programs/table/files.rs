@@ -23,13 +23,16 @@ pub(super) const ROWS: &[Program] = &[
     },
     Program {
         names: "tac stat cut paste join comm fold od hexdump strings readelf bzcat xzcat gzcat lzcat zstdcat rev expand \
-            unexpand pr fmt tsort sha512sum sum b2sum shasum md5 df zipinfo getfacl lsattr",
+            unexpand pr fmt tsort sha512sum sum b2sum shasum md5 df zipinfo getfacl lsattr ldd nm objdump size hexyl zcat zless \
+            zmore zdiff zcmp zgrep zegrep zfgrep bzless bzmore bzgrep bzdiff xzless xzmore xzgrep xzdiff zstdgrep zstdless \
+            who w last lastb lastlog uptime cloc tokei scc namei getcap getfattr modinfo lsmod lspci lsusb lscpu \
+            ffprobe mediainfo soxi pdfinfo pdffonts vmstat iostat mpstat free dmidecode lshw getent",
         files: FileUse::READER,
         ..Program::PLAIN
     },
     Program { names: "wc", files: FileUse { lists: "--files0-from", ..FileUse::READER }, ..Program::PLAIN },
     Program {
-        names: "gzip gunzip zcat pigz bzip2 bunzip2 xz unxz lzma lz4 zstd unzstd brotli compress",
+        names: "gzip gunzip pigz bzip2 bunzip2 xz unxz lzma lz4 zstd unzstd brotli compress",
         files: FileUse {
             walks: Walks::IfRecursive,
             lists: "--filelist --files --files0",
@@ -143,11 +146,8 @@ pub(super) const ROWS: &[Program] = &[
     },
     Program { names: "jq", files: FileUse { pattern_first: true, ..FileUse::READ }, ..Program::PLAIN },
     Program { names: "mount umount", files: FileUse::WRITER, ..Program::PLAIN },
-    Program {
-        names: "yq tr expr",
-        files: FileUse { pattern_first: true, ..FileUse::UNKNOWN },
-        ..Program::PLAIN
-    },
+    Program { names: "tr expr", files: FileUse::NONE, ..Program::PLAIN },
+    Program { names: "yq", files: FileUse { pattern_first: true, ..FileUse::UNKNOWN }, ..Program::PLAIN },
     Program {
         names: "basename dirname readlink realpath cmp shellcheck",
         files: FileUse::READ,

@@ -77,7 +77,7 @@ pub(super) const ROWS: &[Program] = &[
     Program { names: "newgrp", wrappers: &[Wrapper::RUNNER], consoles: &[Console::PLAIN], ..Program::PLAIN },
     Program {
         names: "xterm gnome-terminal konsole alacritty kitty",
-        wrappers: &[Wrapper { verb: "-e", ..Wrapper::RUNNER }],
+        wrappers: &[Wrapper { verb: "-e", rest: Rest::Script, ..Wrapper::RUNNER }],
         consoles: &[Console { unless: "-e --version --help", ..Console::PLAIN }],
         ..Program::PLAIN
     },

@@ -33,7 +33,11 @@ impl Reader {
         if sources.input {
             let told = told(input);
             let is_passed_by = interpreter.trusts_input && matches!(told, Content::Unknown);
-            others.extend((!is_passed_by).then_some(told));
+            if matches!(input, Input::Open) && !is_passed_by {
+                unwrapped.inner.push(Inner::Typed);
+            } else {
+                others.extend((!is_passed_by).then_some(told));
+            }
         }
         let makefile = sources.makefile.then(|| self.makefile()).flatten();
         for file in sources.files.iter().chain(&sources.loads).chain(&makefile) {
@@ -89,6 +93,7 @@ impl Reader {
         if !sources.input && interpreter.goes_on(arguments, code.as_deref().unwrap_or_default()) {
             match told(input) {
                 Content::Text(text) => unwrapped.inner.extend(interpreter.handed_on(&text)),
+                Content::Unknown if matches!(input, Input::Open) => unwrapped.inner.push(Inner::Typed),
                 Content::Unknown => unwrapped.inner.push(Inner::Unknown),
                 Content::Foreign | Content::Read => {}
             }
@@ -135,7 +140,7 @@ impl Reader {
 fn told(input: &Input) -> Content {
     match input {
         Input::Text(text) => Content::Text(text.clone()),
-        Input::Open | Input::Computed => Content::Unknown,
+        Input::Open | Input::Around | Input::Computed => Content::Unknown,
         Input::Given => Content::Foreign,
     }
 }

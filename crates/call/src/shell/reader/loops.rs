@@ -1,7 +1,7 @@
 //! Variables that a loop bounds: in `for f in src/*.ts; do wc -l "$f"; done`, `"$f"` is one of `src/*.ts`.
 //!
-//! [`Loop`] is kept only while the body is read, for the only loop of a script that says nothing of setting variables, over one
-//! pattern. If the body sets them nevertheless, the script is doubted. What is read as a script of its own does not see it.
+//! The body is read once for each word, and [`Loop`] is kept only while it is, for the only loop of a script that says nothing of
+//! setting variables, over a few words that are known. If the body sets them nevertheless, the script is doubted. What is read as a script of its own does not see it.
 
 use crate::programs::{
     table::alike::SETTERS,
@@ -11,19 +11,22 @@ use crate::programs::{
 /// A loop whose body is read.
 pub(super) struct Loop {
     variable: String,
-    pattern: String,
-    /// Whether a word was replaced by the pattern.
+    value: Field,
+    /// Whether a word was replaced by the value.
     pub(super) is_used: bool,
     /// Whether the variable was set in the body.
     pub(super) is_broken: bool,
 }
 
 impl Loop {
-    /// The loop over these words, if the script leaves its variable alone and has no other loop.
-    pub(super) fn new(variable: &str, words: &[Field], script: &mut Source) -> Option<Self> {
-        let [word] = words else { return None };
-        if word.known != Known::Glob || !script.has_one_loop() {
-            return None;
+    /// The loop over these words, once for each, if the script leaves its variable alone and has no other loop; none where
+    /// nothing bounds it.
+    pub(super) fn over(variable: &str, words: &[Field], script: &mut Source) -> Vec<Self> {
+        let is_known = |word: &Field| word.known == Known::Glob || word.is_certain();
+        let is_short =
+            words.len() == 1 || words.len() <= VALUES_MAX && script.text.len() <= REPEATED_BYTES_MAX;
+        if !is_short || !words.iter().all(is_known) || !script.has_one_loop() {
+            return Vec::new();
         }
         let text = script.text.as_str();
         let sets = |word: &str| SETTERS.contains(&word);
@@ -31,8 +34,13 @@ impl Loop {
         let is_plain = !names.iter().any(|name| text.contains(name))
             && !SIGNS.iter().any(|sign| text.contains(sign))
             && !text.split(is_end).any(sets);
-        let (variable, pattern) = (variable.to_owned(), word.text.clone());
-        is_plain.then_some(Self { variable, pattern, is_used: false, is_broken: false })
+        let bound = |value: &Field| Self {
+            variable: variable.to_owned(),
+            value: value.clone(),
+            is_used: false,
+            is_broken: false,
+        };
+        if is_plain { words.iter().map(bound).collect() } else { Vec::new() }
     }
 
     /// Takes in that a variable is set.
@@ -46,9 +54,13 @@ impl Loop {
         let name = name.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or(name);
         let is_bound = field.known == Known::Unknown && !field.splits && name == self.variable;
         self.is_used |= is_bound;
-        is_bound.then(|| Field { text: self.pattern.clone(), known: Known::Glob, ..field.clone() })
+        is_bound.then(|| Field { text: self.value.text.clone(), known: self.value.known, ..field.clone() })
     }
 }
+
+/// The most words for which a body is read again, and the longest script in which it is.
+const VALUES_MAX: usize = 8;
+const REPEATED_BYTES_MAX: usize = 512;
 
 /// The text that is read.
 #[derive(Default)]
@@ -88,12 +100,14 @@ mod tests {
         let shows = |program: &Option<String>| program.as_deref() == Some("cat");
         let mut shown = read.commands.iter().filter(|command| shows(&command.program));
         !read.opaque
-            && shown.all(|command| command.words.iter().skip(1).all(|word| word.known == Known::Glob))
+            && shown.all(|command| command.words.iter().skip(1).all(|word| word.known != Known::Unknown))
     }
 
     #[test]
     fn a_quoted_variable_of_a_loop_is_one_of_its_files() {
         assert!(is_bound("for f in src/*; do cat \"$f\"; done"));
+        assert!(is_bound("for f in a b; do cat \"$f\"; done"));
+        assert!(is_bound("for f in src/* x; do cat \"$f\"; done"));
         assert!(is_bound("for f in *.md; do echo \"== $f\"; cat \"${f}\"; done"));
         for body in [
             "cat $f",
@@ -113,6 +127,7 @@ mod tests {
         }
         assert!(!is_bound("cat \"$f\"; for f in src/*; do :; done"));
         assert!(!is_bound("for f in src/*; do :; done; cat \"$f\""));
-        assert!(!is_bound("for f in src/* x; do cat \"$f\"; done"));
+        assert!(!is_bound("for f in src/* $x; do cat \"$f\"; done"));
+        assert!(!is_bound("for f in 1 2 3 4 5 6 7 8 9; do cat \"$f\"; done"));
     }
 }

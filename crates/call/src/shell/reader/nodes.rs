@@ -10,7 +10,7 @@ use super::sums::looks_like_a_command;
 use super::{Input, Reader};
 use crate::programs::files::Output;
 use crate::programs::table;
-use crate::programs::word::Field;
+use crate::programs::word::{Field, Known};
 use crate::shell::scan::Place;
 use crate::shell::words::without_quotes;
 
@@ -29,8 +29,7 @@ impl Reader {
     }
 
     /// Reads the body of a loop whose variable is bound.
-    fn looped(&mut self, within: Option<Loop>, read: impl FnOnce(&mut Self)) {
-        let Some(within) = within else { return read(self) };
+    fn looped(&mut self, within: Loop, read: impl FnOnce(&mut Self)) {
         let freezes = self.variables.freezes();
         self.loops.push(within);
         read(self);
@@ -86,8 +85,13 @@ impl Reader {
                 let words = self.words(words.as_deref().unwrap_or_default());
                 self.list_patterns(&words);
                 let input = self.group_files(redirects, input);
-                let within = Loop::new(var, &words, &mut self.source);
-                self.looped(within, |reader| reader.block("for", &[], &[body], &input));
+                let values = Loop::over(var, &words, &mut self.source);
+                if values.is_empty() {
+                    self.block("for", &[], &[body], &input);
+                }
+                for value in values {
+                    self.looped(value, |reader| reader.block("for", &[], &[body], &input));
+                }
             }
             NodeKind::Select { var, words, body, redirects } => {
                 self.sets(var);
@@ -212,13 +216,33 @@ impl Reader {
                 // So the grammar writes the `|&` after a compound command.
                 continue;
             }
+            let before = at.checked_sub(1).and_then(|before| commands.get(before));
+            self.is_fed_below = before.is_some_and(|before| self.lists_for(before, command));
             self.subshell(|reader| reader.node(command, &input));
+            self.is_fed_below = false;
             if at.saturating_add(1) < commands.len() {
                 input = self.output(command, &input);
             }
         }
         // Some shells run the last command themselves, so that its variables stay.
         self.variables.forget();
+    }
+
+    /// Whether a command lists files for the next one, and nothing else: `find src -name x | xargs cat`.
+    fn lists_for(&mut self, lists: &Node, next: &Node) -> bool {
+        let mut plain = |node: &Node| match &node.kind {
+            NodeKind::Command { assignments, words, redirects }
+                if assignments.is_empty() && redirects.is_empty() =>
+            {
+                Some(self.peek(words))
+            }
+            _ => None,
+        };
+        let (Some(lists), Some(next)) = (plain(lists), plain(next)) else { return false };
+        let is_other = |field: &Field| field.text.starts_with("-a") || field.text.starts_with("--arg-file");
+        next.first().is_some_and(|first| matches!(first.text.as_str(), "xargs" | "gxargs"))
+            && !next.iter().any(is_other)
+            && lists_files(&lists)
     }
 
     /// What a command writes, where that is certain without running it.
@@ -248,8 +272,34 @@ impl Reader {
     /// What a command writes that writes what it reads.
     pub(super) fn passed_on(&mut self, redirects: &[Node], input: &Input) -> Input {
         match self.input_after(redirects, input) {
-            Input::Open | Input::Given => Input::Computed,
+            Input::Open | Input::Around | Input::Given => Input::Computed,
             known => known,
         }
+    }
+}
+
+/// Whether a command prints names of files below the folders that it is given, and nothing else.
+fn lists_files(fields: &[Field]) -> bool {
+    let Some((program, arguments)) = fields.split_first() else { return false };
+    if fields.iter().any(|field| field.known == Known::Unknown) {
+        return false;
+    }
+    let says =
+        |starts: &[&str]| arguments.iter().any(|it| starts.iter().any(|start| it.text.starts_with(start)));
+    let is_letter = |it: &Field| {
+        it.text
+            .strip_prefix('-')
+            .is_some_and(|letters| !letters.starts_with('-') && letters.contains(['l', 'L']))
+    };
+    match program.text.as_str() {
+        "find" => !says(&["-printf", "-fprint", "-exec", "-ok", "-fls", "-ls"]),
+        "ls" => true,
+        "grep" | "egrep" | "fgrep" | "rg" => {
+            (arguments.iter().any(is_letter) || says(&["--files"]))
+                && !says(&["--label", "--pre", "-e", "-f"])
+        }
+        "fd" | "fdfind" => !says(&["-x", "-X", "--exec", "--format"]),
+        "git" => arguments.first().is_some_and(|verb| verb.text == "ls-files") && !says(&["--format"]),
+        _ => false,
     }
 }

@@ -241,6 +241,7 @@ impl Reader {
             }
         }
         let mut opaque = false;
+        let mut waits = false;
         let mut listed = own || inner.is_empty();
         let mut next = Vec::new();
         let mut perhaps = Vec::new();
@@ -294,7 +295,7 @@ impl Reader {
                         // A file whose name is unknown is still a file, though it may be `/dev/stdin`.
                         Content::Foreign if !file.is_certain() => match input {
                             Input::Text(text) => next.push(Next::Script(text.clone(), &Input::Given)),
-                            Input::Computed => opaque = true,
+                            Input::Computed | Input::Around => opaque = true,
                             Input::Open | Input::Given => {}
                         },
                         Content::Foreign | Content::Read => {}
@@ -303,9 +304,11 @@ impl Reader {
                 // Whoever reads on in the same input finds nothing that is not listed.
                 (Inner::Input, Input::Text(text)) => next.push(Next::Script(text.clone(), &Input::Given)),
                 (Inner::Input, Input::Given) => listed = true,
-                (Inner::Typed, Input::Given | Input::Text(_) | Input::Computed) => listed = true,
+                (Inner::Typed, Input::Given | Input::Text(_) | Input::Computed | Input::Around) => {
+                    listed = true
+                }
                 // Whoever holds the terminal writes what runs, after it was judged.
-                (Inner::Input | Inner::Typed, Input::Open) => opaque = true,
+                (Inner::Input | Inner::Typed, Input::Open) => waits = true,
                 (Inner::Script(script), _) if self.prints_settings(&script.text) => listed = true,
                 (Inner::Script(_) | Inner::Unknown | Inner::Input, _) => opaque = true,
             }
@@ -313,11 +316,14 @@ impl Reader {
         if opaque {
             self.may_have_stopped = true;
             self.doubt_what_runs(&program);
+        } else if waits {
+            self.may_have_stopped = true;
+            self.doubt_what_is_typed(&program, &words);
         }
         let open = self.open.len();
-        if listed || opaque {
+        if listed || opaque || waits {
             self.open.push(self.found.commands.len());
-            self.list(words, Some(program), opaque, code);
+            self.list(words, Some(program), opaque || waits, code);
         }
         let before = self.is_conditional;
         self.is_conditional |= repeats || !perhaps.is_empty();
@@ -339,8 +345,23 @@ impl Reader {
     /// Whether a script is what a program prints that is known to print nothing but settings: `eval "$(ssh-agent -s)"`.
     /// Where the script itself may have given its name another meaning, it is not.
     fn prints_settings(&self, script: &str) -> bool {
-        const PRINTERS: &[&str] =
-            &["ssh-agent", "dircolors", "brew shellenv", "pyenv init", "rbenv init", "fnm env"];
+        const PRINTERS: &[&str] = &[
+            "ssh-agent",
+            "dircolors",
+            "brew shellenv",
+            "pyenv init",
+            "rbenv init",
+            "fnm env",
+            "direnv hook",
+            "zoxide init",
+            "starship init",
+            "atuin init",
+            "mcfly init",
+            "opam env",
+            "nodenv init",
+            "minikube docker-env",
+            "docker-machine env",
+        ];
         let Some(inner) = script.trim().strip_prefix("$(").and_then(|rest| rest.strip_suffix(')')) else {
             return false;
         };

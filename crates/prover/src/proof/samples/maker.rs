@@ -9,7 +9,6 @@ use lockgate_policy::{
     Counting, Decision, Policy, Reached, Sandbox, ToolName,
     clause::Clause,
     condition::{Attribute, Condition, Schedule, Subject, Test, ValueTest},
-    unreadable_scripts,
     window::WindowId,
 };
 use serde_json::{Map, Value};
@@ -163,7 +162,7 @@ impl<'a> Maker<'a> {
         inputs.extend(all().flat_map(|condition| match condition {
             Condition::Outside(sandbox) => reaching(sandbox.boundaries()),
             Condition::Attack(attack) => attacks(attack),
-            Condition::Unreadable { .. } => vec![unreadable()],
+            Condition::Unreadable(_) => vec![unreadable()],
             _ => Vec::new(),
         }));
         inputs.retain(|input| {
@@ -171,7 +170,7 @@ impl<'a> Maker<'a> {
             self.clause.conditions.iter().all(|condition| match condition {
                 Condition::Outside(sandbox) => is_outside(sandbox, &call),
                 Condition::Attack(attack) => attack.refuses(&call.input).is_some(),
-                Condition::Unreadable { declared } => !unreadable_scripts(&call, declared).is_empty(),
+                Condition::Unreadable(test) => !test.doubts(&call).is_empty(),
                 _ => true,
             })
         });
