@@ -232,10 +232,10 @@ fn an_example_that_cannot_be_played_is_told_why() {
     bad-example `=>`: the arrow of an example is '->', not '=>' | write `example: backup ok, delete -> allow`
     bad-example `a -> allow, b -> block`: an example tells the verdict of its last call alone | write an example of its own for each verdict
     bad-example `b`: an example has one verdict after '->' | write `allow`, `redact`, `ask` or `block`, as in `example: backup ok, delete -> allow`
-    unknown-verdict `deny`: no verdict is called 'deny' | write `allow`, `redact`, `ask` or `block`
+    unknown-verdict `deny`: no verdict is called 'deny' | write `example: a -> block`
     unknown-verdict `Allow`: no verdict is called 'Allow' | write `allow`, `redact`, `ask` or `block`
     bad-example `sucess`: a call of an example ends 'ok' or 'failed', not 'sucess' | put a `,` between calls; after a call write only its input as JSON, `ok`, `failed`, `granted`, `refused` and `returns` with JSON
-    bad-example `success`: a call of an example ends 'ok' or 'failed', not 'success' | put a `,` between calls; after a call write only its input as JSON, `ok`, `failed`, `granted`, `refused` and `returns` with JSON
+    bad-example `success`: a call of an example ends 'ok' or 'failed', not 'success' | write `example: a ok, b -> allow`
     bad-example `delete`: a call of an example ends 'ok' or 'failed', not 'delete' | put a `,` between calls; after a call write only its input as JSON, `ok`, `failed`, `granted`, `refused` and `returns` with JSON
     bad-example `failed`: this call of `a` has two of `ok` and `failed` | keep one of `ok` and `failed`
     bad-example `ok`: this call of `a` has two of `ok` and `failed` | keep one of `ok` and `failed`
