@@ -450,7 +450,7 @@ fn told_to_look(program: &str, words: &[Word]) -> bool {
         };
         words.iter().skip(1).any(|word| word.known == Known::Certain && says(word))
     };
-    LOOKING.iter().filter(|(known, _)| *known == program).any(|row| is_said(row))
+    LOOKING.iter().filter(|(known, _)| *known == program).any(is_said)
 }
 
 /// Programs, and the words with which they only look; of options with one letter more letters may follow.

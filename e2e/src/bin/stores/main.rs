@@ -53,6 +53,9 @@ fn main() -> ExitCode {
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::from(1) }
 }
 
+/// A test that only one kind of server has.
+type OwnTest<S> = (&'static str, fn(&S));
+
 /// What was tried.
 struct Run {
     word: String,
@@ -61,7 +64,7 @@ struct Run {
 }
 
 impl Run {
-    fn server<S: SharedServer>(&mut self, server: &S, own: &[(&str, fn(&S))]) {
+    fn server<S: SharedServer>(&mut self, server: &S, own: &[OwnTest<S>]) {
         let name = server.name();
         shared::promises(server, &mut |promise, body| self.test(&format!("{name}: {promise}"), body));
         for (test, body) in shared::TESTS {
