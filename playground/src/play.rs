@@ -175,6 +175,7 @@ fn script(text: &str) -> Option<ExampleCall> {
 /// A time in the largest unit that says it in whole numbers.
 fn words(seconds: u64) -> String {
     let units = [(86_400, "d"), (3_600, "h"), (60, "min")];
-    let (length, unit) = units.into_iter().find(|(length, _)| seconds.is_multiple_of(*length)).unwrap_or((1, "s"));
+    let (length, unit) =
+        units.into_iter().find(|(length, _)| seconds.is_multiple_of(*length)).unwrap_or((1, "s"));
     format!("{} {unit}", seconds / length)
 }

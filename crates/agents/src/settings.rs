@@ -25,7 +25,9 @@ pub use self::{
     error::SettingsError,
     find::{FILE, FOLDER, LookError, find, find_in, look, look_at_files, starter_place, user_folder},
     starter::{STARTER, starter_policy},
-    values::{BUILT_IN, Elsewhere, Origin, ProjectPolicy, Registry, Settings, UserPolicy},
+    values::{
+        BUILT_IN, Elsewhere, Origin, ProjectPolicy, Registry, Settings, TeamServerSettings, UserPolicy,
+    },
     view::{FolderView, ProjectView, repository_with_policy},
     waiting::{EXEC_GUARDED, EXEC_SETTING, exec_not_run, waiting_items, waiting_line, waiting_line_of_files},
 };

@@ -22,6 +22,7 @@ mod service;
 mod session_index;
 mod session_text;
 mod state;
+mod team_server;
 mod tool_list;
 mod version;
 mod when;

@@ -18,7 +18,7 @@ use rustix::termios::{
     LocalModes, OptionalActions, QueueSelector, SpecialCodeIndex, Termios, tcflush, tcgetattr, tcgetwinsize,
     tcsetattr,
 };
-use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::signal::unix::{SignalKind, signal};
 
 use crate::service::Service;
 
@@ -133,17 +133,25 @@ pub(crate) fn owner(metadata: &Metadata) -> Option<u32> {
     Some(metadata.uid())
 }
 
-/// Waits until this process is to end.
+/// Waits until this process is to end; the end of its terminal is one.
 pub(crate) async fn told_to_end() {
-    let mut end = signal(SignalKind::terminate()).ok();
-    let mut hang_up = signal(SignalKind::hangup()).ok();
-    let heard = async |signal: &mut Option<Signal>| match signal {
-        Some(signal) => drop(signal.recv().await),
-        None => std::future::pending().await,
-    };
+    tokio::select! {
+        () = told_to_stop() => {}
+        () = heard(SignalKind::hangup()) => {}
+    }
+}
+
+/// Waits until this process is told to end, by a human or a service.
+pub(crate) async fn told_to_stop() {
     tokio::select! {
         _ = tokio::signal::ctrl_c() => {}
-        () = heard(&mut end) => {}
-        () = heard(&mut hang_up) => {}
+        () = heard(SignalKind::terminate()) => {}
+    }
+}
+
+async fn heard(kind: SignalKind) {
+    match signal(kind) {
+        Ok(mut signal) => drop(signal.recv().await),
+        Err(_) => std::future::pending().await,
     }
 }

@@ -627,8 +627,11 @@ fn help_shows_each_command_with_an_example() {
                                   sessions; where one guards this user, it is always
                                   asked, and POLICY can only narrow
           --server <URL>          Ask a server of `lockgate serve` instead:
-                                  http://127.0.0.1:PORT or unix:PATH
+                                  https://HOST, http://127.0.0.1:PORT or unix:PATH
           --token-file <FILE>     With --server: the file that holds the token
+          --ca <FILE>             With --server: certificates in PEM, one of which
+                                  vouches for the server [default: those of the
+                                  machine]
           --store <URL>           Where to store sessions: memory, or sqlite:FILE
                                   [default: memory]
           --session <ID>          The session of lines that do not name one

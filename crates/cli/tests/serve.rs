@@ -9,7 +9,7 @@
 
 use std::{
     fs,
-    io::Write,
+    io::{Read, Write},
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
@@ -72,6 +72,21 @@ impl Place {
             thread::sleep(Duration::from_millis(5));
         }
         server
+    }
+
+    /// What a route of the server answers, with its head.
+    fn post(&self, token: &str, route: &str, body: &str) -> String {
+        let token = fs::read_to_string(self.0.join(token)).unwrap();
+        let mut stream = std::os::unix::net::UnixStream::connect(self.0.join("gate.sock")).unwrap();
+        let head = format!(
+            "POST {route} HTTP/1.1\r\nhost: gate\r\nconnection: close\r\nauthorization: Bearer {token}\r\n\
+             content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        let mut text = String::new();
+        stream.read_to_string(&mut text).unwrap();
+        text
     }
 
     /// What a client with a token answers to lines.
@@ -190,4 +205,88 @@ fn a_token_that_others_can_read_is_not_sent() {
         assert!(code == Some(2) && why.contains(expected), "{url} {why}");
     }
     assert_eq!(place.run(&["gate", "--server", "unix:gate.sock"]).0, Some(2), "without a token");
+}
+
+/// What a hook says to an event.
+fn hook(place: &Place, event: &str) -> Value {
+    let mut hook = place.command(&["hook", "generic"]);
+    let mut hook = hook.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    hook.stdin.take().unwrap().write_all(event.as_bytes()).unwrap();
+    let Output { stdout, stderr, .. } = hook.wait_with_output().unwrap();
+    let said = String::from_utf8(stdout).unwrap();
+    serde_json::from_str(&said).unwrap_or_else(|_| panic!("{said} {}", String::from_utf8_lossy(&stderr)))
+}
+
+fn before(id: &str, tool: &str) -> String {
+    format!(r#"{{"event":"before","session":"s","call":"{id}","tool":"{tool}","input":{{}}}}"#)
+}
+
+fn after(id: &str, tool: &str) -> String {
+    format!(
+        r#"{{"event":"after","session":"s","call":"{id}","tool":"{tool}","input":{{}},"ok":true,"output":"done"}}"#
+    )
+}
+
+#[test]
+fn hooks_ask_the_server_as_well_and_the_stricter_verdict_counts() {
+    let place = Place::new("serve-hook");
+    let config = place.0.join(".config/lockgate");
+    fs::create_dir_all(&config).unwrap();
+    // The user's own policy says something that the server does not.
+    fs::write(config.join("own.rules"), "block erase\n").unwrap();
+    let settings = |url: &str| {
+        let text = format!(
+            "policy = [\"own.rules\"]\n[hook]\ndeadline = \"6s\"\n[server]\nurl = \"{url}\"\ntoken_file = \"{}\"\nsession_prefix = \"ada/\"\n",
+            place.0.join("agent").display()
+        );
+        fs::write(config.join("lockgate.toml"), text).unwrap();
+    };
+    let socket = format!("unix:{}", place.0.join("gate.sock").display());
+    settings(&socket);
+    place.token("agent", Scope::Agent);
+    place.token("admin", Scope::Admin);
+    let down = hook(&place, &before("0", "push"));
+    assert_eq!(down["decision"], "block", "no server, no call: {down}");
+    assert!(down["reason"].as_str().unwrap().contains("cannot be reached"), "{down}");
+    let mut server = place.serve();
+    assert_eq!(hook(&place, &before("1", "push"))["decision"], "pass");
+    assert_eq!(hook(&place, &after("1", "push"))["decision"], "pass");
+    let over = hook(&place, &before("2", "push"));
+    assert_eq!(over["decision"], "block", "the limit of the server: {over}");
+    let own = hook(&place, &before("3", "erase"));
+    assert_eq!(own["decision"], "block", "the policy of the user: {own}");
+    let status = &place.say("admin", &[r#"{"status":{"session":"ada/generic/s"}}"#])[0];
+    assert_eq!(status["counters"]["tool_calls"], 2, "{status}");
+    assert_eq!(status["pending"], serde_json::json!([]), "what was blocked here has ended there: {status}");
+    let answered = thread::scope(|scope| {
+        let asked = scope.spawn(|| hook(&place, &before("4", "deploy")));
+        let yes = r#"{"approval":"a1@ada/generic/s","granted":true}"#;
+        // The question is there as soon as the hook has asked.
+        while !place.post("admin", "/v1/answer", yes).contains("\"granted\":true") && !asked.is_finished() {
+            thread::sleep(Duration::from_millis(50));
+        }
+        asked.join().unwrap()
+    });
+    assert_eq!(answered["decision"], "pass", "{answered}");
+    let unanswered = hook(&place, &before("5", "deploy"));
+    assert_eq!(unanswered["decision"], "block", "no human in time: {unanswered}");
+    end(&mut server);
+}
+
+#[test]
+fn a_server_on_a_public_address_needs_tls_or_a_proxy() {
+    let place = Place::new("serve-public");
+    let (code, _, why) = place.run(&["serve", "ops.rules", "--data", "data", "--listen", "0.0.0.0:0"]);
+    assert_eq!(code, Some(2));
+    assert!(why.contains("--tls-cert") && why.contains("--behind-proxy"), "{why}");
+    fs::write(place.0.join("cert.pem"), "x").unwrap();
+    let tls = ["--tls-cert", "cert.pem", "--tls-key", "cert.pem"];
+    let (code, _, why) =
+        place.run(&[&["serve", "ops.rules", "--data", "data", "--check"], &tls[..]].concat());
+    assert_eq!((code, why.contains("has no certificate in PEM")), (Some(2), true), "{why}");
+    let socket = ["serve", "ops.rules", "--data", "data", "--check", "--socket", "s.sock"];
+    let (code, _, why) = place.run(&[&socket, &tls[..]].concat());
+    assert_eq!((code, why.contains("TLS is for an address")), (Some(2), true), "{why}");
+    let (code, ..) = place.run(&["serve", "ops.rules", "--tls-cert", "cert.pem"]);
+    assert_eq!(code, Some(2), "a certificate without its key");
 }

@@ -121,6 +121,22 @@ impl Gate {
         (verdict, looked.unwrap_or_else(|_| withheld(Settlement::default())))
     }
 
+    /// What would be decided about a call now, without storing anything: a dry run. No program is run and no human is asked,
+    /// so a verdict of `ask` has no question.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub fn foresee<'c>(&self, call: impl Into<Cow<'c, SeenCall>>) -> Result<Verdict, StoreError> {
+        let call = &*call.into();
+        self.opened(&call.session, |opened| {
+            let begins = if opened.held().is_some() { Events::new() } else { self.begins(opened.session()) };
+            let begun = opened.session().after(&begins);
+            let stand = Stand { session: &begun, ..stand_of(opened) };
+            let judged = judge_or_block(self.rules_of(opened), stand, call, Human::Reachable);
+            Verdict { approval: None, ..judged.verdict }
+        })
+    }
+
     /// Where a session stands.
     ///
     /// # Errors

@@ -1,33 +1,35 @@
 //! A client of the server that speaks in lines: what `lockgate gate --server` is made of.
 //!
-//! [`Client::answer`] takes a line of the protocol and gives the line that answers it. A call that the server does not judge,
-//! for whatever reason, is blocked. There are no retries: a call that was sent twice would count twice.
+//! [`Client::answer`] takes a line of the protocol and gives the line that answers it; [`Client::collect`] asks what a human has
+//! answered. A call that the server does not judge, for whatever reason, is blocked. There are no retries: a call that was sent
+//! twice would count twice. To another machine, a client speaks TLS.
 
 use std::{
     io::{self, BufRead, Write},
-    path::PathBuf,
+    path::{Path, PathBuf},
+    thread,
     time::Duration,
 };
 
 use bytes::Bytes;
-use http_body_util::{BodyExt as _, Full, Limited};
+use http_body_util::Full;
 use hyper::{
     Request, StatusCode, Uri,
-    client::conn::http1,
     header::{AUTHORIZATION, CONTENT_TYPE, HOST},
 };
-use hyper_util::rt::TokioIo;
 use serde_json::{Map, Value, json};
 use tokio::{
-    io::{AsyncRead, AsyncWrite},
     net::TcpStream,
-    runtime::{Builder, Runtime},
+    runtime::{Builder, Handle, Runtime},
     time::timeout,
 };
+use tokio_rustls::{TlsConnector, rustls::pki_types::ServerName};
 use zeroize::Zeroizing;
 
 use crate::{
+    client_error::ClientError,
     lines::{Served, serve_by},
+    outgoing::{connector, send_over},
     platform,
     protocol::{ErrorAnswer, LINE_BYTES_MAX, blocked_call, decode, encode, read_object},
 };
@@ -46,40 +48,15 @@ pub enum ServerUrl {
         /// Host and port, as they are connected to and said.
         authority: String,
     },
+    /// `https://HOST:PORT`
+    Tls {
+        /// The name that its certificate must have.
+        host: String,
+        /// Host and port, as they are connected to and said.
+        authority: String,
+    },
     /// `unix:PATH`
     Socket(PathBuf),
-}
-
-/// Why a server cannot be asked.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ClientError {
-    /// The URL is not one of a server.
-    #[error("`{0}` is not the URL of a server; write http://127.0.0.1:PORT or unix:PATH")]
-    Url(String),
-    /// Without TLS a token would be readable on its way.
-    #[error(
-        "`{0}` is on another machine, and its tokens would travel unencrypted; use a tunnel to 127.0.0.1, or unix:PATH"
-    )]
-    Unencrypted(String),
-    /// The server cannot be reached.
-    #[error("the server cannot be reached: {0}")]
-    Unreachable(#[from] io::Error),
-    /// The connection broke, or something else than HTTP was said.
-    #[error("the server did not answer: {0}")]
-    Broken(#[from] hyper::Error),
-    /// The request cannot be written.
-    #[error("the request cannot be written: {0}")]
-    Request(#[from] hyper::http::Error),
-    /// It took too long.
-    #[error("the server did not answer in time")]
-    Late,
-    /// The body is not what a server of ours would say.
-    #[error("the server's answer cannot be read")]
-    Answer,
-    /// The server has refused it.
-    #[error("{0}")]
-    Refused(String),
 }
 
 impl ServerUrl {
@@ -95,17 +72,22 @@ impl ServerUrl {
         let url = url::Url::parse(text).map_err(|_| wrong())?;
         let is_bare = url.path() == "/" && url.query().is_none() && url.fragment().is_none();
         let has_user = !url.username().is_empty() || url.password().is_some();
-        if url.scheme() != "http" || !is_bare || has_user {
+        if !matches!(url.scheme(), "http" | "https") || !is_bare || has_user {
             return Err(wrong());
         }
         let (host, port) = (url.host().ok_or_else(wrong)?, url.port_or_known_default().ok_or_else(wrong)?);
+        let authority = format!("{host}:{port}");
+        if url.scheme() == "https" {
+            let host = host.to_string().trim_matches(['[', ']']).to_owned();
+            return Ok(Self::Tls { host, authority });
+        }
         let is_near = match &host {
             url::Host::Ipv4(ip) => ip.is_loopback(),
             url::Host::Ipv6(ip) => ip.is_loopback(),
             url::Host::Domain(name) => *name == "localhost",
         };
         match is_near {
-            true => Ok(Self::Tcp { authority: format!("{host}:{port}") }),
+            true => Ok(Self::Tcp { authority }),
             false => Err(ClientError::Unencrypted(text.to_owned())),
         }
     }
@@ -118,27 +100,49 @@ impl ServerUrl {
         let request =
             Request::get(Uri::from_static("/readyz")).header(HOST, self.host()).body(Full::default())?;
         let runtime = Builder::new_current_thread().enable_all().build()?;
-        let (status, _) = runtime.block_on(self.send(request, READY_TIME_MAX))?;
+        let connector = self.connector(None)?;
+        let (status, _) = runtime.block_on(self.send(connector.as_ref(), request, READY_TIME_MAX))?;
         Ok(status == StatusCode::OK)
+    }
+
+    /// What speaks TLS, if this is a server of another machine.
+    fn connector(&self, authorities: Option<&Path>) -> Result<Option<TlsConnector>, ClientError> {
+        match self {
+            Self::Tls { .. } => connector(authorities).map(Some),
+            Self::Tcp { .. } | Self::Socket(_) => Ok(None),
+        }
     }
 
     /// What the `Host` header says.
     fn host(&self) -> &str {
         match self {
-            Self::Tcp { authority } => authority,
+            Self::Tcp { authority } | Self::Tls { authority, .. } => authority,
             Self::Socket(_) => "lockgate",
         }
     }
 
     async fn send(
         &self,
+        connector: Option<&TlsConnector>,
         request: Request<Full<Bytes>>,
         time_max: Duration,
-    ) -> Result<(StatusCode, String), ClientError> {
+    ) -> Result<(StatusCode, Bytes), ClientError> {
         let sent = async {
             match self {
-                Self::Tcp { authority } => send_over(TcpStream::connect(authority).await?, request).await,
-                Self::Socket(path) => send_over(platform::connect(path).await?, request).await,
+                Self::Tcp { authority } => {
+                    send_over(TcpStream::connect(authority).await?, request, LINE_BYTES_MAX).await
+                }
+                Self::Tls { host, authority } => {
+                    let stream = TcpStream::connect(authority).await?;
+                    let name =
+                        ServerName::try_from(host.clone()).map_err(|_| ClientError::Url(host.clone()))?;
+                    // Whoever has such a URL has made one.
+                    let connector = connector.ok_or(ClientError::Answer)?;
+                    send_over(connector.connect(name, stream).await?, request, LINE_BYTES_MAX).await
+                }
+                Self::Socket(path) => {
+                    send_over(platform::connect(path).await?, request, LINE_BYTES_MAX).await
+                }
             }
         };
         timeout(time_max, sent).await.unwrap_or(Err(ClientError::Late))
@@ -150,24 +154,39 @@ pub struct Client {
     url: ServerUrl,
     token: Zeroizing<String>,
     runtime: Runtime,
+    /// For TLS; none where it is not spoken.
+    connector: Option<TlsConnector>,
     /// The session of lines that name none.
     session: Option<String>,
     sends_time: bool,
 }
 
 impl Client {
-    /// A client of a server. `sends_time`: the `at` of each line is the time, where the server takes it.
+    /// A client of a server. `authorities` is a file of certificates in PEM, one of which vouches for the server; without one, those of
+    /// the machine count.
     ///
     /// # Errors
-    /// When no runtime can be made.
+    /// When no runtime can be made, or the certificates cannot be used.
     pub fn new(
         url: ServerUrl,
         token: Zeroizing<String>,
-        session: Option<String>,
-        sends_time: bool,
-    ) -> io::Result<Self> {
+        authorities: Option<&Path>,
+    ) -> Result<Self, ClientError> {
         let runtime = Builder::new_current_thread().enable_all().build()?;
-        Ok(Self { url, token, runtime, session, sends_time })
+        let connector = url.connector(authorities)?;
+        Ok(Self { url, token, runtime, connector, session: None, sends_time: false })
+    }
+
+    /// With a session for lines that name none.
+    #[must_use]
+    pub fn in_session(self, session: Option<String>) -> Self {
+        Self { session, ..self }
+    }
+
+    /// The `at` of each line is the time, where the server takes it.
+    #[must_use]
+    pub fn sending_time(self, sends_time: bool) -> Self {
+        Self { sends_time, ..self }
     }
 
     /// Answers every line until there are no more, or the answers have no reader.
@@ -220,6 +239,20 @@ impl Client {
         self.post("collect", &json!({ "approval": approval, "end": is_over }), at)
     }
 
+    /// The verdict about a call that a human was asked about, waiting for as many seconds; none while the question is open. `ends`:
+    /// without an answer by then, there is none.
+    ///
+    /// # Errors
+    /// When the server cannot be asked, or refuses.
+    pub fn collect(&self, approval: &str, wait: u64, ends: bool) -> Result<Option<String>, ClientError> {
+        let body = json!({ "approval": approval, "wait": wait, "end": ends });
+        match self.post("collect", &body, None) {
+            Ok(text) => Ok(Some(text)),
+            Err(ClientError::Open) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     fn post(&self, route: &str, body: &Value, at: Option<u64>) -> Result<String, ClientError> {
         let query = at.map(|at| format!("?at={at}")).unwrap_or_default();
         let uri: Uri = format!("/v1/{route}{query}").parse().map_err(hyper::http::Error::from)?;
@@ -228,33 +261,27 @@ impl Client {
             .header(CONTENT_TYPE, "application/json")
             .header(AUTHORIZATION, format!("Bearer {}", self.token.as_str()))
             .body(Full::new(Bytes::from(body.to_string())))?;
-        let (status, text) = self.runtime.block_on(self.url.send(request, TIME_MAX))?;
+        let (status, bytes) = self.send_in_time(request)?;
+        let text = String::from_utf8(bytes.to_vec()).map_err(|_| ClientError::Answer)?;
         let answer = read_object(&text).map_err(|_| ClientError::Answer)?;
         match status {
             StatusCode::OK => Ok(text),
-            StatusCode::ACCEPTED => Err(ClientError::Refused("no human has answered yet".to_owned())),
+            StatusCode::ACCEPTED => Err(ClientError::Open),
             _ => {
                 let detail = answer.get("detail").and_then(Value::as_str);
                 Err(detail.map_or(ClientError::Answer, |detail| ClientError::Refused(detail.to_owned())))
             }
         }
     }
-}
 
-/// One request over one connection.
-async fn send_over(
-    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    request: Request<Full<Bytes>>,
-) -> Result<(StatusCode, String), ClientError> {
-    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
-    let connection = tokio::spawn(connection);
-    let response = sender.send_request(request).await?;
-    let status = response.status();
-    let body = Limited::new(response.into_body(), LINE_BYTES_MAX).collect().await;
-    connection.abort();
-    let bytes = body.map_err(|_| ClientError::Answer)?.to_bytes();
-    let text = String::from_utf8(bytes.to_vec()).map_err(|_| ClientError::Answer)?;
-    Ok((status, text))
+    fn send_in_time(&self, request: Request<Full<Bytes>>) -> Result<(StatusCode, Bytes), ClientError> {
+        let send = || self.runtime.block_on(self.url.send(self.connector.as_ref(), request, TIME_MAX));
+        // A thread of another runtime must not wait for this one.
+        match Handle::try_current() {
+            Err(_) => send(),
+            Ok(_) => thread::scope(|scope| scope.spawn(send).join()).unwrap_or(Err(ClientError::Answer)),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -272,7 +299,10 @@ mod tests {
             ("http://127.evil.example:7878", false),
             ("http://127.0.0.1:7878/v1", false),
             ("http://me@127.0.0.1:7878", false),
-            ("https://127.0.0.1:7878", false),
+            ("https://gate.example", true),
+            ("https://127.0.0.1:7878", true),
+            ("https://gate.example/v1", false),
+            ("ftp://127.0.0.1:7878", false),
             ("unix:", false),
             ("", false),
         ] {
@@ -284,8 +314,8 @@ mod tests {
     fn a_call_is_blocked_where_no_server_is() {
         let folder = tempfile::tempdir().unwrap();
         let url = ServerUrl::Socket(folder.path().join("none"));
-        let client =
-            Client::new(url, Zeroizing::new("lgt_x".to_owned()), Some("s".to_owned()), false).unwrap();
+        let client = Client::new(url, Zeroizing::new("lgt_x".to_owned()), None).unwrap();
+        let client = client.in_session(Some("s".to_owned()));
         let (answer, is_error) = client.answer(r#"{"call":{"id":"1","tool":"deploy"}}"#);
         assert!(answer.starts_with(r#"{"id":"1","session":"s","verdict":"block""#) && !is_error, "{answer}");
         let (answer, is_error) = client.answer(r#"{"status":{}}"#);

@@ -5,6 +5,9 @@
 
 mod answering;
 mod answers;
+mod authzen;
+mod authzen_requests;
+mod deliveries;
 mod door;
 mod drafts;
 mod events;
@@ -15,6 +18,7 @@ mod looking;
 mod messages;
 mod metrics;
 mod openapi;
+mod outbox;
 mod pages;
 mod problem;
 mod rate;
@@ -22,9 +26,11 @@ mod routes;
 mod service;
 #[cfg(test)]
 mod tests;
+mod tls;
 mod tokens;
 
 pub use self::{
-    listen::{ListenError, Listeners, Server},
+    listen::{ListenError, Listeners, Notice, Server},
     service::{Service, ServiceError, ServiceOptions},
+    tls::{TlsError, TlsFiles},
 };

@@ -7,6 +7,8 @@ use std::{
     path::Path,
 };
 
+use tokio::signal::unix::{SignalKind, signal};
+
 pub(crate) use tokio::net::{UnixListener as SocketListener, UnixStream as SocketStream};
 
 /// Makes a new file one that only its user may read and write.
@@ -22,6 +24,11 @@ pub(crate) fn keep_folder_private(builder: &mut DirBuilder) {
 /// Whether other users may read or change a file.
 pub(crate) fn is_open_to_others(metadata: &Metadata) -> bool {
     metadata.permissions().mode() & 0o077 != 0
+}
+
+/// Whether every user of the machine may read or change a file. A group may: the keys of TLS often belong to one.
+pub(crate) fn is_open_to_all(metadata: &Metadata) -> bool {
+    metadata.permissions().mode() & 0o007 != 0
 }
 
 /// What changes whenever a file is replaced or written to.
@@ -55,6 +62,14 @@ pub(crate) async fn accept(listener: &SocketListener) -> io::Result<SocketStream
 /// Connects to a socket.
 pub(crate) async fn connect(socket: &Path) -> io::Result<SocketStream> {
     SocketStream::connect(socket).await
+}
+
+/// Waits until the process is told to read its files again, as services are told (SIGHUP).
+pub(crate) async fn told_to_reload() {
+    match signal(SignalKind::hangup()) {
+        Ok(mut signal) => drop(signal.recv().await),
+        Err(_) => std::future::pending().await,
+    }
 }
 
 #[cfg(test)]

@@ -12,8 +12,9 @@ pub use self::{
         blocked_call, encode,
     },
     requests::{
-        AnswerMessage, BareCall, CallMessage, Counters, DEPTH_MAX, HaltMessage, LINE_BYTES_MAX, Message,
-        NetMessage, PromptForm, PromptMessage, ProtocolError, Request, ResultMessage, SessionMessage,
-        SessionOnly, StageMessage, UserMessage, call_here, decode, decode_call, decode_message, read_object,
+        AnswerMessage, BareCall, CallMessage, Counters, DEPTH_MAX, DoorMessage, HaltMessage, LINE_BYTES_MAX,
+        Message, NetMessage, PromptForm, PromptMessage, ProtocolError, Request, ResultMessage,
+        SessionMessage, SessionOnly, StageMessage, UserMessage, call_here, decode, decode_call,
+        decode_message, read_object,
     },
 };

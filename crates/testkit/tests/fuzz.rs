@@ -652,3 +652,78 @@ fn any_pattern_is_read_and_finds_within_the_text() {
         }
     });
 }
+
+#[test]
+fn any_request_of_authzen_is_read_as_one_call_of_its_subject() {
+    use lockgate_server::authzen::{Batch, EVALUATIONS_MAX, Evaluation};
+    let whole = concat!(
+        r#"{"subject":{"type":"user","id":"alice","properties":{"role":"admin","user_id":"x"}},"#,
+        r#""action":{"name":"tools/call"},"resource":{"type":"tool","id":"deploy"},"#,
+        r#""context":{"call_id":"1","session":"s","arguments":{"a":1},"approval":{"id":"x"}},"#,
+        r#""evaluations":[{"resource":{"id":"b"}},{}],"options":{"evaluations_semantic":"execute_all"}}"#,
+    );
+    let scraps =
+        pieces("\"¦{¦}¦[¦]¦:¦,¦null¦1¦\"\"¦subject¦type¦id¦name¦context¦call_id¦properties¦{}¦[]¦\\u0000¦字");
+    check!().with_max_len(BYTES_MAX).for_each(|bytes: &[u8]| {
+        let (mut text, mut bytes) = (whole.to_owned(), bytes.iter().copied().take(12));
+        while bytes.len() > 0 {
+            edit(&mut text, &scraps, &mut bytes);
+        }
+        let Ok(fields) = protocol::read_object(&text) else { return };
+        let check = |evaluation: Evaluation| {
+            let (is_call, session) =
+                (evaluation.call_id().is_some(), evaluation.session().map(ToOwned::to_owned));
+            let call = evaluation.into_call(session.as_deref().unwrap_or("own"));
+            assert!(!call.tool.is_empty() && !call.id.is_empty(), "{text}");
+            assert!(session.as_deref() != Some(""), "{text}");
+            assert!(is_call || call.id == "dry-run", "{text}");
+            let who = call.principal.as_ref().and_then(|it| it.get("user_id")).and_then(Value::as_str);
+            assert!(who.is_some_and(|who| !who.is_empty()), "{text}");
+        };
+        if let Ok(evaluation) = Evaluation::read(&fields) {
+            let id = fields.get("subject").and_then(|it| it.get("id")).cloned();
+            let who = evaluation.clone().into_call("s").principal.and_then(|it| it.get("user_id").cloned());
+            assert_eq!(who, id, "{text}");
+            check(evaluation);
+        }
+        if let Ok(Some(batch)) = Batch::read(&fields) {
+            assert!(!batch.evaluations.is_empty() && batch.evaluations.len() <= EVALUATIONS_MAX);
+            batch.evaluations.into_iter().flatten().for_each(check);
+        }
+    });
+}
+
+#[test]
+fn any_file_of_webhooks_is_read_or_refused_without_its_secrets() {
+    use lockgate_server::webhooks::{Told, Webhooks};
+    let whole = concat!(
+        "link = \"https://gate.example\"\n[[webhook]]\nname = \"a\"\nurl = \"https://a.example/SECRET\"\n",
+        "secrets = [\"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\"]\nsessions = [\"a/*\"]\n",
+        "[[webhook]]\nname = \"b\"\nkind = \"telegram\"\nbot_token = \"12:SECRET\"\nchat = \"-1\"\n",
+    );
+    let scraps = pieces("\"¦[[webhook]]¦\n¦=¦kind¦slack¦teams¦http://¦localhost¦[]¦*¦/¦..¦name¦{¦}¦字");
+    check!().with_max_len(BYTES_MAX).for_each(|bytes: &[u8]| {
+        let (mut text, mut bytes) = (whole.to_owned(), bytes.iter().copied().take(12));
+        while bytes.len() > 0 {
+            edit(&mut text, &scraps, &mut bytes);
+        }
+        match Webhooks::read(&text) {
+            Ok(webhooks) => {
+                let question = serde_json::json!({"tool": "a", "input": {"b": "\u{202e}"}});
+                let told = Told { id: "q1", at_seconds: 1, question: &question };
+                for webhook in &webhooks.all {
+                    let message = webhook.message(&told, webhooks.link.as_ref());
+                    assert!(!message.body.contains("SECRET"), "{text}");
+                    let is_near = matches!(message.url.host_str(), Some("localhost"));
+                    let is_ip = message
+                        .url
+                        .host_str()
+                        .is_some_and(|host| host.starts_with("127.") || host == "[::1]");
+                    assert!(message.url.scheme() == "https" || is_near || is_ip, "{text}");
+                }
+                assert!(!format!("{webhooks:?}").contains("SECRET"), "{text}");
+            }
+            Err(error) => assert!(!error.to_string().contains("SECRET"), "{text}: {error}"),
+        }
+    });
+}

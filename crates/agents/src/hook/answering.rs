@@ -21,6 +21,7 @@ use super::{
     decision::Decider,
     gate::{LAST_WORD, forget_old_sessions},
     session::{log_once, remember},
+    team::{Joined, TeamServer},
 };
 use crate::{
     agents::Agent,
@@ -57,6 +58,17 @@ pub(crate) trait Surroundings {
 
     /// Where calls run whose agent does not say.
     fn folder(&self) -> Option<String>;
+
+    /// The team server that is asked as well.
+    fn server(&self, settings: &Settings) -> Result<Option<Box<dyn TeamServer>>, String> {
+        match &settings.server {
+            None => Ok(None),
+            Some(server) => Err(format!(
+                "the settings name the team server {}, and only hooks without a guardian ask one; take `[server]` out",
+                visible(&server.url)
+            )),
+        }
+    }
 
     /// A human is asked elsewhere, and the answer may take so long.
     fn waits(&self, _left: Duration) {}
@@ -141,8 +153,11 @@ impl Occasion<'_> {
             look: &look,
             waits: &waits,
         };
-        let mut answer =
-            decider.answer(event).map_err(|error| format!("Lockgate could not decide: {error}"))?;
+        let answered = match around.server(&settings)? {
+            None => decider.answer(event),
+            Some(server) => Joined { here: &decider, server: &*server }.answer(event),
+        };
+        let mut answer = answered.map_err(|error| format!("Lockgate could not decide: {error}"))?;
         if let (Answer::Block { reason }, Some(why)) = (&mut answer, unanswerable)
             && reason.contains(HUMAN_APPROVAL)
         {

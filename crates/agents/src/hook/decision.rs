@@ -175,7 +175,7 @@ impl Decider<'_> {
         answered.map(|_| ()).map_err(|error| StoreError::Unavailable(error.to_string()))
     }
 
-    fn call_of(&self, event: ToolCall) -> Call {
+    pub(super) fn call_of(&self, event: ToolCall) -> Call {
         call_of(event, self.host, self.folder.as_deref(), (self.clock)())
     }
 }

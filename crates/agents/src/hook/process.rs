@@ -19,6 +19,7 @@ use super::{
     gate::{open_backend, open_gate},
     responder::Responder,
     session::under,
+    team::TeamServer,
 };
 use crate::{
     agents::Agent,
@@ -26,13 +27,16 @@ use crate::{
     event::{HookReply, Message},
     install::changed_entry,
     processes,
-    settings::Settings,
+    settings::{Settings, TeamServerSettings},
     text::{LINE_BYTES_MAX, read_object},
 };
 
+/// Makes a client of a team server, or says in a line for people why there is none.
+pub type Connect = dyn Fn(&TeamServerSettings) -> Result<Box<dyn TeamServer>, String>;
+
 /// Answers the event on stdin, and ends the process.
-pub fn run(agent: Agent, environment: &Environment) -> ! {
-    respond(agent, |responder, started| answer(responder, environment, started))
+pub fn run(agent: Agent, environment: &Environment, connect: &Connect) -> ! {
+    respond(agent, |responder, started| answer(responder, environment, connect, started))
 }
 
 /// Blocks the event on stdin, and ends the process.
@@ -69,7 +73,12 @@ pub(crate) fn respond(
 }
 
 /// Reads the event, and answers it where this process stands.
-fn answer(responder: &Responder, environment: &Environment, started: Instant) -> Result<HookReply, String> {
+fn answer(
+    responder: &Responder,
+    environment: &Environment,
+    connect: &Connect,
+    started: Instant,
+) -> Result<HookReply, String> {
     let message = read_event()?;
     let message = responder.message.get_or_init(|| message);
     let here = std::env::current_dir().map_err(|error| format!("this process has no folder: {error}"));
@@ -80,12 +89,13 @@ fn answer(responder: &Responder, environment: &Environment, started: Instant) ->
         started,
         watch: &|limit| responder.watch_until(limit),
     };
-    occasion.answer(&HookProcess { environment, here })
+    occasion.answer(&HookProcess { environment, connect, here })
 }
 
 /// What a hook process knows by itself.
 struct HookProcess<'a> {
     environment: &'a Environment,
+    connect: &'a Connect,
     /// The folder it was started in.
     here: Result<PathBuf, String>,
 }
@@ -120,6 +130,10 @@ impl Surroundings for HookProcess<'_> {
 
     fn look(&self, call: Call) -> SeenCall {
         SeenCall::look(call, Some(&LocalEyes))
+    }
+
+    fn server(&self, settings: &Settings) -> Result<Option<Box<dyn TeamServer>>, String> {
+        settings.server.as_ref().map(|server| (self.connect)(server)).transpose()
     }
 
     /// Agents start their hooks where they stand themselves.

@@ -19,6 +19,9 @@ pub const USER_SETTINGS: &str = "_user_settings";
 /// when it was bound.
 pub const FORGET_AFTER_MS: &str = "_forget_after_ms";
 
+/// The entry that says which team server is asked.
+const SERVER: &str = "server";
+
 impl Settings {
     /// The settings that decide about calls, by name.
     pub fn bound(&self) -> Map<String, Value> {
@@ -34,10 +37,15 @@ impl Settings {
             FORGET_AFTER_MS: self.forget_after.map(milliseconds),
             USER_SETTINGS: self.user.as_ref().and_then(|user| user.settings.as_deref()).map(hash_of),
         });
-        match settings {
+        let mut settings = match settings {
             Value::Object(settings) => settings,
             _ => Map::new(),
+        };
+        // Without one nothing is written, so that sessions of earlier versions stay bound to the same.
+        if let Some(Ok(server)) = self.server.as_ref().map(serde_json::to_value) {
+            settings.insert(SERVER.to_owned(), server);
         }
+        settings
     }
 
     /// Takes over what a session is bound to, where it is stricter.
@@ -46,6 +54,9 @@ impl Settings {
         self.ask = ask.map_or(self.ask, |ask| ask.max(self.ask));
         let deadline = bound.get("deadline_ms").and_then(Value::as_u64).map(Duration::from_millis);
         self.deadline = deadline.map_or(self.deadline, |deadline| deadline.min(self.deadline));
+        // A session that began under a server stays under it.
+        let server = bound.get(SERVER).cloned().map(serde_json::from_value);
+        self.server = server.and_then(Result::ok).or(self.server.take());
     }
 }
 

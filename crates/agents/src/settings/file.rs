@@ -41,6 +41,7 @@ pub(super) struct Written {
     pub(super) hook: WrittenHook,
     pub(super) sessions: WrittenSessions,
     pub(super) registry: Option<WrittenRegistry>,
+    pub(super) server: Option<WrittenServer>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -55,6 +56,16 @@ pub(super) struct WrittenHook {
 pub(super) struct WrittenRegistry {
     pub(super) names: BTreeMap<String, Vec<String>>,
     pub(super) active: Option<Vec<String>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct WrittenServer {
+    pub(super) url: Spanned<String>,
+    pub(super) token_file: Spanned<String>,
+    pub(super) ca: Option<String>,
+    #[serde(default)]
+    pub(super) session_prefix: String,
 }
 
 #[derive(Debug, Default, Deserialize)]

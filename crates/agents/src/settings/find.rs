@@ -16,7 +16,7 @@ use super::{
     file::File,
     join::{Level, Values, join},
     starter::STARTER,
-    values::{Elsewhere, Origin, Registry, Settings},
+    values::{Elsewhere, Origin, Registry, Settings, TeamServerSettings},
     view::{FolderView, ProjectView, repository_with_policy},
 };
 use crate::{
@@ -151,8 +151,8 @@ fn of_view(view: &ProjectView, environment: &Environment) -> Result<Level, Setti
     let settings = view.settings.as_ref().map(|(path, _)| path.clone());
     let found = Found { is_project: true, folder: view.root.clone(), policies, file: settings.clone() };
     let values = found.values(&file, environment)?;
-    // Even a trusted project does not choose where the guardian writes, and which programs it runs.
-    let values = Values { state: None, anchor: None, exec: None, ..values };
+    // Even a trusted project does not choose where the guardian writes, which programs it runs, and whom it tells.
+    let values = Values { state: None, anchor: None, exec: None, server: None, ..values };
     Ok(Level { is_project: true, folder: view.root.clone(), files: view.files.clone(), settings, values })
 }
 
@@ -327,6 +327,7 @@ impl Found {
                 names: it.names.clone().into_iter().collect(),
                 active: it.active.clone(),
             }),
+            server: server(file)?,
         })
     }
 
@@ -398,6 +399,23 @@ impl Found {
             path => Ok(Some(file.folder().join(path))),
         }
     }
+}
+
+/// The team server of a file; its paths start at the folder of the file.
+fn server(file: &File) -> Result<Option<TeamServerSettings>, SettingsError> {
+    let Some(said) = &file.written.server else { return Ok(None) };
+    for (name, text) in [("url", &said.url), ("token_file", &said.token_file)] {
+        if text.get_ref().is_empty() {
+            let reason = format!("`server.{name}` is empty");
+            return Err(file.wrong(text.span(), &reason, "name the server and the file of its token"));
+        }
+    }
+    Ok(Some(TeamServerSettings {
+        url: said.url.get_ref().clone(),
+        token_file: file.folder().join(said.token_file.get_ref()),
+        ca: said.ca.as_ref().map(|path| file.folder().join(path)),
+        session_prefix: said.session_prefix.clone(),
+    }))
 }
 
 /// Not a path relative to anything: it lies outside of what it vouches for.

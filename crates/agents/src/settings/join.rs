@@ -10,7 +10,7 @@ use lockgate::engine::{Mode, PolicyChanges};
 
 use super::{
     error::SettingsError,
-    values::{Origin, ProjectPolicy, Registry, Settings, UserPolicy},
+    values::{Origin, ProjectPolicy, Registry, Settings, TeamServerSettings, UserPolicy},
 };
 use crate::{approvals::Approvals, event::Ask, trust::Trust};
 
@@ -47,6 +47,7 @@ pub(super) struct Values {
     pub(super) approvals: Option<Approvals>,
     pub(super) policy_changes: Option<PolicyChanges>,
     pub(super) registry: Option<Registry>,
+    pub(super) server: Option<TeamServerSettings>,
 }
 
 impl Level {
@@ -144,6 +145,15 @@ pub(super) fn join(
         |a, b| a == b,
     );
 
+    // It only narrows, but it is sent all calls: a project must not choose unseen who reads them.
+    let server = table.join(
+        "server",
+        (own.server.map(Some), None),
+        its.server.map(Some),
+        |it| it.map_or_else(|| "none".to_owned(), |it| format!("{:?}", it.url)),
+        |a, b| a == b,
+    );
+
     let nearest = project.as_ref().or(user.as_ref());
     Ok(Settings {
         origin: nearest.map_or(Origin::BuiltIn, Level::origin),
@@ -159,6 +169,7 @@ pub(super) fn join(
         approvals,
         policy_changes,
         registry,
+        server,
         waiting: table.waiting,
         overruled: table.overruled,
         user: user.map(|Level { folder, files, settings, .. }| UserPolicy { folder, files, settings }),

@@ -6,6 +6,8 @@ use std::{
     time::Duration,
 };
 
+use serde::{Deserialize, Serialize};
+
 use super::starter::starter_policy;
 use crate::{agents::Agent, approvals::Approvals, event::Ask, trust::Trust};
 use lockgate::engine::{
@@ -49,12 +51,27 @@ pub struct Settings {
     pub policy_changes: PolicyChanges,
     /// What can be switched on and off under which name, and what is on when a session begins.
     pub registry: Registry,
+    /// The team server that is asked as well; none where this machine decides alone.
+    pub server: Option<TeamServerSettings>,
     /// The project's settings that do not count, as written: they would widen, and no human has trusted them.
     pub waiting: Vec<String>,
     /// The project's settings that do not count although it is trusted: the user's own say something stricter.
     pub overruled: Vec<String>,
     /// What another process saw of the folder; none if this process looks at it itself.
     pub elsewhere: Option<Elsewhere>,
+}
+
+/// A team server that is asked beside the gate of this machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TeamServerSettings {
+    /// Where it is.
+    pub url: String,
+    /// The file that holds the token.
+    pub token_file: PathBuf,
+    /// The authorities of its certificate; none for those of the machine.
+    pub ca: Option<PathBuf>,
+    /// What stands before the names of sessions there, such as the name of a team.
+    pub session_prefix: String,
 }
 
 /// What the guardian's client saw of a folder, beside the policy.

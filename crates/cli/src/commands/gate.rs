@@ -1,7 +1,7 @@
 //! `lockgate gate`: the line protocol on stdin and stdout.
 
 use std::{
-    env, fs, io,
+    env, io,
     path::{Path, PathBuf},
 };
 
@@ -16,18 +16,16 @@ use lockgate_agents::{
     settings::{self, Registry, accepted_rulebook},
 };
 use lockgate_server::{
-    Client, ServerUrl,
     lines::serve_by,
     protocol::{ErrorAnswer, Message, blocked_call, decode, encode},
 };
 use serde_json::json;
-use zeroize::Zeroizing;
 
 use crate::{
     arguments::{ExecArguments, KnownToolsArguments, RegistryArguments, mode, words},
     console::{CommandError, Console, Ending},
-    platform,
     serve::{Clock, ServeOptions, serve},
+    team_server,
 };
 
 #[derive(Debug, Args)]
@@ -39,12 +37,15 @@ pub(crate) struct GateArguments {
     /// only narrow
     #[arg(long, conflicts_with = "server")]
     pub(crate) guardian: bool,
-    /// Ask a server of `lockgate serve` instead: http://127.0.0.1:PORT or unix:PATH
+    /// Ask a server of `lockgate serve` instead: https://HOST, http://127.0.0.1:PORT or unix:PATH
     #[arg(long, value_name = "URL", requires = "token_file", conflicts_with_all = ["files", "store", "mode", "protect", "policy_changes", "exec", "names", "active"])]
     pub(crate) server: Option<String>,
     /// With --server: the file that holds the token
     #[arg(long, value_name = "FILE", requires = "server")]
     pub(crate) token_file: Option<PathBuf>,
+    /// With --server: certificates in PEM, one of which vouches for the server [default: those of the machine]
+    #[arg(long, value_name = "FILE", requires = "server")]
+    pub(crate) ca: Option<PathBuf>,
     /// Where to store sessions: memory, sqlite:FILE, postgres://USER@HOST/DATABASE?key=FILE, or redis://HOST/NUMBER?key=FILE
     #[arg(long, value_name = "URL", default_value = "memory")]
     pub(crate) store: String,
@@ -134,18 +135,9 @@ fn ask_server(
     arguments: &GateArguments,
     console: &mut Console<'_>,
 ) -> Result<Ending, CommandError> {
-    let url = ServerUrl::parse(url).map_err(CommandError::said)?;
-    let cannot = |error: io::Error| CommandError::Said(format!("cannot read `{}`: {error}", file.display()));
-    if platform::mode(&fs::metadata(file).map_err(cannot)?).is_some_and(|mode| mode & 0o077 != 0) {
-        let name = file.display();
-        return Err(CommandError::Said(format!(
-            "other users can read the token in `{name}`; run `chmod go= {name}`"
-        )));
-    }
-    let token = Zeroizing::new(fs::read_to_string(file).map_err(cannot)?);
-    let token = Zeroizing::new(token.trim().to_owned());
     let session = (arguments.session != "default").then(|| arguments.session.clone());
-    let client = Client::new(url, token, session, arguments.clock == Clock::Lines)?;
+    let client = team_server::client(url, file, arguments.ca.as_deref()).map_err(CommandError::Said)?;
+    let client = client.in_session(session).sending_time(arguments.clock == Clock::Lines);
     let served = client.serve(io::stdin().lock(), &mut *console.out)?;
     Ok(if served.errors == 0 { Ending::Yes } else { Ending::CouldNotTell })
 }

@@ -6,6 +6,8 @@
 use clap::{Args, builder::PossibleValuesParser};
 use lockgate_agents::{Agent, Environment, guardian, hook, machine::Machine};
 
+use crate::team_server;
+
 pub(crate) const HOOK_EXAMPLES: &str = "\
 Examples:
   lockgate hook claude-code < event.json
@@ -30,7 +32,7 @@ pub(crate) fn run(arguments: &HookArguments) {
         Ok(Some(machine)) if environment.user.is_some_and(|user| machine.serves(user)) => {
             guardian::run_hook(agent, &machine, &environment);
         }
-        Ok(_) => hook::run(agent, &environment),
+        Ok(_) => hook::run(agent, &environment, &team_server::connect),
         Err(error) => hook::refuse(agent, &error.to_string()),
     }
 }

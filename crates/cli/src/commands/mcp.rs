@@ -3,6 +3,7 @@
 mod accept;
 mod arguments;
 mod guarded;
+mod joined;
 mod say;
 mod serve;
 mod servers;

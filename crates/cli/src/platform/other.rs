@@ -77,6 +77,10 @@ fn no_guardian() -> io::Error {
 }
 
 pub(crate) async fn told_to_end() {
+    told_to_stop().await;
+}
+
+pub(crate) async fn told_to_stop() {
     // Where it cannot be heard, only the end of the input ends this process.
     if tokio::signal::ctrl_c().await.is_err() {
         std::future::pending().await

@@ -14,7 +14,7 @@ use axum::{
     Extension, Router,
     body::Body,
     extract::Request,
-    http::{HeaderMap, HeaderValue, Response, StatusCode, Uri, header},
+    http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, Uri, header},
     routing::{MethodFilter, on},
 };
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
@@ -24,6 +24,7 @@ use tokio::time::timeout;
 
 use super::{
     answers::wait_of,
+    authzen,
     door::{Via, bearer, check_content, check_origin, cookie},
     events,
     exchange::{Exchange, Reply},
@@ -47,6 +48,9 @@ const WORK_TIME_MAX: Duration = Duration::from_secs(30);
 /// How often an answer is looked for that another process may have stored.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
+/// By which clients of AuthZEN find the answer to their request.
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
 /// The routes in front of a service.
 pub(super) fn router(service: &Arc<Service>) -> Router {
     let mut router = Router::new();
@@ -59,8 +63,17 @@ pub(super) fn router(service: &Arc<Service>) -> Router {
         let handler = move |Extension(via): Extension<Via>, request: Request| {
             let service = Arc::clone(&service);
             async move {
-                let response = answer(&service, route, via, request).await;
+                let echoed =
+                    request.headers().get(&REQUEST_ID).filter(|_| route.face == Face::Authzen).cloned();
+                let started = Instant::now();
+                let mut response = answer(&service, route, via, request).await;
                 service.metrics.answered(route.path, response.status().as_u16());
+                if !matches!(route.run, Run::Waiting(_) | Run::Events) {
+                    service.metrics.took(route.path, started.elapsed());
+                }
+                if let Some(request_id) = echoed {
+                    response.headers_mut().insert(REQUEST_ID, request_id);
+                }
                 finish(response)
             }
         };
@@ -110,14 +123,17 @@ async fn answer(service: &Arc<Service>, route: &'static Route, via: Via, request
     }
     let read = async {
         let wanted = match route.face {
-            Face::Api => "application/json",
+            Face::Api | Face::Authzen => "application/json",
             Face::Page => "application/x-www-form-urlencoded",
         };
-        check_content(&parts.method, &parts.headers, wanted)?;
+        check_content(&parts.method, &parts.headers, wanted).map_err(|problem| match route.face {
+            Face::Authzen => Problem::bad(problem.detail),
+            _ => problem,
+        })?;
         let (query, at) = read_query(service, parts.uri.query().unwrap_or_default())?;
         let body = match (route.method, route.face) {
             (Verb::Get, _) => Map::new(),
-            (Verb::Post, Face::Api) => read_object(&read_text(body).await?)?,
+            (Verb::Post, Face::Api | Face::Authzen) => read_object(&read_text(body).await?)?,
             (Verb::Post, Face::Page) => {
                 check_origin(&parts.headers)?;
                 read_form(&read_text(body).await?, login.as_ref())?
@@ -133,7 +149,8 @@ async fn answer(service: &Arc<Service>, route: &'static Route, via: Via, request
         let streamed = events::stream(service, (caller, login), &parts.headers, &query).await;
         return streamed.unwrap_or_else(|problem| problem.respond());
     }
-    let asked = Arc::new(Asked { caller, login, query, at, body });
+    let origin = origin(service, &parts.headers);
+    let asked = Arc::new(Asked { caller, login, origin, query, at, body });
     match carry_out(service, route, &asked).await {
         Ok(reply) => response_of(&reply),
         Err(problem) => failed(route, (&asked.caller, asked.login.as_ref()), &asked.body, &problem),
@@ -147,6 +164,7 @@ type Query = Vec<(String, String)>;
 struct Asked {
     caller: Caller,
     login: Option<Login>,
+    origin: String,
     query: Query,
     at: Option<Time>,
     body: Map<String, Value>,
@@ -163,7 +181,7 @@ fn identify(
         return Ok((Caller::anonymous(), None));
     }
     let (caller, login) = match route.face {
-        Face::Api => (authenticate(service, headers)?, None),
+        Face::Api | Face::Authzen => (authenticate(service, headers)?, None),
         Face::Page => {
             let (caller, login) = signed_in(service, uri, headers)?;
             (caller, Some(login))
@@ -204,6 +222,12 @@ fn authenticate(service: &Service, headers: &HeaderMap) -> Result<Caller, Proble
     found.ok_or_else(|| {
         Problem::new(StatusCode::UNAUTHORIZED, "the token is unknown, was revoked, or has ended")
     })
+}
+
+/// The address of this server as the client knows it. That it is ours was looked at before.
+fn origin(service: &Service, headers: &HeaderMap) -> String {
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or("localhost");
+    format!("{}://{host}", service.scheme())
 }
 
 /// The parameters of a request, and its `at` where requests may say what time it is.
@@ -310,8 +334,8 @@ async fn work(service: &Arc<Service>, handler: Handler, asked: &Arc<Asked>) -> R
 
 impl Asked {
     fn exchange<'a>(&'a self, service: &'a Service) -> Exchange<'a> {
-        let Self { caller, login, query, at, body } = self;
-        Exchange { service, caller, login: login.as_ref(), at: *at, query, body }
+        let Self { caller, login, origin, query, at, body } = self;
+        Exchange { service, caller, login: login.as_ref(), origin, at: *at, query, body }
     }
 }
 
@@ -332,7 +356,7 @@ fn response_of(reply: &Reply) -> Response<Body> {
 /// Says to a program or to a person why a request is not carried out.
 fn refused(route: &Route, login: Option<&Login>, problem: &Problem) -> Response<Body> {
     match route.face {
-        Face::Api => problem.respond(),
+        Face::Api | Face::Authzen => problem.respond(),
         Face::Page if problem.status == StatusCode::UNAUTHORIZED && route.method == Verb::Get => {
             let mut response = Response::new(Body::empty());
             *response.status_mut() = StatusCode::SEE_OTHER;
@@ -358,5 +382,8 @@ fn failed(
     let text = |field: &str| body.get(field).and_then(Value::as_str);
     let session = text("session").unwrap_or_else(|| caller.own_session());
     let reason = format!("Lockgate could not decide ({}), so the call is blocked.", problem.detail);
+    if route.face == Face::Authzen {
+        return response_of(&authzen::closed(&reason));
+    }
     response_of(&Reply::text(blocked_call(text("id").unwrap_or_default(), session, &reason)))
 }

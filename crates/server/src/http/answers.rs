@@ -7,8 +7,11 @@ use std::sync::Arc;
 
 use axum::http::StatusCode;
 use lockgate::engine::{
-    ApprovalId, Time,
-    call::visible,
+    ApprovalId, Time, Verdict,
+    call::{
+        sensitive::{Detectors, Mask},
+        visible,
+    },
     gate::{AnswerStore, Asked, Backend, BackendAnswers, JudgedCall, StoredAnswer},
     policy::RuleId,
 };
@@ -63,18 +66,18 @@ pub(crate) struct AnswerText {
 
 impl OpenQuestion {
     fn new(service: &Service, id: &ApprovalId, asked: &Asked, at: Time) -> Result<Self, Problem> {
-        let answer = service.backend.answer(&id.session, id.number)?;
-        // One that does not count is not an answer, and is taken away when it is collected.
-        let trust = &service.gate.rulebook().answer_trust;
-        let answer = answer.filter(|answer| trust.check(id, asked, answer, at).is_ok());
+        let answer = answer_to(service, id, asked, at)?;
         let call = &asked.call;
+        let shown = asked.shown.as_deref().unwrap_or(&call.input);
+        // As the audit log masks it, but whole: to answer a question, no one has to see the secrets in it.
+        let (masked, _) = Detectors::standard().mask_object(shown, Mask::Stars);
         Ok(Self {
             approval: id.to_string(),
             session: id.session.clone(),
             id: call.id.clone(),
             tool: call.tool.clone(),
-            input: asked.shown.as_deref().unwrap_or(&call.input).clone(),
-            masked: asked.shown.is_some(),
+            masked: asked.shown.is_some() || masked.is_some(),
+            input: masked.unwrap_or_else(|| shown.clone()),
             rules: asked.rules.iter().filter_map(|rule| RuleText::of(service, *rule)).collect(),
             asked_at: call.at.0,
             open_until: asked.deadline.0,
@@ -89,6 +92,18 @@ impl RuleText {
         let place = format!("{}:{}", rule.place.file, rule.place.line);
         Some(Self { rule: rule.name.clone(), place, text: rule.text().trim().to_owned() })
     }
+}
+
+/// The answer to a question, if it counts. One that does not is taken away when it is collected.
+pub(super) fn answer_to(
+    service: &Service,
+    id: &ApprovalId,
+    asked: &Asked,
+    at: Time,
+) -> Result<Option<StoredAnswer>, Problem> {
+    let trust = &service.gate.rulebook().answer_trust;
+    let answer = service.backend.answer(&id.session, id.number)?;
+    Ok(answer.filter(|answer| trust.check(id, asked, answer, at).is_ok()))
 }
 
 /// The open questions of the sessions that a caller may enter, the oldest first.
@@ -107,6 +122,13 @@ pub(crate) fn open_questions(exchange: &Exchange<'_>) -> Result<Vec<OpenQuestion
     }
     open.sort_by_key(|question| question.asked_at);
     Ok(open)
+}
+
+/// A question, if it is open now.
+pub(super) fn question(service: &Service, id: &ApprovalId) -> Result<Option<OpenQuestion>, Problem> {
+    let at = service.moment(None);
+    let asked = service.gate.question(id)?.filter(|asked| asked.deadline > at);
+    asked.map(|asked| OpenQuestion::new(service, id, &asked, at)).transpose()
 }
 
 pub(super) fn questions(exchange: &Exchange<'_>) -> Result<Reply, Problem> {
@@ -201,28 +223,38 @@ pub(super) fn collect(exchange: &Exchange<'_>) -> Result<Reply, Problem> {
     let id = question_id(exchange, &message.approval)?;
     // The call's id has to be looked up first: once answered, the question is gone.
     let asked = service.gate.question(&id)?.ok_or_else(|| not_open(&id))?;
+    let Some(verdict) = go_on(service, &id, &asked, (at, message.end))? else {
+        let body = json!({ "approval": id.to_string(), "session": id.session, "state": "open",
+                           "open_until": asked.deadline.0 });
+        return Ok(Reply { status: StatusCode::ACCEPTED, ..Reply::text(body.to_string()) });
+    };
+    let call = asked.call.into_call();
+    Ok(Reply::of(&JudgedCall { id: &call.id, session: &id.session, verdict: &verdict }))
+}
+
+/// Judges a call again that a human was asked about; none while the question is open. `ends`: without an answer by now,
+/// there is none.
+pub(super) fn go_on(
+    service: &Service,
+    id: &ApprovalId,
+    asked: &Asked,
+    (at, ends): (Time, bool),
+) -> Result<Option<Verdict>, Problem> {
     let answers = answers(service);
     // The clock decides that the time is over, not what an answer says about itself.
     let came_late =
         |answer: &StoredAnswer| answer.granted && asked.deadline <= answer.at && asked.deadline <= at;
     let verdict = match service.backend.answer(&id.session, id.number)?.filter(came_late) {
         // The gate refuses it and says why, unless the rules take a timeout for a yes anyway.
-        Some(_) => Some(service.gate.answer(&id, true, at)?),
-        None => service.gate.resume_answered(&answers, &id, at)?,
+        Some(_) => Some(service.gate.answer(id, true, at)?),
+        None => service.gate.resume_answered(&answers, id, at)?,
     };
-    let verdict = match verdict {
-        Some(verdict) => verdict,
-        None if message.end || asked.deadline <= at => {
-            service.gate.time_out_unless_answered(&answers, &id, at)?
+    Ok(match verdict {
+        None if ends || asked.deadline <= at => {
+            Some(service.gate.time_out_unless_answered(&answers, id, at)?)
         }
-        None => {
-            let body = json!({ "approval": id.to_string(), "session": id.session, "state": "open",
-                               "open_until": asked.deadline.0 });
-            return Ok(Reply { status: StatusCode::ACCEPTED, ..Reply::text(body.to_string()) });
-        }
-    };
-    let call = asked.call.into_call();
-    Ok(Reply::of(&JudgedCall { id: &call.id, session: &id.session, verdict: &verdict }))
+        verdict => verdict,
+    })
 }
 
 fn question_id(exchange: &Exchange<'_>, name: &str) -> Result<ApprovalId, Problem> {

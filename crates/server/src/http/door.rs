@@ -83,7 +83,8 @@ impl Door {
             Some(Host::Domain(name)) => name == "localhost",
             None => false,
         };
-        is_near && url.port_or_known_default() == Some(address.port())
+        // Without a port it is the usual one, of HTTP or of TLS.
+        is_near && url.port().map_or(matches!(address.port(), 80 | 443), |port| port == address.port())
     }
 }
 

@@ -14,6 +14,8 @@ pub(crate) struct Exchange<'a> {
     pub(crate) caller: &'a Caller,
     /// The login by which a page is shown.
     pub(crate) login: Option<&'a Login>,
+    /// The address of this server as the client knows it, such as `https://gate.example`.
+    pub(crate) origin: &'a str,
     /// What time it is, where requests may say so.
     pub(crate) at: Option<Time>,
     /// What stands behind the `?`.

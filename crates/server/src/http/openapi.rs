@@ -12,7 +12,7 @@ use super::{
 /// The page about these routes.
 pub(super) fn page(routes: &[Route]) -> Reply {
     let mut paths: Map<String, Value> = Map::new();
-    for route in routes.iter().filter(|route| route.face == Face::Api) {
+    for route in routes.iter().filter(|route| route.face != Face::Page) {
         let path = paths.entry(route.path).or_insert_with(|| json!({}));
         let method = match route.method {
             Verb::Get => "get",

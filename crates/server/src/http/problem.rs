@@ -17,19 +17,30 @@ use crate::{lines::LineError, protocol::ProtocolError, tokens::TokenError};
 pub(crate) struct Problem {
     pub(crate) status: StatusCode,
     pub(crate) detail: String,
+    /// What kind of problem it is, where a standard names it.
+    kind: &'static str,
 }
 
 impl Problem {
     pub(crate) fn new(status: StatusCode, detail: impl Into<String>) -> Self {
-        Self { status, detail: detail.into() }
+        Self { status, detail: detail.into(), kind: "about:blank" }
     }
 
     pub(crate) fn bad(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, detail)
     }
 
+    pub(crate) fn unavailable(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, detail)
+    }
+
     pub(crate) fn forbidden(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::FORBIDDEN, detail)
+    }
+
+    /// The same, named as a standard names it.
+    pub(crate) fn of_kind(self, kind: &'static str) -> Self {
+        Self { kind, ..self }
     }
 
     /// Lockgate panicked.
@@ -39,10 +50,9 @@ impl Problem {
 
     /// As a response.
     pub(crate) fn respond(&self) -> Response<Body> {
-        let Self { status, detail } = self;
+        let Self { status, detail, kind } = self;
         let title = status.canonical_reason().unwrap_or("Error");
-        let body =
-            json!({ "type": "about:blank", "title": title, "status": status.as_u16(), "detail": detail });
+        let body = json!({ "type": kind, "title": title, "status": status.as_u16(), "detail": detail });
         let mut response = Response::new(Body::from(body.to_string()));
         *response.status_mut() = *status;
         let headers = response.headers_mut();

@@ -7,7 +7,7 @@ use Scope::{Admin, Agent, Approver, Author, Host, Viewer};
 use Verb::{Get, Post};
 
 use super::{
-    answers, drafts,
+    answers, authzen, authzen_requests, deliveries, drafts,
     exchange::{Exchange, Reply},
     looking, messages, pages,
     problem::Problem,
@@ -38,6 +38,8 @@ pub(crate) enum Run {
 pub(crate) enum Face {
     /// Programs: they show a token, and send and get JSON.
     Api,
+    /// Programs that speak AuthZEN: as [`Face::Api`], but with that standard's statuses and headers.
+    Authzen,
     /// People with a browser: they are signed in, send forms and get pages.
     Page,
 }
@@ -75,6 +77,8 @@ const CALLERS: &[Scope] = &[Agent, Host, Admin];
 const HOSTS: &[Scope] = &[Host, Admin];
 const LOOKERS: &[Scope] = &[Viewer, Approver, Author, Admin];
 const ALL: &[Scope] = &[Agent, Host, Viewer, Approver, Author, Admin];
+/// An agent must not say for whom it acts, so its token does not do.
+const DECIDERS: &[Scope] = &[Host, Viewer, Approver, Author, Admin];
 const APPROVERS: &[Scope] = &[Approver, Admin];
 const AUTHORS: &[Scope] = &[Author, Admin];
 const ADMINS: &[Scope] = &[Admin];
@@ -97,6 +101,16 @@ const fn page(
     about: &'static str,
 ) -> Route {
     Route { face: Face::Page, ..route(method, path, scopes, run, about) }
+}
+
+const fn authzen_route(
+    method: Verb,
+    path: &'static str,
+    scopes: &'static [Scope],
+    handler: Handler,
+    about: &'static str,
+) -> Route {
+    Route { face: Face::Authzen, ..route(method, path, scopes, Run::Work(handler), about) }
 }
 
 impl Route {
@@ -175,9 +189,37 @@ pub(crate) const ROUTES: &[Route] = &[
     route(Get, "/v1/tokens", ADMINS, Run::Work(tokens::list), "The tokens, without their secrets"),
     route(Post, "/v1/tokens", ADMINS, Run::Work(tokens::create), "Make a token; the answer shows it once"),
     route(Post, "/v1/tokens/revoke", ADMINS, Run::Work(tokens::revoke), "Revoke a token"),
+    route(
+        Get,
+        "/v1/deliveries",
+        ADMINS,
+        Run::Work(deliveries::list),
+        "Who was told of questions, and who was not",
+    ),
+    route(Post, "/v1/deliveries/retry", ADMINS, Run::Work(deliveries::retry), "Tell a receiver again"),
     route(Get, "/openapi.json", &[], Run::Table, "This page"),
     route(Get, "/livez", &[], Run::Work(looking::livez), "Whether the process answers"),
     route(Get, "/readyz", &[], Run::Work(looking::readyz), "Whether calls can be judged"),
+    Route {
+        failure: Failure::Block,
+        ..authzen_route(Post, "/access/v1/evaluation", DECIDERS, authzen::evaluation, "AuthZEN: decide")
+    },
+    authzen_route(Post, "/access/v1/evaluations", DECIDERS, authzen::evaluations, "AuthZEN: decide several"),
+    authzen_route(Post, "/access/v1/requests", HOSTS, authzen_requests::create, "AuthZEN: request access"),
+    authzen_route(
+        Get,
+        "/access/v1/requests",
+        HOSTS,
+        authzen_requests::state,
+        "AuthZEN: the state of a request",
+    ),
+    authzen_route(
+        Get,
+        "/.well-known/authzen-configuration",
+        &[],
+        authzen::configuration,
+        "AuthZEN: where its routes are",
+    ),
     page(Get, "/", &[], Run::Work(pages::front), "Sign in"),
     page(Get, "/style.css", &[], Run::Work(pages::style), "The style of the pages"),
     page(Get, "/script.js", &[], Run::Work(pages::script), "The script of the pages"),

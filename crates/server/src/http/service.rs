@@ -9,6 +9,7 @@ use std::sync::{
 };
 
 use ed25519_dalek::SigningKey;
+use hmac::{Hmac, KeyInit as _, Mac as _};
 use lockgate::{
     Clock as _, Policy, SystemClock,
     engine::{
@@ -21,13 +22,15 @@ use lockgate::{
     },
 };
 use serde_json::{Map, Value};
+use sha2::{Digest as _, Sha256};
 use tokio::sync::{Notify, Semaphore};
 
-use super::{door::Door, logins::Logins, metrics::Metrics, rate::Rates};
+use super::{door::Door, logins::Logins, metrics::Metrics, outbox::Outbox, rate::Rates};
 use crate::{
     data_folder::{DataFolder, DataFolderError},
     lines::{Clock, ServeOptions},
     tokens::{Caller, Tokens},
+    webhooks::Webhooks,
 };
 
 /// How many requests are carried out at the same time; others wait.
@@ -35,6 +38,9 @@ const AT_ONCE_MAX: usize = 64;
 
 /// How many streams of events there are at the same time.
 pub(super) const STREAMS_MAX: usize = 256;
+
+/// What makes the key of codes another one than that of answers.
+const CODES: &[u8] = b"lockgate codes 1";
 
 /// How a server is set up.
 #[derive(Clone, Debug)]
@@ -49,11 +55,20 @@ pub struct ServiceOptions {
     pub follows_links: bool,
     /// Whether browsers reach the server by TLS, and must send the cookie by nothing else.
     pub has_tls: bool,
+    /// Who is told of questions to humans.
+    pub webhooks: Webhooks,
 }
 
 impl Default for ServiceOptions {
     fn default() -> Self {
-        Self { hosts: Vec::new(), rate: 200, clock: Clock::Real, follows_links: true, has_tls: false }
+        Self {
+            hosts: Vec::new(),
+            rate: 200,
+            clock: Clock::Real,
+            follows_links: true,
+            has_tls: false,
+            webhooks: Webhooks::default(),
+        }
     }
 }
 
@@ -89,7 +104,10 @@ pub struct Service {
     pub(super) door: Door,
     pub(super) rates: Rates,
     pub(super) metrics: Arc<Metrics>,
+    pub(super) outbox: Outbox,
     pub(super) key: SigningKey,
+    /// For codes that only this server can make.
+    code_key: [u8; 64],
     pub(super) database: [u8; 16],
     /// Wakes those who wait for an answer or for the next record.
     pub(super) changed: Notify,
@@ -128,6 +146,7 @@ impl Service {
         let counted = Arc::clone(&metrics);
         let builder = builder.on_decision(move |_, verdict| counted.decided(verdict.decision.word()));
         let gate = builder.answer_trust(trust).build()?;
+        let outbox = Outbox::open(options.webhooks.clone(), data, store.ends()?.0)?;
         Ok(Self {
             gate,
             policy,
@@ -138,6 +157,8 @@ impl Service {
             door: Door::new(options.hosts.clone()),
             rates: Rates::new(options.rate),
             metrics,
+            outbox,
+            code_key: code_key(&key),
             key,
             database,
             changed: Notify::new(),
@@ -199,6 +220,22 @@ impl Service {
         self.options.clock == Clock::Lines
     }
 
+    /// A code over these words that only this server can make.
+    pub(super) fn code_of(&self, words: &[&str]) -> Hmac<Sha256> {
+        let mut code = Hmac::<Sha256>::new(&self.code_key.into());
+        for word in words {
+            // The length comes first, so that no two lists of words look alike.
+            code.update(&(word.len() as u64).to_le_bytes());
+            code.update(word.as_bytes());
+        }
+        code
+    }
+
+    /// The scheme of the address under which others reach the server.
+    pub(super) fn scheme(&self) -> &'static str {
+        if self.options.has_tls { "https" } else { "http" }
+    }
+
     /// Logs what a person did.
     pub(super) fn log(
         &self,
@@ -211,6 +248,14 @@ impl Service {
         let row = self.backend.lock("", Reach::SharedState)?;
         row.write(&RowWrite { entries: &[entry], ..RowWrite::default() })
     }
+}
+
+/// The key of codes: as long as a block of the hash, the rest of it zeros.
+fn code_key(key: &SigningKey) -> [u8; 64] {
+    let digest = Sha256::new().chain_update(CODES).chain_update(key.as_bytes()).finalize();
+    let mut code_key = [0; 64];
+    code_key.iter_mut().zip(digest).for_each(|(byte, of_digest)| *byte = of_digest);
+    code_key
 }
 
 /// Records the key in the database, once: the audit log names all that ever signed answers.

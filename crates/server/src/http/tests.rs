@@ -1,10 +1,13 @@
 //! The server from outside: real sockets, real tokens, every route with every scope.
 
 mod approvals;
+mod authzen;
 mod bad_input;
 mod events;
+mod outbox;
 mod pages;
 mod rights;
+mod tls;
 
 use std::{
     io::{Read as _, Write as _},
@@ -51,12 +54,26 @@ impl World {
 
     /// A server over a folder that may have been used before.
     fn over(folder: tempfile::TempDir, options: ServiceOptions) -> Self {
-        let data = DataFolder::open(folder.path().join("data")).unwrap();
-        let store = Database::Sqlite(Arc::new(Sqlite::open(data.state(), Options::default()).unwrap()));
-        let policy = Policy::rules(POLICY).unwrap();
-        let builder = Gate::builder(policy.clone()).backend(store.backend());
-        let service = Service::new(builder, policy, store, &data, options).unwrap();
-        let (end, running, address) = run(service);
+        Self::under(Policy::rules(POLICY).unwrap(), folder, options)
+    }
+
+    /// A server that listens as it is told, and tells what happens.
+    fn at(
+        listeners: Listeners,
+        options: ServiceOptions,
+        notice: impl Fn(&str) + Send + Sync + 'static,
+    ) -> Self {
+        let (folder, policy) = (tempfile::tempdir().unwrap(), Policy::rules(POLICY).unwrap());
+        let service = service(policy, &folder, options);
+        let (end, running, address) = run(service, listeners, notice);
+        Self { folder, address, end, running }
+    }
+
+    /// A server with a policy of its own.
+    fn under(policy: Policy, folder: tempfile::TempDir, options: ServiceOptions) -> Self {
+        let service = service(policy, &folder, options);
+        let listeners = Listeners { tcp: Some("127.0.0.1:0".parse().unwrap()), ..Listeners::default() };
+        let (end, running, address) = run(service, listeners, |_| ());
         Self { folder, address, end, running }
     }
 
@@ -87,6 +104,18 @@ impl World {
     }
 
     fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> (u16, Value) {
+        let (status, _, body) = self.send_whole(method, path, headers, body);
+        (status, body)
+    }
+
+    /// The same with the head of the response.
+    fn send_whole(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> (u16, String, Value) {
         let own = ("host", self.address.to_string());
         let mut head =
             format!("{method} {path} HTTP/1.1\r\nconnection: close\r\ncontent-length: {}\r\n", body.len());
@@ -112,7 +141,17 @@ impl World {
         {
             assert!(status == 0 || lower.contains(header), "{header} is missing: {head}");
         }
-        (status, serde_json::from_str(body).unwrap_or(Value::Null))
+        (status, head.to_owned(), serde_json::from_str(body).unwrap_or(Value::Null))
+    }
+
+    /// What is answered to a request without a token, with its head.
+    fn get_or_nothing(&self, path: &str) -> String {
+        let head = format!("GET {path} HTTP/1.1\r\nconnection: close\r\nhost: {}\r\n\r\n", self.address);
+        let mut stream = TcpStream::connect(self.address).unwrap();
+        stream.write_all(head.as_bytes()).unwrap();
+        let mut bytes = Vec::new();
+        let _ = stream.read_to_end(&mut bytes);
+        String::from_utf8_lossy(&bytes).lines().filter(|line| line.contains("HTTP")).collect()
     }
 
     /// The body of a response that is not JSON.
@@ -225,6 +264,8 @@ fn verdicts_and_requests_are_counted_without_names() {
         "lockgate_decisions_total{verdict=\"ask\"} 1",
         "lockgate_questions_open 1",
         "lockgate_requests_total{route=\"/v1/call\",status=\"200\"} 3",
+        "lockgate_request_seconds_count{route=\"/v1/call\"} 3",
+        "lockgate_request_seconds_bucket{le=\"30.0\",route=\"/v1/call\"} 3",
     ] {
         assert!(text.contains(line), "{line} is missing in {text}");
     }
@@ -238,22 +279,28 @@ fn the_page_of_the_api_has_every_route() {
     assert_eq!((status, page["openapi"].as_str()), (200, Some("3.1.0")));
     for route in super::routes::ROUTES {
         let is_told = page["paths"][route.path].is_object();
-        assert_eq!(is_told, route.face == super::routes::Face::Api, "{}", route.path);
+        assert_eq!(is_told, route.face != super::routes::Face::Page, "{}", route.path);
     }
     assert_eq!(page["paths"]["/v1/answer"]["post"]["x-scopes"], json!(["approver", "admin"]));
 }
 
 type Running = (Option<oneshot::Sender<()>>, Option<JoinHandle<()>>, SocketAddr);
 
-fn run(service: Service) -> Running {
+fn service(policy: Policy, folder: &tempfile::TempDir, options: ServiceOptions) -> Service {
+    let data = DataFolder::open(folder.path().join("data")).unwrap();
+    let store = Database::Sqlite(Arc::new(Sqlite::open(data.state(), Options::default()).unwrap()));
+    let builder = Gate::builder(policy.clone()).backend(store.backend());
+    Service::new(builder, policy, store, &data, options).unwrap()
+}
+
+fn run(service: Service, at: Listeners, notice: impl Fn(&str) + Send + Sync + 'static) -> Running {
     let (end, ended) = oneshot::channel::<()>();
     let (told, address) = std::sync::mpsc::channel();
     let running = thread::spawn(move || {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         runtime.block_on(async {
-            let at = Listeners { tcp: Some("127.0.0.1:0".parse().unwrap()), socket: None };
-            let server = Server::bind(service, &at).await.unwrap();
+            let server = Server::bind(service, &at).await.unwrap().on_notice(notice);
             told.send(server.address().unwrap()).unwrap();
             server.run(async { drop(ended.await) }).await;
         });

@@ -21,6 +21,14 @@ pub(crate) fn is_open_to_others(_: &Metadata) -> bool {
     false
 }
 
+pub(crate) fn is_open_to_all(_: &Metadata) -> bool {
+    false
+}
+
+pub(crate) async fn told_to_reload() {
+    std::future::pending().await
+}
+
 pub(crate) fn edition(metadata: &Metadata) -> (u64, i64, i64, u64) {
     let since =
         metadata.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();

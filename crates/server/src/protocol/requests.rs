@@ -6,7 +6,7 @@
 
 use lockgate::engine::{
     About, Call, Counts, LocalEyes, Outcome, SeenCall, Status, Time,
-    call::{StrictJson, line_mistake, read_fields},
+    call::{DuplicateKey, StrictJson, line_mistake, read_fields},
     gate::Human,
 };
 use serde::{
@@ -82,6 +82,11 @@ pub fn decode(line: &str) -> Result<Request, ProtocolError> {
 /// # Errors
 /// When no message is of this kind, or the body is anything but such a message.
 pub fn decode_message(kind: &str, body: Value) -> Result<Message, ProtocolError> {
+    match kind {
+        "call" => needs(kind, &body, "id", "door")?,
+        "result" => needs(kind, &body, "id", "call")?,
+        _ => {}
+    }
     let message = match kind {
         "call" => Message::Call(read_body(kind, body)?),
         "result" => Message::Result(read_body(kind, body)?),
@@ -186,7 +191,8 @@ pub(crate) fn read_body<T: DeserializeOwned>(kind: &str, body: Value) -> Result<
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CallMessage {
-    /// The host's id of this call.
+    /// The host's id of this call; empty only where a door says what distinguishes it.
+    #[serde(default)]
     pub id: String,
     /// The tool's name.
     pub tool: String,
@@ -212,14 +218,32 @@ pub struct CallMessage {
     /// Whether a human can be asked.
     #[serde(default)]
     pub ask: Human,
+    /// Where the call was seen, if more than one event or proxy may show it.
+    #[serde(default, deserialize_with = "door")]
+    pub door: Option<DoorMessage>,
+}
+
+/// Where a call was seen. The same call at another door is not counted again.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DoorMessage {
+    /// The name of the event or the proxy.
+    pub name: String,
+    /// The fields of the input that distinguish calls without an id; empty for all of them.
+    #[serde(default)]
+    pub by: Vec<String>,
 }
 
 /// `result`: the tool has finished.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ResultMessage {
-    /// The call's id.
+    /// The call's id; empty only where the call itself is given.
+    #[serde(default)]
     pub id: String,
+    /// The call that it belongs to, where the host has no id for it.
+    #[serde(default, deserialize_with = "whole_call")]
+    pub call: Option<Box<CallMessage>>,
     /// The session; the server's own where the line has none.
     pub session: Option<String>,
     /// Whether it says success.
@@ -360,7 +384,15 @@ impl Message {
         match self {
             Self::Call(call) => call.check(),
             Self::Result(result) => {
-                filled("id", Some(&result.id))?;
+                match &result.call {
+                    Some(call) if !result.id.is_empty() || !call.id.is_empty() => {
+                        return Err(ProtocolError(
+                            "say either `id` or `call`, and a `call` without an id".into(),
+                        ));
+                    }
+                    Some(call) => call.check()?,
+                    None => filled("id", Some(&result.id))?,
+                }
                 filled("session", result.session.as_ref())
             }
             Self::Answer(answer) => filled("approval", Some(&answer.approval)),
@@ -383,6 +415,16 @@ impl Message {
     }
 }
 
+/// A field that may be missing only beside another one.
+fn needs(kind: &str, body: &Value, field: &str, instead: &str) -> Result<(), ProtocolError> {
+    match body {
+        Value::Object(fields) if !fields.contains_key(field) && !fields.contains_key(instead) => {
+            Err(ProtocolError(format!("`{kind}`: `{field}` is missing")))
+        }
+        _ => Ok(()),
+    }
+}
+
 fn filled(field: &str, text: Option<&String>) -> Result<(), ProtocolError> {
     match text {
         Some(text) if text.is_empty() => Err(ProtocolError(format!("`{field}` must not be empty"))),
@@ -399,7 +441,10 @@ fn either(one: &str, has_one: bool, other: &str, has_other: bool) -> Result<(), 
 
 impl CallMessage {
     fn check(&self) -> Result<(), ProtocolError> {
-        filled("id", Some(&self.id))?;
+        match &self.door {
+            Some(door) => filled("door.name", Some(&door.name))?,
+            None => filled("id", Some(&self.id))?,
+        }
         filled("tool", Some(&self.tool))?;
         filled("session", self.session.as_ref())
     }
@@ -420,23 +465,29 @@ impl CallMessage {
                 environment: self.environment,
                 cwd: self.cwd,
                 parent: self.parent,
+                duplicate_key: self.door.map(DoorMessage::into_key),
                 ..About::default()
             },
         }
     }
 }
 
+impl DoorMessage {
+    fn into_key(self) -> DuplicateKey {
+        DuplicateKey { door: self.name.into(), identifying_fields: self.by }
+    }
+}
+
 impl ResultMessage {
     /// The outcome, in its session at its moment.
     pub fn into_outcome(self, session: &str, at: Time) -> Outcome {
-        Outcome {
-            session: self.session.unwrap_or_else(|| session.to_owned()),
-            id: self.id,
-            ok: self.ok,
-            output: self.output,
-            at,
-            ..Outcome::default()
-        }
+        let session = self.session.unwrap_or_else(|| session.to_owned());
+        let like = self.call.map(|call| {
+            let mut call = call.into_call(&session, at);
+            call.session.clone_from(&session);
+            Box::new(call)
+        });
+        Outcome { session, id: self.id, ok: self.ok, output: self.output, at, like, ..Outcome::default() }
     }
 }
 
@@ -450,6 +501,17 @@ impl ProtocolError {
     pub fn not_utf8() -> Self {
         Self("the line is not UTF-8".into())
     }
+}
+
+/// An object, and no list in its place.
+fn door<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<DoorMessage>, D::Error> {
+    let fields = object("door", Value::deserialize(deserializer)?).map_err(D::Error::custom)?;
+    fields.map(|fields| read_body("door", Value::Object(fields))).transpose().map_err(D::Error::custom)
+}
+
+fn whole_call<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Box<CallMessage>>, D::Error> {
+    let fields = object("call", Value::deserialize(deserializer)?).map_err(D::Error::custom)?;
+    fields.map(|fields| read_body("call", Value::Object(fields))).transpose().map_err(D::Error::custom)
 }
 
 fn object_or_nothing<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Map<String, Value>, D::Error> {

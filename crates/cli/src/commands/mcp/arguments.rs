@@ -35,6 +35,15 @@ pub(crate) struct McpServeArguments {
     /// The file with the token that HTTP clients must send; required where others can reach the address
     #[arg(long, value_name = "FILE", requires = "listen")]
     pub(crate) token_file: Option<PathBuf>,
+    /// Ask a server of `lockgate serve` as well; the stricter of both counts [default: `[server]` of the settings]
+    #[arg(id = "team_server", long = "server", value_name = "URL", requires = "server_token")]
+    pub(crate) team_server: Option<String>,
+    /// With --server: the file that holds the token
+    #[arg(long, value_name = "FILE", requires = "team_server")]
+    pub(crate) server_token: Option<PathBuf>,
+    /// With --server: certificates in PEM, one of which vouches for the server [default: those of the machine]
+    #[arg(long, value_name = "FILE", requires = "team_server")]
+    pub(crate) server_ca: Option<PathBuf>,
     /// The database of sessions [default: the one in force in this folder]
     #[arg(long, value_name = "FILE")]
     pub(crate) state: Option<PathBuf>,

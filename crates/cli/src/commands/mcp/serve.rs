@@ -23,7 +23,7 @@ use lockgate_agents::{
     human_key,
     machine::Machine,
     processes,
-    settings::{self, Settings},
+    settings::{self, Settings, TeamServerSettings},
 };
 use lockgate_mcp::{
     Acceptor, Config, Context, ConversationEnd, ConversationKind, DeadTools, Decider, Link, LocalDecider,
@@ -34,6 +34,7 @@ use tokio::{runtime::Builder, sync::watch, task::JoinSet, time::timeout};
 use super::{
     arguments::{DeadToolsArgument, McpServeArguments},
     guarded::GuardianDecider,
+    joined::JoinedDecider,
     say::say,
     servers::{Running, Servers, read},
     surroundings::Surroundings,
@@ -222,6 +223,17 @@ fn context(
         let place = (folder.as_path(), state.as_path());
         Box::new(local_decider(arguments, servers, &settings, &opened, environment, place)?)
     };
+    let decider = match team_server(arguments, &settings) {
+        Some(_) if is_guarded => {
+            let told = "the guardian decides for this user, and asks no team server: leave `--server` and `[server]` out";
+            return Err(CommandError::said(told));
+        }
+        Some(server) => {
+            let server = crate::team_server::connect(&server).map_err(CommandError::Said)?;
+            Box::new(JoinedDecider { here: decider, server: Arc::from(server) })
+        }
+        None => decider,
+    };
     let key = servers.key(arguments);
     let pins = if arguments.memory { None } else { Some(pins(&state, &key)?) };
     let surroundings = Surroundings::new(sources, (!arguments.memory).then(|| era_file(&state, &key)));
@@ -246,6 +258,18 @@ fn context(
         pins,
     };
     Context::new(config).map_err(CommandError::said)
+}
+
+/// The team server of the command line, or that of the settings.
+fn team_server(arguments: &McpServeArguments, settings: &Settings) -> Option<TeamServerSettings> {
+    let named = arguments.team_server.clone().zip(arguments.server_token.clone());
+    let named = named.map(|(url, token_file)| TeamServerSettings {
+        url,
+        token_file,
+        ca: arguments.server_ca.clone(),
+        session_prefix: String::new(),
+    });
+    named.or_else(|| settings.server.clone())
 }
 
 /// A gate in this process, with the state of this user.

@@ -65,6 +65,11 @@ fn is_plain(tool: &str) -> bool {
     !tool.is_empty() && tool.chars().all(|it| it.is_ascii_alphanumeric() || "_-".contains(it))
 }
 
+/// Looks at a call where this process runs.
+pub(super) fn look(call: Call) -> SeenCall {
+    SeenCall::look(call, Some(&LocalEyes))
+}
+
 impl Environment for Surroundings {
     fn now(&self) -> Time {
         now()
@@ -75,7 +80,7 @@ impl Environment for Surroundings {
     }
 
     fn look(&self, call: Call) -> SeenCall {
-        SeenCall::look(call, Some(&LocalEyes))
+        look(call)
     }
 
     fn dead(&self, tools: &[String]) -> Vec<Option<String>> {

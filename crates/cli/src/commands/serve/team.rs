@@ -1,7 +1,8 @@
 //! The team server: one policy, one database, many agents, over HTTP.
 
 use std::{
-    io,
+    fs,
+    io::{self, Write as _},
     net::SocketAddr,
     path::{Path, PathBuf},
     sync::Arc,
@@ -23,7 +24,8 @@ use lockgate_agents::{
 };
 use lockgate_server::{
     DataFolder, NewToken, Scope, Tokens,
-    http::{Listeners, Server, Service, ServiceOptions},
+    http::{Listeners, Server, Service, ServiceOptions, TlsFiles},
+    webhooks::Webhooks,
 };
 use serde_json::json;
 
@@ -51,9 +53,21 @@ pub(crate) struct TeamArguments {
     /// A name under which others reach the server, as the `Host` header says it
     #[arg(long = "host", value_name = "NAME", conflicts_with = "guardian")]
     pub(crate) hosts: Vec<String>,
+    /// The certificate of the server in PEM, with those between it and its authority: speak TLS at the address
+    #[arg(long, value_name = "FILE", requires = "tls_key", conflicts_with_all = ["guardian", "behind_proxy"])]
+    pub(crate) tls_cert: Option<PathBuf>,
+    /// With --tls-cert: its private key in PEM
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub(crate) tls_key: Option<PathBuf>,
+    /// With --tls-cert: each client must show a certificate of one of these authorities
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub(crate) tls_client_ca: Option<PathBuf>,
     /// A proxy with TLS is in front: allow an address that other machines can reach
     #[arg(long, conflicts_with = "guardian")]
     pub(crate) behind_proxy: bool,
+    /// Who is told when a human is asked: a file of webhooks that only you can read
+    #[arg(long, value_name = "FILE", conflicts_with = "guardian")]
+    pub(crate) webhooks: Option<PathBuf>,
     /// How many requests each token may make in a second; twice as many at once
     #[arg(long, value_name = "NUMBER", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) rate: u32,
@@ -99,6 +113,8 @@ pub(super) fn run(arguments: &TeamServer<'_>, console: &mut Console<'_>) -> Resu
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let server = Server::bind(service, &listeners).await.map_err(CommandError::said)?;
+        // Without a terminal or a log, no one can be told.
+        let server = server.on_notice(|text| drop(writeln!(io::stderr(), "{}", visible(text))));
         if team.check {
             writeln!(console.out, "the server can start")?;
             return Ok(Ending::Yes);
@@ -111,14 +127,19 @@ pub(super) fn run(arguments: &TeamServer<'_>, console: &mut Console<'_>) -> Resu
         }
         // The text of a panic may hold anything; the request is refused, and that is said to its client.
         std::panic::set_hook(Box::new(|_| {}));
-        server.run(platform::told_to_end()).await;
+        match listeners.tls {
+            // A hang-up means that the files of TLS have changed.
+            Some(_) => server.run(platform::told_to_stop()).await,
+            None => server.run(platform::told_to_end()).await,
+        }
         writeln!(console.err, "the server has ended")?;
         Ok(Ending::Yes)
     })
 }
 
 fn places(server: &Server, listeners: &Listeners) -> Vec<String> {
-    let address = server.address().map(|address| format!("http://{address}"));
+    let scheme = if listeners.tls.is_some() { "https" } else { "http" };
+    let address = server.address().map(|address| format!("{scheme}://{address}"));
     address
         .into_iter()
         .chain(listeners.socket.as_ref().map(|path| format!("unix:{}", path.display())))
@@ -133,17 +154,29 @@ fn listeners(arguments: &TeamServer<'_>) -> Result<Listeners, CommandError> {
         (None, Some(_)) => None,
         (None, None) => Some(ADDRESS.parse().map_err(CommandError::said)?),
     };
+    let tls = tls_files(team);
+    if tls.is_some() && tcp.is_none() {
+        return Err(CommandError::said(
+            "TLS is for an address; add `--listen ADDRESS`, or leave `--tls-cert` out",
+        ));
+    }
     if let Some(address) = tcp
         && !address.ip().is_loopback()
         && !team.behind_proxy
+        && tls.is_none()
     {
         return Err(CommandError::Said(format!(
-            "other machines can reach `{address}`, and tokens would travel unencrypted; listen at 127.0.0.1, or put a proxy \
-             with TLS in front and say `--behind-proxy`"
+            "other machines can reach `{address}`, and tokens would travel unencrypted; listen at 127.0.0.1, name a \
+             certificate with `--tls-cert` and `--tls-key`, or put a proxy with TLS in front and say `--behind-proxy`"
         )));
     }
     let socket = arguments.socket.map(std::path::absolute).transpose()?;
-    Ok(Listeners { tcp, socket })
+    Ok(Listeners { tcp, tls, socket })
+}
+
+fn tls_files(team: &TeamArguments) -> Option<TlsFiles> {
+    let (certificate, key) = (team.tls_cert.clone()?, team.tls_key.clone()?);
+    Some(TlsFiles { certificate, key, client_authorities: team.tls_client_ca.clone() })
 }
 
 /// The folder of the server: the one that was named, or the usual one.
@@ -187,7 +220,8 @@ fn service(
         clock: team.clock,
         // Tools of other machines see other files than this process does.
         follows_links: is_near,
-        has_tls: team.behind_proxy,
+        webhooks: team.webhooks.as_deref().map_or_else(|| Ok(Webhooks::default()), webhooks)?,
+        has_tls: team.behind_proxy || listeners.tls.is_some(),
     };
     Service::new(builder, policy, store, data, options).map_err(CommandError::said)
 }
@@ -203,6 +237,19 @@ fn store(url: Option<&str>, data: &DataFolder) -> Result<Database, CommandError>
             CommandError::Said("a server stores sessions; leave `--store` out, or name a database".to_owned())
         }),
     }
+}
+
+/// The webhooks of a file. It has secrets, so no other user may read it.
+fn webhooks(file: &Path) -> Result<Webhooks, CommandError> {
+    let name = file.display();
+    let cannot = |error: io::Error| CommandError::Said(format!("cannot read `{name}`: {error}"));
+    if platform::mode(&fs::metadata(file).map_err(cannot)?).is_some_and(|mode| mode & 0o077 != 0) {
+        return Err(CommandError::Said(format!(
+            "other users can read the secrets in `{name}`; run `chmod go= {name}`"
+        )));
+    }
+    let text = fs::read_to_string(file).map_err(cannot)?;
+    Webhooks::read(&text).map_err(|error| CommandError::Said(format!("`{name}` cannot be used: {error}")))
 }
 
 /// What binds the sessions of the database to this policy and these arguments.

@@ -1,7 +1,7 @@
 //! *Now*: questions that wait for a human, the latest verdicts, and the halt.
 
 use lockgate::engine::{
-    AuditFilter, Detectors, Mask,
+    AuditFilter,
     call::visible,
     gate::audit_log::{LogEntry, LogEvent},
 };
@@ -84,9 +84,6 @@ fn waiting(open: usize) -> String {
 fn question_card(exchange: &Exchange<'_>, question: &OpenQuestion) -> Markup {
     let state = if question.answer.is_some() { "answered" } else { "open" };
     let id = format!("{state}-{}", encoded(&question.approval));
-    // As the audit log masks it, but whole: people may look over one's shoulder.
-    let (masked, _) = Detectors::standard().mask_object(&question.input, Mask::Stars);
-    let is_masked = question.masked || masked.is_some();
     html! {
         article.question.answered[question.answer.is_some()] id=(id) aria-labelledby=(format!("{id}-title")) {
             h3 id=(format!("{id}-title")) { code.tool { (visible(&question.tool)) } }
@@ -97,8 +94,8 @@ fn question_card(exchange: &Exchange<'_>, question: &OpenQuestion) -> Markup {
                     ", open until " (moment(question.open_until)) span.left data-until=(question.open_until) {}
                 }
             }
-            (input(masked.as_ref().unwrap_or(&question.input)))
-            @if is_masked { p.quiet { "Sensitive parts are masked here; the tool gets them as the rules say." } }
+            (input(&question.input))
+            @if question.masked { p.quiet { "Sensitive parts are masked here; the tool gets them as the rules say." } }
             @if !question.rules.is_empty() {
                 p.label { "Rules that ask" }
                 ul.rules {

@@ -137,3 +137,19 @@ fn a_request_that_waits_is_woken_by_the_answer_and_let_go_at_the_end() {
     let _ = (&held).read_to_string(&mut text);
     assert!(text.starts_with("HTTP/1.1 202") || text.is_empty(), "{text}");
 }
+
+#[test]
+fn a_question_shows_no_secret_and_is_still_about_the_whole_input() {
+    let world = World::new();
+    let (agent, approver) = (world.token_of(Scope::Agent), world.token_of(Scope::Approver));
+    let key = "AKIAIOSFODNN7EXAMPLE";
+    let call = json!({"id": "1", "tool": "deploy", "session": "s", "input": {"to": "prod", "key": key}});
+    assert_eq!(world.post("/v1/call", &agent, &call).1["verdict"], "ask");
+    let (_, questions) = world.get("/v1/questions", &approver);
+    let question = &questions["questions"][0];
+    assert_eq!((&question["masked"], &question["input"]["to"]), (&json!(true), &json!("prod")), "{question}");
+    assert!(!questions.to_string().contains(key), "{questions}");
+    assert_eq!(world.post("/v1/answer", &approver, &json!({"approval": "a1@s", "granted": true})).0, 200);
+    let (_, verdict) = world.post("/v1/collect", &agent, &json!({"approval": "a1@s"}));
+    assert_eq!(verdict["verdict"], "allow", "{verdict}");
+}

@@ -4,7 +4,7 @@ use super::*;
 use crate::http::routes::{Face, ROUTES, Route, Run, Verb};
 
 /// The only routes that the token of an agent may use. A new route does not get in here by accident.
-const AGENT_ROUTES: [&str; 8] = [
+const AGENT_ROUTES: [&str; 9] = [
     "/v1/call",
     "/v1/result",
     "/v1/collect",
@@ -13,6 +13,7 @@ const AGENT_ROUTES: [&str; 8] = [
     "/openapi.json",
     "/livez",
     "/readyz",
+    "/.well-known/authzen-configuration",
 ];
 
 #[test]
@@ -24,7 +25,7 @@ fn every_route_takes_the_scopes_of_its_row_and_no_others() {
         Run::Events => format!("{}?x=1", route.path),
         _ => route.path.to_owned(),
     };
-    for route in ROUTES.iter().filter(|route| route.face == Face::Api) {
+    for route in ROUTES.iter().filter(|route| route.face != Face::Page) {
         let send = |token: &str| match route.method {
             Verb::Get => world.get(&path(route), token).0,
             Verb::Post => world.post(&path(route), token, &json!({})).0,
@@ -47,7 +48,7 @@ fn every_route_takes_the_scopes_of_its_row_and_no_others() {
 fn an_agent_has_its_few_routes_and_is_not_trusted_as_a_host() {
     let mine: Vec<&str> = ROUTES
         .iter()
-        .filter(|route| route.face == Face::Api)
+        .filter(|route| route.face != Face::Page)
         .filter(|route| route.scopes.is_empty() || route.scopes.contains(&Scope::Agent))
         .map(|route| route.path)
         .collect();
@@ -59,6 +60,11 @@ fn an_agent_has_its_few_routes_and_is_not_trusted_as_a_host() {
         assert_eq!(world.post("/v1/call", &agent, &call).0, 403, "{field}");
         assert_eq!(world.post("/v1/call", &host, &call).0, 200, "{field}");
     }
+}
+
+fn evaluation_in(session: &str) -> Value {
+    json!({"subject": {"type": "user", "id": "alice"}, "action": {"name": "read"},
+           "resource": {"type": "record", "id": "1"}, "context": {"session": session, "call_id": "9"}})
 }
 
 #[test]
@@ -89,6 +95,8 @@ fn a_tenant_meets_its_own_sessions_alone() {
         ("/v1/untaint", at_b.clone()),
         ("/v1/accept-policy", at_b.clone()),
         ("/v1/explain", json!({"id": "2", "tool": "read", "session": "b/1"})),
+        ("/access/v1/evaluation", evaluation_in("b/1")),
+        ("/access/v1/evaluation", evaluation_in("default")),
         ("/v1/tokens", json!({"name": "x", "scope": "admin", "sessions": ["*"]})),
         ("/v1/tokens/revoke", json!({"name": "b-agent"})),
     ] {

@@ -176,3 +176,37 @@ fn a_call_by_itself_may_go_without_an_id_and_say_how_it_ends() {
         assert!(decode_call(text, "7").is_err(), "{text}");
     }
 }
+
+#[test]
+fn a_call_at_a_door_needs_no_id_and_its_result_names_the_call() {
+    let line = r#"{"call":{"tool":"a","door":{"name":"before","by":["command"]}}}"#;
+    let Message::Call(call) = decode(line).unwrap().message else { panic!("a call") };
+    let call = call.into_call("s", Time(1));
+    let key = call.about.duplicate_key.unwrap();
+    assert_eq!(
+        (&*key.door, key.identifying_fields.as_slice()),
+        ("before", ["command".to_owned()].as_slice())
+    );
+    let line =
+        r#"{"result":{"ok":true,"session":"t","call":{"tool":"a","session":"u","door":{"name":"after"}}}}"#;
+    let Message::Result(result) = decode(line).unwrap().message else { panic!("a result") };
+    let outcome = result.into_outcome("s", Time(1));
+    assert_eq!(
+        (outcome.session.as_str(), outcome.like.unwrap().session.as_str()),
+        ("t", "t"),
+        "no other session"
+    );
+    for (line, told) in [
+        (r#"{"call":{"tool":"a","door":{"name":""}}}"#, "`door.name` must not be empty"),
+        (r#"{"call":{"tool":"a","id":"","door":null}}"#, "`id` must not be empty"),
+        (r#"{"call":{"tool":"a","door":["x"]}}"#, "`door` is a JSON object"),
+        (r#"{"result":{"ok":true}}"#, "`result`: `id` is missing"),
+        (r#"{"result":{"ok":true,"call":{"tool":"a"}}}"#, "`id` must not be empty"),
+        (
+            r#"{"result":{"ok":true,"id":"1","call":{"tool":"a","door":{"name":"x"}}}}"#,
+            "say either `id` or `call`",
+        ),
+    ] {
+        assert!(refusal(line).contains(told), "{line}: {}", refusal(line));
+    }
+}
