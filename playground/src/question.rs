@@ -9,8 +9,10 @@ use serde_json::{Value, json};
 
 use crate::play::{Played, play};
 
-/// The name that stands for the file in messages.
-const FILE: &str = "policy";
+/// The name that stands for the file in messages. A file of when/then rules is told by its name.
+fn file_of(policy: &str) -> &'static str {
+    if policy.lines().any(|line| line.starts_with("rules:")) { "policy.yaml" } else { "policy" }
+}
 
 /// How many nets and workflows are drawn; of more, how many there are.
 const PICTURES_MAX: usize = 40;
@@ -36,13 +38,14 @@ pub fn answer(question: &str) -> String {
 }
 
 fn verified(text: &str) -> Result<Value, String> {
-    let verification = Policy::builder().text(FILE, text).verify().map_err(|error| error.to_string())?;
+    let verification =
+        Policy::builder().text(file_of(text), text).verify().map_err(|error| error.to_string())?;
     serde_json::to_value(&verification).map_err(|error| error.to_string())
 }
 
 fn played(text: &str, session: &str) -> Result<Value, String> {
     // What is wrong with it is the answer to the other question, with places and remedies.
-    let Ok(policy) = Policy::builder().text(FILE, text).without_findings().load() else {
+    let Ok(policy) = Policy::builder().text(file_of(text), text).without_findings().load() else {
         return Ok(json!({ "loads": false, "steps": [], "pictures": [], "more": 0 }));
     };
     let Played { steps, status } = play(&policy, session)?;

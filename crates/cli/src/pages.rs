@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use lockgate::engine::{Diagnostic, languages::render_linked};
 
 /// Each code that has a page with the page, in the order of the alphabet.
-pub(crate) const PAGES: [(&str, &str); 42] = [
+pub(crate) const PAGES: [(&str, &str); 44] = [
     ("both-must-hold", include_str!("../../../docs/findings/both-must-hold.md")),
     ("broad", include_str!("../../../docs/findings/broad.md")),
     ("broken-claim", include_str!("../../../docs/findings/broken-claim.md")),
@@ -47,6 +47,8 @@ pub(crate) const PAGES: [(&str, &str); 42] = [
     ("trap", include_str!("../../../docs/findings/trap.md")),
     ("unbounded", include_str!("../../../docs/findings/unbounded.md")),
     ("undecided", include_str!("../../../docs/findings/undecided.md")),
+    ("unguarded-effect", include_str!("../../../docs/findings/unguarded-effect.md")),
+    ("unknown-field", include_str!("../../../docs/findings/unknown-field.md")),
     ("unknown-tool", include_str!("../../../docs/findings/unknown-tool.md")),
     ("unreachable-approval", include_str!("../../../docs/findings/unreachable-approval.md")),
     ("unreachable-limit", include_str!("../../../docs/findings/unreachable-limit.md")),

@@ -632,8 +632,9 @@ fn help_shows_each_command_with_an_example() {
           --ca <FILE>             With --server: certificates in PEM, one of which
                                   vouches for the server [default: those of the
                                   machine]
-          --store <URL>           Where to store sessions: memory, or sqlite:FILE
-                                  [default: memory]
+          --store <URL>           Where to store sessions: memory, sqlite:FILE,
+                                  postgres://USER@HOST/DATABASE?key=FILE, or
+                                  redis://HOST/NUMBER?key=FILE [default: memory]
           --session <ID>          The session of lines that do not name one
                                   [default: default]
           --clock <CLOCK>         The clock: the machine's, or the `at` of each line

@@ -969,7 +969,7 @@ mod tests {
         page.md:1: the page has no story
         page.md:3: `Story` has a policy and no table of steps
         page.md:11: no step starts with `rm`; a call stands between backticks
-        page.md:12: `maybe` is no verdict; there are `allow`, `redact`, `ask`, `block`, `settled`, `ignored`, `error`
+        page.md:12: `maybe` is not a verdict; there are `allow`, `redact`, `ask`, `block`, `settled`, `ignored`, `error`
         page.md:13: `loudly` is not expected here; see the steps in README.md
         page.md:14: the row has 1 cells and the table 2 columns
         page.md:15: a unit of time is `ms`, `s`, `min`, `h` or `d`, not `weeks`
@@ -980,7 +980,7 @@ mod tests {
         page.md:20: a call is about `principal`, `metadata`, `environment`, `cwd`, not `mood`
         page.md:21: set `w` to which stage?
         page.md:23: no column is called `mood`; there are `step`, `verdict`, `because`, `rule`, `where`, `next`, `deeds`, `observed`, `marking`, `allowed by`, `tags`, `input`, `result`, `output`, `stage`
-        page.md:29: `s` is no stage; write `workflow: stage`
+        page.md:29: `s` is not a stage; write `workflow: stage`
         page.md:31: `Idle` has a policy and no table of steps
         page.md:35: a block is `rules`, `yaml`, `json` or `text`, not `python`
         page.md:37: the block is never closed

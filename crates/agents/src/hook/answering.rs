@@ -134,12 +134,12 @@ impl Occasion<'_> {
         if let Some(told) = &changed_entry {
             log_once(environment, &backend, &session, told)?;
         }
-        let (asking, unanswerable) =
-            match (agent.asking(settings.ask, message), &gate.rulebook().answer_trust) {
-                // No answer that comes by `lockgate approve` would count, so waiting for one is in vain.
-                (Ask::Wait | Ask::Defer, AnswerTrust::Nobody(why)) => (Ask::Block, Some(why)),
-                (asking, _) => (asking, None),
-            };
+        let wanted = agent.asking(settings.ask, message);
+        let (asking, unanswerable) = match (wanted, &gate.rulebook().answer_trust) {
+            // No answer that comes by `lockgate approve` would count, so waiting for one is in vain.
+            (Ask::Wait | Ask::Defer, AnswerTrust::Nobody(why)) => (Ask::Block, Some(why)),
+            (asking, _) => (asking, None),
+        };
         let deadline = deadline.checked_sub(LAST_WORD).unwrap_or(started);
         let (look, waits) = (|call: Call| around.look(call), |left: Duration| around.waits(left));
         let decider = Decider {
@@ -155,7 +155,9 @@ impl Occasion<'_> {
         };
         let answered = match around.server(&settings)? {
             None => decider.answer(event),
-            Some(server) => Joined { here: &decider, server: &*server }.answer(event),
+            Some(server) => {
+                Joined { here: &decider, server: &*server, asks: wanted != Ask::Block }.answer(event)
+            }
         };
         let mut answer = answered.map_err(|error| format!("Lockgate could not decide: {error}"))?;
         if let (Answer::Block { reason }, Some(why)) = (&mut answer, unanswerable)

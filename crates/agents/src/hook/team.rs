@@ -10,7 +10,7 @@ use lockgate::engine::{Call, Outcome, gate::StoreError};
 use serde_json::{Map, Value};
 
 use super::decision::Decider;
-use crate::event::{Answer, Ask, Event, ToolCall, ToolResult};
+use crate::event::{Answer, Event, ToolCall, ToolResult};
 
 /// A team server, as far as a door wants anything of it.
 pub trait TeamServer: Send + Sync {
@@ -75,6 +75,8 @@ pub enum TeamReview {
 pub(super) struct Joined<'a> {
     pub(super) here: &'a Decider<'a>,
     pub(super) server: &'a dyn TeamServer,
+    /// Whether a human may be asked at the server. Its answers need no passphrase of this machine.
+    pub(super) asks: bool,
 }
 
 impl Joined<'_> {
@@ -96,8 +98,7 @@ impl Joined<'_> {
 
     fn call(&self, mut event: ToolCall) -> Result<Answer, StoreError> {
         let call = self.call_of(&event);
-        let asks = self.here.asking != Ask::Block;
-        let verdict = self.answered(self.server.judge(&call, asks));
+        let verdict = self.answered(self.server.judge(&call, self.asks));
         let changed = match verdict {
             TeamVerdict::Allow => None,
             TeamVerdict::Redact { input, reason } => Some((input, reason)),

@@ -9,6 +9,7 @@ mod databases;
 mod effects;
 mod files;
 mod interpreters;
+mod listings;
 mod machines;
 mod network;
 mod options;
@@ -26,6 +27,7 @@ use foldhash::fast::FixedState;
 use super::program::Program;
 use crate::glob::fits;
 pub(super) use effects::EFFECTS;
+pub(crate) use listings::{TAKES_LISTED, lists_files};
 pub(super) use options::{OPTIONS, VERBAL};
 pub(super) use starts::STARTS;
 

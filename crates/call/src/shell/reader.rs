@@ -499,8 +499,10 @@ impl Reader {
 
     /// Doubts what a program runs that waits for somebody to type it.
     fn doubt_what_is_typed(&mut self, program: &str, words: &[Field]) {
-        let raises =
-            self.around.iter().any(|around| has(RAISING, around.split(' ').next().unwrap_or_default()));
+        let raises = self
+            .around
+            .iter()
+            .any(|around| has(table::alike::RAISING, around.split(' ').next().unwrap_or_default()));
         if raises || !is_plain_start(program, words.get(1..).unwrap_or_default()) {
             return self.doubt_what_runs(program);
         }
@@ -528,9 +530,6 @@ impl Reader {
 fn what_runs(program: &str) -> String {
     format!("what `{}` runs is only known when the script runs", short(program))
 }
-
-/// Programs with which a console has more rights than whoever started it.
-const RAISING: &str = "sudo doas pkexec run0 su runuser nsenter";
 
 /// Whether a script is one line whose commands are connected to nothing but what the script itself is: a console in
 /// another one may read what the script gives it in some way that is not followed.

@@ -161,3 +161,6 @@ pub(crate) const TEXTS: &[(&str, &str, &str)] = &[
     ("pnpm", "test t run run-script", "--"),
     ("yarn", "test t run run-script", "--"),
 ];
+
+/// Programs with which a console has more rights than its user.
+pub(crate) const RAISING: &str = "sudo doas pkexec run0 su runuser nsenter";

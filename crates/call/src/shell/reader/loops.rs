@@ -109,10 +109,11 @@ mod tests {
         assert!(is_bound("for f in a b; do cat \"$f\"; done"));
         assert!(is_bound("for f in src/* x; do cat \"$f\"; done"));
         assert!(is_bound("for f in *.md; do echo \"== $f\"; cat \"${f}\"; done"));
+        // By its assignment, not by the loop.
+        assert!(is_bound("for f in src/*; do f=x; cat \"$f\"; done"));
         for body in [
             "cat $f",
             "cat \"$f/..\"",
-            "f=x; cat \"$f\"",
             "r\\ead f < p; cat \"$f\"",
             "p''rintf -v f %s ..; cat \"$f\"",
             "ma''pfile f; cat \"$f\"",

@@ -10,7 +10,7 @@ use super::sums::looks_like_a_command;
 use super::{Input, Reader};
 use crate::programs::files::Output;
 use crate::programs::table;
-use crate::programs::word::{Field, Known};
+use crate::programs::word::Field;
 use crate::shell::scan::Place;
 use crate::shell::words::without_quotes;
 
@@ -240,9 +240,9 @@ impl Reader {
         };
         let (Some(lists), Some(next)) = (plain(lists), plain(next)) else { return false };
         let is_other = |field: &Field| field.text.starts_with("-a") || field.text.starts_with("--arg-file");
-        next.first().is_some_and(|first| matches!(first.text.as_str(), "xargs" | "gxargs"))
+        next.first().is_some_and(|first| table::TAKES_LISTED.contains(&first.text.as_str()))
             && !next.iter().any(is_other)
-            && lists_files(&lists)
+            && table::lists_files(&lists)
     }
 
     /// What a command writes, where that is certain without running it.
@@ -275,31 +275,5 @@ impl Reader {
             Input::Open | Input::Around | Input::Given => Input::Computed,
             known => known,
         }
-    }
-}
-
-/// Whether a command prints names of files below the folders that it is given, and nothing else.
-fn lists_files(fields: &[Field]) -> bool {
-    let Some((program, arguments)) = fields.split_first() else { return false };
-    if fields.iter().any(|field| field.known == Known::Unknown) {
-        return false;
-    }
-    let says =
-        |starts: &[&str]| arguments.iter().any(|it| starts.iter().any(|start| it.text.starts_with(start)));
-    let is_letter = |it: &Field| {
-        it.text
-            .strip_prefix('-')
-            .is_some_and(|letters| !letters.starts_with('-') && letters.contains(['l', 'L']))
-    };
-    match program.text.as_str() {
-        "find" => !says(&["-printf", "-fprint", "-exec", "-ok", "-fls", "-ls"]),
-        "ls" => true,
-        "grep" | "egrep" | "fgrep" | "rg" => {
-            (arguments.iter().any(is_letter) || says(&["--files"]))
-                && !says(&["--label", "--pre", "-e", "-f"])
-        }
-        "fd" | "fdfind" => !says(&["-x", "-X", "--exec", "--format"]),
-        "git" => arguments.first().is_some_and(|verb| verb.text == "ls-files") && !says(&["--format"]),
-        _ => false,
     }
 }
