@@ -343,9 +343,9 @@ systemctl: elevation if ^enable /*|./*|~/*
 nmap: disruption if --script *vuln*|*exploit*|*brute*|*dos*
 nmap: disruption if =--script=*vuln*|=--script=*exploit*|=--script=*brute*|=--script=*dos*
 masscan zmap: disruption
-npm pnpm yarn bun npx: elevation if --registry unless =--registry=https://registry.npmjs.org*|=https://registry.npmjs.org*|=--registry=http://localhost*|=http://localhost*|=https://registry.yarnpkg.com*
-npm pnpm yarn: elevation if ^config set =registry|=registry=* unless =https://registry.npmjs.org*|=registry=https://registry.npmjs.org*
-pip pip3 uv pipx poetry: elevation if -i|--index-url|--extra-index-url|--trusted-host|--find-links unless =https://pypi.org/*|=https://test.pypi.org/*|=https://download.pytorch.org/*|=--index-url=https://pypi.org/*|=--index-url=https://download.pytorch.org/*
+npm pnpm yarn bun npx: elevation if --registry unless =--registry=http://localhost*|=http://localhost*
+npm pnpm yarn: elevation if ^config set =registry|=registry=*
+pip pip3 uv pipx poetry: elevation if -i|--index-url|--extra-index-url|--trusted-host|--find-links unless =https://download.pytorch.org/*|=--index-url=https://download.pytorch.org/*
 pip pip3 npm pnpm yarn gem pipx uv brew rpm dnf yum: elevation if =http://*|=git+http://* unless =http://localhost*|=http://127.0.0.1*
 gem: elevation if ^sources -a|--add
 brew: elevation if ^tap */*
