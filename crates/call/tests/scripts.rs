@@ -120,6 +120,7 @@ fn a_script_that_can_be_read_in_two_ways_is_opaque() {
         "echo \"$((echo #)\nrm x))\"",
         "((echo #) rm x\nrm x))",
         "$((echo a); rm x)",
+        "echo $((`r'\\\n'm x`))",
         "a=(;\nrm x",
         "a=(;\nrm x\n)",
         "a=(b&\nrm x\n)",

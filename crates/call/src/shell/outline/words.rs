@@ -188,6 +188,10 @@ impl<'t> Scanner<'t> {
         if self.depth >= DEPTH_MAX || !self.pending.is_empty() && script.contains('\n') {
             return None;
         }
+        // The shell joins these lines before it reads the script, even between single quotes.
+        if script.contains("\\\n") && script.contains('\'') {
+            return None;
+        }
         let mut inner = Scanner::new(&script, self.depth + 1, self.level + 1);
         inner.script()?;
         self.take_over(inner);
